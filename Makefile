@@ -145,9 +145,11 @@ $(LIBRARY): $(RUNTIME_OBJECTS)
 # Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
 LAPACK ?= -llapack -lblas
 
-build/tools/procrustes: runtime/tools/procrustes.c Makefile
+TOOL_LIBRARIES.procrustes = $(LAPACK)
+
+build/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -g $(WARNINGS) -o $@ $< $(LAPACK) -lm
+	$(CC) -std=c11 -O2 -g $(WARNINGS) -o $@ $< $(TOOL_LIBRARIES.$*) -lm
 
 # What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/symbols.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))

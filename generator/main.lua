@@ -280,12 +280,13 @@ function verbs.demo(project, arguments)
   })
 end
 
--- What runs on trained models: analyze, export. Each takes the arguments and ways to speak and to build.
+-- What runs on trained models: analyze, export. Each takes the arguments and ways to speak and to build: provide(SPEC,
+-- sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
 local function on_trained(project, arguments, module)
   arguments.project, arguments.say = project, print_line
-  function arguments.provide(path)
-    local made, code = provide(project, { spec = path, set = {} }, { levels = "best" })
-    return made and made.dir, code
+  function arguments.provide(path, sets)
+    local made, code = provide(project, { spec = path, set = sets or {} }, { levels = "best" })
+    return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
   end
   local code, message = module.run(arguments)
   return message and fail(code, ("longhand %s: %s"):format(arguments.verb, message)) or code

@@ -8,6 +8,7 @@ local gen = require("render.gen")
 local lfs = require("lfs")
 local load_module = require("spec.load")
 local model = require("plan.model")
+local options = require("spec.options")
 local paths = require("base.paths")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
@@ -83,6 +84,11 @@ function Project:tasks()
     return nil, d:text()
   end
   return facts
+end
+
+-- The facts of a task with these options, what is not among them being the default; nil without facts.
+function Project.task_with(_, facts, given)
+  return facts and tasks.settle(facts, options.known(facts, given))
 end
 
 -- The words of --set as { path, text }.

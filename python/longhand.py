@@ -235,15 +235,16 @@ class Run:
 
     def evaluations(self, every=False):
         """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
-        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training. Of a condition that
-        was evaluated again at the same step the last line, with `every` all of them. None where nothing was evaluated
-        yet."""
+        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training; beyond, axes on
+        which no training example gets as far; trained, the share of examples that were trained on, and novel where
+        they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of
+        them. None where nothing was evaluated yet."""
         lines = self._lines("eval.jsonl")
         if every:
             return lines
         last = {}
         for line in lines:
-            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by")]
+            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel")]
             last[json.dumps(key, sort_keys=True)] = line
         return list(last.values())
 

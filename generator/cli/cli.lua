@@ -4,12 +4,16 @@
 -- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. Help of a verb is printed by argparse
 -- itself, which then exits; help of everything is help.txt, which the launcher shows without Lua.
 
+local analyses = require("cli.analyses")
 local argparse = require("argparse")
+local converters = require("cli.converters")
 local diagnostics = require("base.diagnostics")
 local trainer_flags = require("spec.trainer_flags")
 local usual = require("spec.usual")
 
 local M = {}
+
+local positive = converters.positive
 
 local SPEC = "a spec file, or the id of one in spec/runs"
 local EPILOG = [[
@@ -111,105 +115,6 @@ local function add_other_verbs(parser)
   parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
 end
 
-local function positive(text)
-  local number = math.tointeger(tonumber(text))
-  return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
-end
-
--- Task lengths, at least `fewest` different ones.
-local function lengths(fewest)
-  return function(text)
-    local list, known = {}, {}
-    for word in (text .. ","):gmatch("([^,]*),") do
-      local length = positive(word)
-      if not length or known[length] then
-        return nil, ("--lengths %s: expected different lengths from 1 on, such as 40,150"):format(text)
-      end
-      list[#list + 1], known[length] = length, true
-    end
-    if #list < fewest then
-      return nil, ("--lengths %s: expected the length to fit on, then those to compare with it"):format(text)
-    end
-    return list
-  end
-end
-
-local function add_analysis(analyze, name, summary, fewest)
-  local command = analyze:command(name):summary(summary):description(summary .. ".")
-  command:argument("runs"):argname("RUN"):args("+"):description("folder of a run, or a checkpoint in one; several "
-    .. "are shown one below the other")
-  command:option("--lengths"):argname("A,B"):default("40,150"):convert(lengths(fewest)):description("task "
-    .. "lengths")
-  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples and position draws")
-  command:option("--trainer"):argname("FILE"):description("the runs' trainer; default: the one in build/trainers, "
-    .. "built again where it is missing")
-  command:option("--out"):argname("DIR"):description("where to; default: " .. name .. " in the folder of the first run")
-  return command
-end
-
-local function points(text)
-  local number = tonumber(text)
-  return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
-    :format(text)
-end
-
--- An analysis of all runs in a folder.
-local function add_study_analysis(analyze, name, summary, split)
-  local command = analyze:command(name):summary(summary):description(summary .. ".")
-  command:argument("runs"):argname("RUNS"):description("a folder of runs")
-  command:option("--study"):argname("STUDY"):description("as in report")
-  command:option("--scale"):argname("NAME"):description("as in report")
-  command:option("--split"):choices({ "test", "train", "validation" }):default(split):description("which evaluation "
-    .. "counts; that of test is the score of reports")
-  command:option("--out"):argname("DIR"):description(("where to; default: %s, or %s-STUDY, in RUNS"):format(name, name))
-  return command
-end
-
-local function add_comparison(analyze)
-  local compare = add_study_analysis(analyze, "compare", "tests between the cells of a study, or of any runs, over "
-    .. "their seeds", "test")
-  compare:option("--axis"):argname("NAME"):description("the study's axis along which cells are compared; default: the "
-    .. "last with several values")
-  compare:option("--reference"):argname("VALUE"):description("a value of the axis: compare with it alone")
-  compare:option("--margin"):argname("POINTS"):convert(points):description("means less than so many points of percent "
-    .. "apart count as equivalent; without it nothing does")
-  compare:option("--resamples"):argname("N"):default("10000"):convert(positive):description("of the bootstrap")
-  compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of the bootstrap")
-end
-
-local LARGEST_GRID = 4096 -- cells
-
--- ROWSxCOLUMNS
-local function grid(text)
-  local down, across = text:match("^(%d+)x(%d+)$")
-  down, across = positive(down), positive(across)
-  return down and across and down * across <= LARGEST_GRID and { down = down, across = across } or nil,
-    ("--grid %s: expected rows and columns, such as 4x4"):format(text)
-end
-
-local function add_tables(analyze)
-  local tables = add_study_analysis(analyze, "tables", "position tables: their distance from a fixed one, and how "
-    .. "alike they are", "validation")
-  tables:option("--grid"):argname("RxC"):default("4x4"):convert(grid):description("what the positions are the cells "
-    .. "of, by rows; the first R times C of a table count")
-  tables:option("--reference"):choices({ "grid", "line" }):default("grid"):description("the sinusoid of a cell's "
-    .. "column and row, or that of its number")
-end
-
-local function add_trained_verbs(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, tables; compare seeds")
-    :command_target("what")
-  local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
-  pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
-  pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
-    .. "or those at the outputs")
-  local attention = add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1)
-  attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
-  attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
-  add_comparison(analyze)
-  add_tables(analyze)
-end
-
 local function add_report(parser)
   local report = parser:command("report"):summary("tables and curves of runs; or what differs between two runs")
   report:description("Tables and curves of runs, beside a paper's numbers where a study names them; with two run "
@@ -277,7 +182,7 @@ local function make_parser()
   add_making_verbs(parser)
   add_report(parser)
   add_sweep(parser)
-  add_trained_verbs(parser)
+  analyses.add(parser)
   add_export(parser)
   add_other_verbs(parser)
   parser:add_help_command()
@@ -373,6 +278,9 @@ local function conflict(result)
     return "--study and --scale are for a folder of runs: leave them out to compare two runs"
   elseif (result.verb == "report" or result.verb == "analyze") and result.scale and not result.study then
     return "--scale is that of a study: add --study"
+  end
+  if result.what == "human" and not (result.human or result.trials) then
+    return "analyze human: add --human FILE or --trials FILE, what people got right"
   end
   if cuda and result.static then
     return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "

@@ -40,7 +40,7 @@ local function tasks(project)
   for _, fact in ipairs(facts.list) do
     lines[#lines + 1] = row(fact.kind, fact.summary)
     for _, axis in ipairs(fact.axes or {}) do
-      lines[#lines + 1] = ("    eval.by.%s: %d to %d; %s"):format(axis.name, axis.first, axis.last, axis.doc)
+      lines[#lines + 1] = ("    eval.by.%s: %s to %s; %s"):format(axis.name, axis.first, axis.last, axis.doc)
     end
     for _, option in ipairs(fact.options or {}) do
       local choices = option.first and ("%d to %d (%d)"):format(option.first, option.last, option.default)

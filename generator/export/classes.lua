@@ -83,6 +83,11 @@ function Class:table(p)
   return self:module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
 end
 
+-- A linear map of one-hot tokens.
+function Class:linear(p)
+  return self:module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
+end
+
 function Class:output(p)
   return self:module(p, p.name, ("nn.Linear(%s, CLASSES)"):format(p.rows.text))
 end
@@ -108,10 +113,12 @@ local function made_for(state, what, stream)
   return name
 end
 
+-- A block is handed positions, the network makes them.
 function Class:position(encoding, rows, stream)
-  local place = made_for(self.state, "place", stream)
+  self.needs.positions = self.is_block or nil
+  local place = self.is_block and "positions" or made_for(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
-    return ("sinusoid(%s)"):format(place)
+    return ("%s(%s)"):format(encoding.member == "place" and "places" or "sinusoid", place)
   end
   return ("%s(%s%s)"):format(self:table(rows), place, self.state.one_based and " - 1" or "")
 end
@@ -135,11 +142,12 @@ local function finish(state, class, ...)
   return class
 end
 
-local function rates_of(class, ops)
+-- How many rates a class has modules for; inner: those of its composites are not among them.
+local function rates_of(class, ops, inner)
   local seen = {}
   class.rates = 0
   for _, op in ipairs(ops) do
-    if op.dropout and not seen[op.dropout.rate] then
+    if op.dropout and not inner[op] and not seen[op.dropout.rate] then
       seen[op.dropout.rate], class.rates = true, class.rates + 1
     end
   end
@@ -150,6 +158,7 @@ local function composite_class(state, group, scope_name)
   local class = new_class(state)
   class.folder = group.path
   class.arguments = "h"
+  rates_of(class, group.list, {})
   local items = {}
   for i, op in ipairs(operations.own_items(group.list)) do
     items[i] = operations.item(op, class)
@@ -201,7 +210,7 @@ local PARTS = {
   { facet = "mask", fields = { "mask", "crosses" }, names = { "hidden" } },
   { facet = "bucket", fields = { "bucket" }, names = { "bucket" } },
   { facet = "score", fields = { "score_text" }, names = { "change_score" } },
-  { facet = "relative", fields = { "relative", "clip", "relative_rows" }, names = { "Relative" } },
+  { facet = "relative", fields = { "relative", "clip", "farthest", "relative_rows" }, names = { "Relative" } },
   { facet = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
 }
 
@@ -237,7 +246,8 @@ local function attention_class(state, group)
   class.attention.sizes = group.reads[2] and "h.shape[1], memory.shape[1]" or "h.shape[1]"
   class.attention.layer_argument = class.layer and ", layer" or ""
   class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
-  class.attention.output_bias = bias_of(group.last.p)
+  class.attention.output = group.last ~= op
+  class.attention.output_bias = group.last ~= op and bias_of(group.last.p)
   local found = finish(state, class, group.path, op.family.name .. "_" .. group.path)
   if found == class then
     class.attention.name = class.name
@@ -283,10 +293,10 @@ end
 
 local function scope_items(state, class, scope)
   local items, owner = {}, groups.of(scope)
-  rates_of(class, scope.ops)
+  rates_of(class, scope.ops, owner)
   for _, op in ipairs(operations.own_items(scope.ops)) do
     local group = owner[op]
-    class.attends = class.attends or op.kind == "attention"
+    class.attends = class.attends or op.kind == "attention" or op.kind == "place"
     if group and group.last == op then
       items[#items + 1] = group_item(state, class, group, scope)
     elseif not group and op.kind == "block" then

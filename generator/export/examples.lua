@@ -35,28 +35,33 @@ end
 
 -- An example as a line for `trainer predict`, every draw given; nil where the sequence is too long for the model.
 function M.request(plan, input, outputs)
-  local count = #input * (plan.computation and plan.computation.all or 1) + outputs
+  local count = #input * (plan.computation and plan.computation.all or 1) + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then
     return nil
   end
+  local drawn = plan.streams[1]
   return {
     input = input,
     outputs = plan.task.data and outputs or nil,
-    positions = plan.position_range > 0 and spread_positions(count, plan.first_position, plan.position_range)
+    positions = drawn.position_range > 0 and spread_positions(count, drawn.first_position, drawn.position_range)
       or nil,
-    distances = plan.distance_range > 0 and spread_distances(count, plan.distance_range) or nil,
+    distances = drawn.distance_range > 0 and spread_distances(count, drawn.distance_range) or nil,
   }
 end
 
--- Inputs for a task of finite data, where any tokens are an input: { input, outputs }.
+-- Inputs for a task of finite data, where any tokens are an input, but for a probe, of which there is one:
+-- { input, outputs }.
 function M.data_inputs(plan)
+  local asked = plan.readout == "probe" and plan.task.probe
   local list = {}
   for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
-    local input = {}
-    for i = 1, math.max(1, length) do
+    local input, count = {}, math.max(1, length)
+    for i = 1, count do
       input[i] = (i * i) % plan.task.input_count
+      input[i] = input[i] == asked and 0 or input[i]
     end
-    list[#list + 1] = { input = input, outputs = 1 + length // 2 }
+    input[(count + 1) // 2] = asked or input[(count + 1) // 2]
+    list[#list + 1] = { input = input, outputs = plan.readout == "outputs" and 1 + length // 2 or 1 }
   end
   return list
 end

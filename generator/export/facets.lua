@@ -104,9 +104,12 @@ function M.of(op, formula)
     rope = family.rotation.kind == "rope" and family.rotation,
     by_sequence = family.positions.kind == "sequence",
     relative = relative.kind ~= "none" and relative.kind, clip = relative.clip or false,
+    farthest = relative.left and 0 or relative.clip or false,
+    temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature,
     relative_rows = relative.rows or false,
     mask = mask_text(family.mask),
     geometric = normaliser.kind == "geometric" and normaliser,
+    dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false,
   }
   local needs = { positions = (names.rope or score and score.positions) and true or nil,
     memory_positions = crosses and names.rope and true or nil }

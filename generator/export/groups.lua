@@ -31,7 +31,7 @@ local function readers_of(scope)
   return readers
 end
 
--- The operations of an attention: products, the attention, the product of its output.
+-- The operations of an attention: products, the attention, the product of its output, if there is one.
 local function attention_group(op, readers)
   local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
     [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }
@@ -42,10 +42,9 @@ local function attention_group(op, readers)
     group.ops[op.direction.op] = true
   end
   local output = readers[op.out][1]
-  if output.kind ~= "product" or output.p.tensors[1] ~= op.path .. "output" then
-    error({ unknown = ("attention %s without a product of its output"):format(op.family.name) }, 0)
+  if output.kind == "product" and output.p.tensors[1] == op.path .. "output" then
+    group.ops[output], group.out, group.last = true, output.out, output
   end
-  group.ops[output], group.out, group.last = true, output.out, output
   return group
 end
 

@@ -17,9 +17,10 @@ M.PRIMARY = PRIMARY
 -- Fields of operations that say what they compute.
 local KNOWN = {
   embed = "stream p scale encoding dropout",
+  place = "x p encoding dropout",
   product = "x p",
-  activation = "x activation",
-  gate = "x activation",
+  activation = "x activation dropout",
+  gate = "x activation dropout",
   norm = "x p norm",
   add = "residual branch dropout",
   classify = "x readout tied",
@@ -35,7 +36,7 @@ local FUNCTIONS = {
   silu = "F.silu(%s)",
 }
 
-local READOUTS = { last = true }
+local READOUTS = { last = true, probe = true }
 
 local function unknown(op, words)
   error({ unknown = ("%s of %s"):format(words, op.scope.title) }, 0)
@@ -77,12 +78,19 @@ local function dropped(module, text)
   return module and ("%s(%s)"):format(module, text) or text
 end
 
+-- One-hot tokens of which those that are blank, the first ones, are zero.
+local function mapped(op, class)
+  local blanks = class.state.net.tokens.count - op.p.rows.count
+  return ("%s(F.one_hot(%s, SYMBOLS)%s.to(torch.get_default_dtype()))"):format(class:linear(op.p),
+    class:tokens(op.stream), blanks > 0 and ("[..., %d:]"):format(blanks) or "")
+end
+
 function items.embed(op, class)
-  local rows = class:table(op.p)
   local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
     or op.scale and op.scale ~= 1 and number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
-  local text = ("%s(%s)%s"):format(rows, class:tokens(op.stream), factor and " * " .. factor or "")
+  local text = op.p.kind == "linear" and mapped(op, class)
+    or ("%s(%s)%s"):format(class:table(op.p), class:tokens(op.stream), factor and " * " .. factor or "")
   if kind ~= "none" then
     text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream))
   end
@@ -90,6 +98,13 @@ function items.embed(op, class)
   text = dropped(op.dropout and class:dropout(op.dropout), text)
   return { reads = {}, rank = rank, text = function()
     return text
+  end }
+end
+
+function items.place(op, class)
+  local module, vectors = op.dropout and class:dropout(op.dropout), class:position(op.encoding, op.p, op.x.stream)
+  return { reads = { op.x }, rank = module and PRIMARY or SUM, text = function(of)
+    return dropped(module, ("%s + %s"):format(of(1, SUM), vectors))
   end }
 end
 
@@ -107,9 +122,10 @@ function items.product(op, class)
   end }
 end
 
-function items.activation(op)
+function items.activation(op, class)
+  local module = op.dropout and class:dropout(op.dropout)
   return { reads = { op.x }, rank = PRIMARY, text = function(of)
-    return applied(op.activation, of(1, 0))
+    return dropped(module, applied(op.activation, of(1, 0)))
   end }
 end
 
@@ -121,18 +137,24 @@ end
 
 function items.gate(op, class)
   local product = op.x.op
-  if is_gated(op) then
-    local modules = class:linears(product.p)
-    return { reads = { product.x, product.x }, rank = PRODUCT, text = function(of)
-      return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
-        of(2, 0))
+  local function item(reads, text)
+    local module = op.dropout and class:dropout(op.dropout)
+    return { reads = reads, rank = module and PRIMARY or PRODUCT, text = function(of)
+      return dropped(module, text(of))
     end }
   end
+  if is_gated(op) then
+    local modules = class:linears(product.p)
+    return item({ product.x, product.x }, function(of)
+      return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
+        of(2, 0))
+    end)
+  end
   local half = op.out.width.text
-  return { reads = { op.x, op.x }, rank = PRODUCT, text = function(of)
+  return item({ op.x, op.x }, function(of)
     return ("%s * %s[..., %s:]"):format(applied(op.activation, ("%s[..., :%s]"):format(of(1, PRIMARY), half)),
       of(2, PRIMARY), half)
-  end }
+  end)
 end
 
 function items.norm(op, class)

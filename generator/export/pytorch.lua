@@ -21,13 +21,16 @@ local KNOWN = {
     rotation = { kind = { none = ANY, rope = ANY }, base = ANY, scaling = {
       kind = { linear = ANY, ntk = ANY, yarn = ANY }, factor = ANY, original_length = ANY, beta_slow = ANY,
       beta_fast = ANY, attention_factor = ANY } },
-    relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY },
+    relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY, sides = { left = ANY },
+      init_sigma = ANY },
+    projections = { bias = ANY, output = ANY, init = ANY },
     mask = { kind = { full = ANY, causal = ANY, window = ANY }, left = ANY, right = ANY },
-    positions = { kind = { index = ANY, randomized = ANY }, max_position = ANY, sorted = ANY,
+    positions = { kind = { index = ANY, randomized = ANY, grid = ANY }, max_position = ANY, sorted = ANY,
       draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
       range = { one_based = ANY }, sides = { independent = ANY } },
-    additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY },
-    normaliser = { kind = { softmax = ANY, geometric = ANY }, normalised = ANY, directional = ANY },
+    additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY,
+      at = { block = ANY }, channels = { interleaved = ANY }, learned = ANY, init = ANY },
+    normaliser = { kind = { softmax = ANY, geometric = ANY }, temperature = ANY, normalised = ANY, directional = ANY },
     score = ANY, parameters = ANY,
   },
   task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
@@ -79,6 +82,17 @@ local function places_input(net)
     end
   end
   return false
+end
+
+-- What is added in blocks, or nil.
+local function places_in_blocks(net)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" then
+        return op.encoding
+      end
+    end
+  end
 end
 
 -- Its attentions: operations, in order.
@@ -143,8 +157,8 @@ local function add_numbers(facts, attentions, of)
 end
 
 -- Where positions and distances come from, before the classes are known: of a network of one stream.
-local function places_of(positions, attentions, of, additive)
-  local needs = {}
+local function places_of(positions, attentions, of, additive, in_blocks)
+  local needs = { positions = in_blocks and true or nil }
   for _, op in ipairs(attentions) do
     for need in next, of[op].needs do
       needs[need] = true
@@ -235,6 +249,7 @@ local function file_facts(spec, run)
   local plan = spec.plan
   return {
     id = plan.id, tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
+    linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
     tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", about = about(spec, run),
   }
@@ -248,14 +263,12 @@ end
 
 -- Classes, and what stands ahead of the network's pass.
 local function add_network(facts, spec, net, attentions, of)
-  local additive, two = places_input(net), net.streams[2] ~= nil
+  local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
-    add_all(facts, places_of(family.positions, attentions, of, additive))
+    add_all(facts, places_of(family.positions, attentions, of, additive, in_blocks))
   elseif not facts.decoder then
     error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
-  elseif draws(family) then
-    error({ unknown = "positions that are drawn, of two streams" }, 0)
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
@@ -269,11 +282,16 @@ local function add_network(facts, spec, net, attentions, of)
     or "tokens [B][T]"
   facts.two_streams, facts.star = two, two and "*" or ""
   facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
-  facts.sinusoid = additive == "sinusoid"
+  local encoding = spec.plan.additive
+  facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid }
+  facts.sinusoid = encoding.member == "sinusoid"
 end
 
 local function derive(spec, run, net)
   local attentions, facts = attentions_of(net), file_facts(spec, run)
+  if net.streams[2] and spec.plan.any_draws then
+    error({ unknown = "drawn positions of two streams" }, 0)
+  end
   check_alike(attentions)
   local of = facets_of(spec.score, attentions)
   add_numbers(facts, attentions, of)

@@ -44,10 +44,12 @@ local SYMBOLS = {
   score = { dscore = { "dscore", "dscore" }, weighted = { "weighted", "weighted" } },
 }
 
--- Those of cross-attention, T queries and S keys, where they differ.
+-- Those of cross-attention, T queries and S keys, where they differ: a draw of each stream.
 local CROSS = {
-  key = { key_index = { "ascending(j, S - 1)", "j", "S" } },
+  key = { key_index = { "ascending(j, S - 1)", "j", "S" },
+    key = { "positions_from(key_position, j, S)", "key_position", "j", "S" } },
   sum = { total = { "ascending(t, T + S - 2)", "T", "S" } },
+  pair = setmetatable({ key = { "(real)key_position[j]", "key_position", "j" } }, { __index = SYMBOLS.pair }),
 }
 
 -- Elements from one head to the next, and the place of an entry, by class.

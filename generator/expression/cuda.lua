@@ -51,6 +51,8 @@ local PLACE = {
   sum = { sum = "t", pair = "i + j", score = "i + j" },
   pair = { pair = "e", score = "(size_t)j * %s->tokens + i" },
 }
+-- Those of cross-attention, T queries and S keys, where they differ.
+local CROSS_STRIDE = setmetatable({ key = "%s->keys" }, { __index = STRIDE })
 local I, J, IJ, NONE = { "i" }, { "j" }, { "i", "j" }, {}
 local PLACE_NAMES = { -- what these mention, but for the indices of loops over a distance, a sum or all pairs
   query = { query = I, pair = I, score = I }, key = { key = J, pair = J, score = J },
@@ -63,6 +65,18 @@ local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T 
 local NUMBER = { query = "i", key = "j", distance = "o + T - 1", sum = "t", pair = "e" }
 local NUMBER_NAMES = { query = I, key = J, distance = { "T" }, sum = NONE, pair = NONE }
 
+local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(T + S - 1)", pair = "T * S" }
+local CROSS_NUMBER = setmetatable({ distance = "o + S - 1" }, { __index = NUMBER })
+local CROSS_NUMBER_NAMES = setmetatable({ distance = { "S" } }, { __index = NUMBER_NAMES })
+
+local function stride(build, class, set)
+  return (build.cross and CROSS_STRIDE or STRIDE)[class]:format(set)
+end
+
+local function count_of(build, class)
+  return (build.cross and CROSS_COUNT or COUNT)[class]
+end
+
 -- A table's entry in a loop nest: of `set`, s (values) or d (gradients).
 function M.element(build, set, t, class)
   leaves.mention(build, set, t.per_head and "h" or nil)
@@ -70,14 +84,18 @@ function M.element(build, set, t, class)
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
   leaves.mention(build, table.unpack(PLACE_NAMES[t.class][class]))
-  local head = t.per_head and "h * " .. STRIDE[t.class]:format(set) .. " + " or ""
+  local head = t.per_head and "h * " .. stride(build, t.class, set) .. " + " or ""
   return ("%s->%s[%s%s]"):format(set, t.name, head, PLACE[t.class][class]:format(set))
 end
 
 -- The functions of kernels/cuda/score.cu that add up what pairs send to a table.
 local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
+local CROSS_OVER = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
+  distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 local OVER_NAMES = { uniform = NONE, query = { "i", "T" }, key = { "j", "T" }, distance = { "T" }, sum = { "T" } }
+local CROSS_OVER_NAMES = { uniform = NONE, query = { "i", "T", "S" }, key = { "j", "T" }, distance = { "T", "S" },
+  sum = { "T", "S" } }
 
 -- The gradient of a table's entry: what the pair loop has gathered, for each head, and what other tables have sent.
 local function gradient(build, t, class)
@@ -86,17 +104,18 @@ local function gradient(build, t, class)
     local place = t.class == "uniform" and "" or " + " .. PLACE[t.class][class]
     leaves.mention(build, "d", table.unpack(t.class ~= "uniform" and PLACE_NAMES[t.class][class] or {}))
     gathered = t.per_head and M.element(build, "d", t, class)
-      or ("sum_heads(d->%s%s, %s)"):format(t.name, place, STRIDE[t.class]:format("d"))
+      or ("sum_heads(d->%s%s, %s)"):format(t.name, place, stride(build, t.class, "d"))
   end
   if build.parts[t] then
     leaves.mention(build, "w", t.per_head and "h" or nil)
-    leaves.mention(build, table.unpack(OVER_NAMES[t.class]))
+    leaves.mention(build, table.unpack((build.cross and CROSS_OVER_NAMES or OVER_NAMES)[t.class]))
     leaves.mention(build, t.per_head and t.class ~= "uniform" and "s" or nil)
   end
   if build.parts[t] and t.class == "uniform" then
     sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
   elseif build.parts[t] then
-    sent = OVER[t.class]:format(("w.%s%s"):format(t.name, t.per_head and " + h * s->pairs" or ""))
+    local pairs_of = ("w.%s%s"):format(t.name, t.per_head and " + h * s->pairs" or "")
+    sent = (build.cross and CROSS_OVER or OVER)[t.class]:format(pairs_of)
   end
   return gathered and sent and ("(%s + %s)"):format(gathered, sent) or gathered or sent
 end
@@ -104,7 +123,11 @@ end
 function M.environment(build, class)
   local out = leaves.environment(build, LANES[class], NUMBERS, {}, INTEGERS[class])
   out.scalar, out.flat = true, class == "score"
-  local number = out.symbol
+  local number, plain = out.symbol, out.integer
+  function out.integer(name)
+    local text, binds = plain(name)
+    return text and (name == "distance" and build.prefix or "") .. text, binds
+  end
   function out.symbol(name)
     local integer, binds = out.integer(name)
     if not integer then
@@ -131,8 +154,8 @@ local function work(build, type, name, count)
   return "w." .. unique
 end
 
-local function heads(count, per_head)
-  return per_head and "HEADS * " .. count or count
+local function heads(build, count, per_head)
+  return per_head and build.heads .. " * " .. count or count
 end
 
 function M.to_table(build, nest, t, class, effect)
@@ -140,15 +163,16 @@ function M.to_table(build, nest, t, class, effect)
   leaves.mention(build, "w", t.per_head and "h" or nil)
   if t.class == "uniform" then
     if not part then
-      build.parts[t] = { array = work(build, "real", t.name, t.per_head and "HEADS" or "1"),
-        extent = t.per_head and "HEADS" or "1" }
+      build.parts[t] = { array = work(build, "real", t.name, t.per_head and build.heads or "1"),
+        extent = t.per_head and build.heads or "1" }
       table.insert(build.uniform_work, build.parts[t])
     end
     effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
     nest.sums[t.name] = { name = effect.target, member = build.parts[t].array, count = 1, heads = t.per_head }
     return
   elseif not part then
-    part = { array = work(build, "real", t.name, heads("T * T", t.per_head)), effects = {}, table = t,
+    local count = heads(build, count_of(build, "pair"), t.per_head)
+    part = { array = work(build, "real", t.name, count), effects = {}, table = t,
       place = t.per_head and "h * s->pairs + e" or "e" }
     build.parts[t] = part
     table.insert(nest.parts, part)
@@ -180,33 +204,32 @@ end
 local function list_place(build, class, loops, per_head)
   leaves.mention(build, class ~= "uniform" and (per_head or loops[1]) and "s" or nil)
   leaves.mention(build, per_head and "h" or nil)
-  leaves.mention(build, table.unpack(NUMBER_NAMES[class]))
+  leaves.mention(build, table.unpack((build.cross and CROSS_NUMBER_NAMES or NUMBER_NAMES)[class]))
   local place = per_head and "h"
   for _, index in ipairs(loops) do
     place = (place and (place:find(" ") and "(" .. place .. ")" or place) .. " * " .. index.count .. " + " or "")
       .. syntax.index_name(index)
   end
-  local stride = STRIDE[class]:format("s")
-  return (place and (place:find(" ") and "(" .. place .. ")" or place) .. " * " .. stride .. " + " or "")
-    .. NUMBER[class]
+  return (place and (place:find(" ") and "(" .. place .. ")" or place) .. " * " .. stride(build, class, "s") .. " + "
+    or "") .. (build.cross and CROSS_NUMBER or NUMBER)[class]
 end
 
 function M.scatter(build, nest, class, effect, p)
   local loops, of_head = effect.loops or {}, leaves.has_head(p)
   local value_heads = of_head or lower.needs(build.state, effect.node).h or false
   local index_heads = lower.needs(build.state, effect.index_node).h or value_heads and not of_head
-  local turns, count = "", COUNT[class]
+  local turns, count = "", count_of(build, class)
   for _, index in ipairs(loops) do
     turns = turns .. index.count .. " * "
   end
-  local values = work(build, "real", p.name .. "_values", heads(turns .. count, value_heads))
-  local indices = work(build, "int", p.name .. "_indices", heads(turns .. count, index_heads))
-  local list = turns .. STRIDE[class]:format("s")
+  local values = work(build, "real", p.name .. "_values", heads(build, turns .. count, value_heads))
+  local indices = work(build, "int", p.name .. "_indices", heads(build, turns .. count, index_heads))
+  local list = turns .. stride(build, class, "s")
   leaves.mention(build, class ~= "uniform" and "s" or nil)
-  table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and "HEADS" or "1",
+  table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and build.heads or "1",
     size = p.size,
     index = indices, index_stride = index_heads and of_head and list or "0", value = values,
-    count = value_heads and not of_head and "HEADS * " .. list or list })
+    count = value_heads and not of_head and build.heads .. " * " .. list or list })
   return {
     { kind = "assign", node = effect.index_node, integer = true, per_head = index_heads, loops = loops, wide = true,
       target = ("%s[%s]"):format(indices, list_place(build, class, loops, index_heads)) },
@@ -229,7 +252,7 @@ function M.pair_gradient(build, score)
     local list, own = gathers[t.class] or {}, effects[t.class] or {}
     gathers[t.class], effects[t.class] = list, own
     own[#own + 1] = { kind = "add", node = entry.gradient, loops = entry.loops, target = ("out[%d]"):format(#list) }
-    local place = t.class == "uniform" and "h" or ("h * %s + %s"):format(STRIDE[t.class]:format("d"), OWN[t.class])
+    local place = t.class == "uniform" and "h" or ("h * %s + %s"):format(stride(build, t.class, "d"), OWN[t.class])
     list[#list + 1] = { name = t.name, table = t, target = ("d->%s[%s]"):format(t.name, place) }
   end
   local environment = M.environment(build, "score")

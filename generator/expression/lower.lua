@@ -171,9 +171,9 @@ function tabulate(state, node)
     name = name .. "_" .. state.names[name]
   end
   local entry = { name = name, class = class, per_head = needs.h or false, per_layer = needs.l or false,
-    learned = needs.p or false, value = value }
+    learned = needs.p or false, value = value, key = name .. " " .. state.number }
   state.tables[#state.tables + 1] = entry
-  state.loads[node] = state.builder:leaf("table", name, { table = entry, low = node.low, high = node.high })
+  state.loads[node] = state.builder:leaf("table", entry.key, { table = entry, low = node.low, high = node.high })
   return state.loads[node]
 end
 
@@ -296,8 +296,10 @@ end
 
 function M.lower(builder, root, options)
   builder.trusted = true -- what is taken apart here has been checked as a whole
+  builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula: each has tables of its own
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
-    names = {}, inside = {}, lowered = {}, uses = setmetatable(text.uses(root), { __index = once }) }
+    number = builder.lowered, names = {}, inside = {}, lowered = {},
+    uses = setmetatable(text.uses(root), { __index = once }) }
   for class in next, M.RANK do
     state.inside[class] = {}
   end

@@ -41,7 +41,7 @@ end
 
 local function gradient_leaf(build, t)
   local of = { name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t }
-  return build.builder:leaf("table", of.name, { table = of })
+  return build.builder:leaf("table", "d_" .. t.key, { table = of })
 end
 
 -- The effects that add a gradient to a learned parameter; loops over entries gather it in `sums` first.

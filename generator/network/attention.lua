@@ -1,7 +1,8 @@
 -- Attention as a part of a network: the products around it, and the parameters that its facets learn.
 --
 -- A family (plan/encoding) is one attention of a model with its facets: positions, rotation, relative, score, mask,
--- normaliser, heads. A block names a family; its second attention of the same facets takes a name of its own.
+-- normaliser, heads, projections: { bias (nil: as the description says), output, init }. A block names a family; its
+-- second attention of the same facets takes a name of its own.
 -- Queries and keys of one value are packed into one product with the values; else queries are one product, keys and
 -- values another (cross-attention).
 
@@ -26,9 +27,9 @@ local function relative_parameters(list, family, path, C)
   elseif relative.kind == "shaw" then
     list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
       from_tables = true,
-      about = "[2 CLIP + 1][HEAD_WIDTH], filled up to whole vectors",
+      about = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], filled up to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
-        { kind = "normal", value = math.sqrt(2 / (relative.rows + relative.width)) } } } }
+        { kind = "normal", value = relative.init_sigma } } } }
   end
 end
 
@@ -105,6 +106,16 @@ local function names_of(name, options)
     path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
 end
 
+-- At which rate weights are dropped out: the family's, unless the description says otherwise.
+local function rate_of(builder, scope, family, options)
+  local rate = options.dropout or family.dropout_rate or 0
+  if rate ~= 0 and family.normaliser.kind == "geometric" then
+    builder.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
+      "no dropout, or weights of a softmax")
+  end
+  return rate
+end
+
 local function compose(builder, scope, name, queries, keys, options)
   options = options or {}
   builder.check_value(scope, queries, "the queries of attention")
@@ -122,7 +133,15 @@ local function compose(builder, scope, name, queries, keys, options)
     builder.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
       queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
   end
+  local own = family.projections or {}
   local bias, order, packed = options.bias or false, {}, 3 * C.count
+  if own.bias ~= nil then
+    bias = own.bias
+  end
+  local in_queries, in_output = "queries", "attended"
+  if own.init == "linear" then
+    in_queries, in_output = nil, nil
+  end
   local function product(value, from, width, options_of)
     options_of.declared, options_of.bias = true, options_of.bias or bias
     local out = scope:product(value, from, width, options_of)
@@ -136,27 +155,30 @@ local function compose(builder, scope, name, queries, keys, options)
       bias = true, shown = 2 * family.heads, comment = "(right, left) of every head" })
   end
   if self_attends then
-    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = "queries", fan_out = packed,
+    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = in_queries, fan_out = packed,
       tensors = { path .. "query", path .. "key", path .. "value" } })
     kv = q
   else
-    q, order[1] = product(is.prefix .. "query", queries, C, { use = "queries", fan_out = packed,
+    q, order[1] = product(is.prefix .. "query", queries, C, { use = in_queries, fan_out = packed,
       tensors = { path .. "query" } })
-    kv, order[2] = product(is.prefix .. "key_value", keys, C, { use = "queries", fan_out = packed,
+    kv, order[2] = product(is.prefix .. "key_value", keys, C, { use = in_queries, fan_out = packed,
       tensors = { path .. "key", path .. "value" } })
   end
   builder.check_value(scope, q, "queries")
   builder.check_value(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
     others = {}, named = options.name ~= nil }
+  builder.drop_weights(scope, op, family.name, rate_of(builder, scope, family, options))
   if direction then
     builder.check_value(scope, direction, "directions")
   end
   local attended = builder.push(scope, op, is.prefix .. "attended", C)
   attended.about = "heads side by side"
-  local branch, output = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
-    role = is.output, use = "attended" })
-  order[#order + 1] = output
+  local branch = attended
+  if own.output ~= false then
+    branch, order[#order + 1] = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
+      role = is.output, use = in_output })
+  end
   relative_parameters(order, family, path, C)
   geometric_parameters(order, family, path, direction_p)
   for _, p in ipairs(order) do
@@ -171,12 +193,14 @@ local function compose(builder, scope, name, queries, keys, options)
   for _, p in ipairs(M.score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
-  branch.from, branch.about = is.keep, "what a residual connection adds"
+  branch.from = is.keep
+  branch.about = branch.about or "what a residual connection adds"
   return branch
 end
 
 -- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
--- the same facets; options.bias: its products have biases. builder: what builder.lua checks and appends with.
+-- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's.
+-- builder: what builder.lua checks and appends with.
 function M.method(builder)
   return function(scope, ...)
     return compose(builder, scope, ...)

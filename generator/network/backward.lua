@@ -205,10 +205,19 @@ function rules.add(tape, op)
   tape:hand(op.residual, dy)
 end
 
--- The gradient of the weight, then that of the input. A rectified input that only this product reads is rectified on
--- the way.
-function rules.product(tape, op)
+-- The gradient of what an operation gives, behind the dropout of it: in place.
+local function undropped(tape, op)
   local dy = tape:of(op.out)
+  if op.dropout then
+    tape:emit({ kind = "dropout_grad", op = op, dy = dy, to = dy }, dy)
+  end
+  return dy
+end
+
+-- The gradient of the weight, then that of the input. A rectified input that only this product reads is rectified on
+-- the way: what was dropped out of it is zero, too.
+function rules.product(tape, op)
+  local dy = undropped(tape, op)
   if op.relu and not tape.rectified[op] then
     tape:emit({ kind = "relu_grad", op = op, dy = dy, to = dy }, dy)
   end
@@ -228,7 +237,7 @@ end
 
 local function elementwise(kind)
   return function(tape, op)
-    local dy = tape:of(op.out)
+    local dy = undropped(tape, op)
     tape:store(op.x, function(buffer)
       tape:emit({ kind = kind, op = op, dy = dy, to = buffer })
     end)
@@ -252,10 +261,12 @@ function rules.attention(tape, op)
   end
 end
 
--- Vectors of positions were added, and the sum was dropped out: in place.
+-- Vectors of positions were added, and the sum was dropped out: in place. Without either there is nothing to do.
 function rules.place(tape, op)
   local d = tape:of(op.out)
-  tape:emit({ kind = "place_grad", op = op, dy = d }, op.dropout and d or nil)
+  if op.dropout or op.p and not op.p.frozen then
+    tape:emit({ kind = "place_grad", op = op, dy = d, to = op.dropout and d or nil }, op.dropout and d or nil)
+  end
   tape:hand(op.x, d)
 end
 

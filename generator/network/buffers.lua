@@ -73,8 +73,7 @@ local function saved_by(op)
 end
 
 local function mask_of(op, evaluates)
-  local value = op.x or op.residual or op.out
-  return { name = op.keep, form = "keep", width = value.width, stream = value.stream, training = not evaluates,
+  return { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream, training = not evaluates,
     about = "0 or -1", kept = true, writer = op }
 end
 

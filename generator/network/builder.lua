@@ -75,18 +75,31 @@ local function dropout(net, use, rate)
   return d
 end
 
--- The site of an operation's dropout within its scope, and its mask: of what is dropped out.
+-- The place of an operation's dropout within its scope.
+local function place(scope, op)
+  op.place = scope.places
+  scope.places = scope.places + 1
+  if scope.places > M.MOST_PLACES then
+    checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
+      M.MOST_PLACES)
+  end
+end
+
+-- The same, and its mask: of what is dropped out.
 local function site(scope, op, of)
   if op.dropout then
     local number = (scope.masks[of] or 0) + 1
     scope.masks[of] = number
-    op.keep, op.place = of .. (number > 1 and number or "") .. "_keep", scope.places
-    scope.places = scope.places + 1
-    if scope.places > M.MOST_PLACES then
-      checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
-        M.MOST_PLACES)
-    end
+    op.keep = of .. (number > 1 and number or "") .. "_keep"
+    place(scope, op)
   end
+end
+
+-- What an elementwise operation gives is dropped out at a rate, under the name of the value.
+local function drop_result(scope, op, name, rate)
+  checks.name(scope.net, name, "a value")
+  op.dropout = dropout(scope.net, { kind = "value", name = name:upper(), other = name:upper() }, rate)
+  site(scope, op, name)
 end
 
 local function new_value(scope, name, width, stream, of_stream)
@@ -162,21 +175,26 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
-function Scope:activation(name, x, kind)
+-- y = f(x), dropped out at a rate in training.
+function Scope:activation(name, x, kind, rate)
   checks.read(self, x, "the input of an activation")
   checks.kind(self.net, ops.activation.kinds, kind, "activation")
-  return push(self, { kind = "activation", x = x, activation = kind }, name, x.width)
+  local op = { kind = "activation", x = x, activation = kind }
+  drop_result(self, op, name, rate)
+  return push(self, op, name, x.width)
 end
 
--- y = f(first half of x) times the second half.
-function Scope:gate(name, x, kind)
+-- y = f(first half of x) times the second half, dropped out at a rate in training.
+function Scope:gate(name, x, kind, rate)
   checks.read(self, x, "the input of a gate")
   checks.kind(self.net, ops.gate.kinds, kind, "gate")
   if x.width.factor ~= 2 then
     checks.fail(self.net, ("the input of the gate is %s [%s]"):format(x.name, x.width.text),
       "a product of two parts: gate and up")
   end
-  return push(self, { kind = "gate", x = x, activation = kind }, name, x.width.of)
+  local op = { kind = "gate", x = x, activation = kind }
+  drop_result(self, op, name, rate)
+  return push(self, op, name, x.width.of)
 end
 
 -- path: of its tensors in files, else its name.
@@ -201,19 +219,49 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Adds vectors of the tokens' positions, and drops out; encoding: facets/additive.lua.
-function Scope:place(x, encoding, rate)
-  checks.read(self, x, "what positions are added to")
-  if type(encoding) ~= "table" or encoding.kind == "none" then
-    checks.fail(self.net, "there are no vectors of positions to add", "encoding.additive in the spec")
+-- A table of vectors of positions, where they are one: `path` of its tensor.
+local function position_table(scope, encoding, path)
+  if encoding.kind ~= "learned" then
+    return nil
   end
-  local op = { kind = "place", x = x, encoding = encoding }
-  op.dropout = dropout(self.net, { kind = "embedding", name = "EMBEDDING", other = "PLACE" }, rate)
+  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
+    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
+    first = encoding.first, frozen = encoding.frozen })
+end
+
+-- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out;
+-- encoding: facets/additive.lua.
+function Scope:place(x, encoding)
+  local net = self.net
+  checks.read(self, x, "what positions are added to")
+  if self == net then
+    checks.fail(net, "place() of the network itself", "net:embed(..., { place = net.additive }), or a block's place()")
+  elseif not encoding.in_blocks then
+    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
+  elseif self.placed then
+    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
+  elseif x.width.count ~= net.widths.WIDTH.count then
+    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
+      "a value of the model's width, %d", net.widths.WIDTH.count)
+  end
+  self.placed = true
+  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
+  op.dropout = dropout(net, { kind = "place", name = "PLACE", other = "PLACE" }, encoding.dropout_rate)
   site(self, op, "place")
   return push(self, op, "placed", x.width, true)
 end
 
-Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail })
+-- What of attention's weights is dropped out, a site without a mask that is kept: the first rate of a description has
+-- the plain name, whatever the attention.
+local function drop_weights(scope, op, name, rate)
+  op.dropout = dropout(scope.net, { kind = "weights", name = "ATTENTION", other = "ATTENTION_" .. name:upper() }, rate)
+  if op.dropout then
+    place(scope, op)
+  end
+end
+
+Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail,
+  drop_weights = drop_weights })
 Scope.feedforward = feedforward.method(M.width)
 
 -- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
@@ -310,9 +358,14 @@ function Scope:stream(name)
   return stream
 end
 
--- A vector for each token, to be shared: by the streams that embed it, and by the output layer.
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
+-- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
 function Scope:table(name)
   local net = self.net
+  if net.model.embedding == "linear" then
+    return self:declare({ kind = "linear", name = name, path = "embed." .. name, columns = net.widths.WIDTH,
+      rows = net.inputs, init = net.initial })
+  end
   return self:declare({ kind = "table", name = name, tensor = ("embed.%s.weight"):format(name),
     columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
 end
@@ -324,12 +377,18 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  local op = { kind = "embed", stream = stream, p = p, scale = options.scale, encoding = options.place, others = {} }
-  if options.place and options.place.kind == "learned" then
-    net.position_table = net.position_table or self:declare({ kind = "table", name = "position_table",
-      tensor = "embed.position.weight", columns = width, rows = { count = options.place.rows, text = "POSITION_ROWS" },
-      from_tables = options.place.from_tables,
-      first = { kind = "truncated_normal", value = options.place.init_sigma } })
+  local added = options.place
+  if p.kind == "linear" and options.scale and options.scale ~= 1 then
+    checks.fail(net, ("vectors of a linear embedding times %s"):format(checks.shown(options.scale)),
+      "no scale where model.embedding is \"linear\"")
+  elseif added and added.in_blocks then
+    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
+      .. 'encoding.additive.at = "input" in the spec')
+  end
+  local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
+    encoding = added, others = {} }
+  if added then
+    net.position_table = net.position_table or position_table(self, added, "embed.position.weight")
     op.others[1] = net.position_table
   end
   op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
@@ -338,11 +397,13 @@ function Scope:embed(name, stream, options)
   return push(self, op, name, width, true)
 end
 
--- The labelled tokens: "last", those at the end of the sequence.
+-- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
 function Scope:readout(x, which)
   checks.read(self, x, "what is read out")
-  if which ~= "last" then
-    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "\"last\"")
+  local wanted = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= wanted then
+    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", wanted,
+      wanted == "probe" and ", as model.readout has it" or "")
   end
   return { labelled = x, which = which }
 end
@@ -355,6 +416,9 @@ function Scope:classify(readout, options)
     checks.fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
   elseif net.classified then
     checks.fail(net, "a second classify()", "one")
+  elseif options.tied and options.tied.kind == "linear" then
+    checks.fail(net, "logits by the rows of a linear embedding",
+      'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled
   local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
@@ -380,13 +444,17 @@ function M.scope(net, name, title)
   return scope
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial.
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial. What is
+-- added to tokens is net.input_place, or in blocks net.block_place.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk
-  net.model, net.tokens, net.classes = given.model, given.tokens, given.classes
+  net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
-  net.additive_dropout = given.additive and given.additive.dropout_rate or nil
+  net.additive_dropout = given.additive and given.additive.embedding_rate or nil
+  local in_blocks = given.additive and given.additive.in_blocks
+  net.block_place = in_blocks and given.additive or nil
+  net.input_place = not in_blocks and given.additive or nil
   net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)

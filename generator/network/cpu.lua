@@ -8,9 +8,11 @@
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
---   places      dropout sites of a layer, at most; tied: the output layer's weight is the table of tokens
---   attended    family -> { queries, keys }: what a layer's state calls them
---   embeddings  { routine, stream, of, drops, keep, place }, a function each; labelled: of which stream labels are
+--   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
+--               the table of tokens
+--   attended    family -> { queries, keys, direction }: what a layer's state calls them
+--   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each
+--   labelled    of which stream labels are
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
@@ -21,6 +23,8 @@ local records = require("network.cpu_records")
 local rooms = require("network.cpu_rooms")
 
 local M = {}
+
+local NO_POSITIONS = { kind = "none" } -- of an embedding without
 
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
@@ -84,23 +88,36 @@ local function embeddings(cpu)
     if op.kind == "embed" then
       list[#list + 1] = { routine = "embed" .. names.embeds(cpu, op), stream = op.stream.index,
         of = rooms.of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false,
-        keep = op.keep or false, place = op.place or 0 }
+        keep = op.keep or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
     end
   end
   return list
 end
 
--- What a layer's state calls the queries and the keys of its attention, by family.
+-- What a layer's state calls the queries, the keys and the directions of its attention, by family.
 local function attended(cpu)
   local by_family = {}
   for _, scope in ipairs(cpu.lists.order) do
     for _, op in ipairs(cpu.lists[scope].forward) do
       if op.kind == "attention" then
-        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name }
+        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
+          direction = op.direction and op.direction.name or false }
       end
     end
   end
   return by_family
+end
+
+-- Whether values are dropped out, not the weights of attention alone.
+local function has_masks(net)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.keep then
+        return true
+      end
+    end
+  end
+  return false
 end
 
 function M.derive(net, lists, structs, room)
@@ -124,7 +141,8 @@ function M.derive(net, lists, structs, room)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
-    tied = net.classified.op.tied and true or false, places = builder.most_places(net), embeddings = embeddings(cpu),
+    tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
+    embeddings = embeddings(cpu),
     attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 

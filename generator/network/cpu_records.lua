@@ -35,19 +35,31 @@ local function norm_function(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
+local function dropped(cpu, at, op)
+  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
+    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
+    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+end
+
+-- What an operation gives is dropped out where it lies.
+local function dropped_in_place(cpu, at, op, place)
+  if not op.dropout then
+    return false
+  end
+  local drop, _ = dropped(cpu, at, op), nil
+  _, drop.tokens = rows_of(cpu, at, op.out.stream)
+  drop.out = place(op.out)
+  return drop
+end
+
 function forward.product(cpu, at, op, place)
   local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
   return { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x), panels = at.panels .. op.weight,
-    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) }
-end
-
-local function dropped(cpu, at, op)
-  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
-    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
-    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out),
+    dropout = dropped_in_place(cpu, at, op, place) }
 end
 
 -- The tokens of a value of the network that is traced, where there are several streams.
@@ -90,7 +102,8 @@ local function elementwise(cpu, at, op, place, kernel)
   local rows = rows_of(cpu, at, op.out.stream)
   local key = kernel .. " " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
-    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out) }
+    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out),
+    dropout = dropped_in_place(cpu, at, op, place) }
 end
 
 function forward.activation(cpu, at, op, place)
@@ -105,6 +118,7 @@ end
 
 function forward.attention(_, at, op, place)
   return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
+    drops = op.dropout ~= nil, site = op.scope.first_site or false, loops = op.scope.loops or 1,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), out = place(op.out) }
 end
@@ -112,6 +126,32 @@ end
 function forward.embed(cpu, at, op, place)
   return { routine = "embed" .. names.embeds(cpu, op), self = at.self, out = place(op.out),
     traced = traced(cpu, op.out) }
+end
+
+-- Where the positions of a stream's tokens are found that are drawn, or false. of: its part of the workspace.
+local function drawn_positions(at, op, of)
+  local draw = op.encoding.draw
+  if not draw then
+    return false
+  elseif draw.kind == "sequence" then
+    return at.w .. of .. "position"
+  end
+  return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
+    or ("%sshared->%sposition[%s]"):format(at.w, draw.prefix, draw.layer_index)
+end
+
+-- What is added to tokens is found in: a parameter, or the tables of positions.
+local function table_of(at, op)
+  return op.p and at.p .. op.p.name or false
+end
+
+function forward.place(cpu, at, op, place)
+  local of, drops = rooms.of_stream(cpu.net, op.out.stream), op.dropout and dropped(cpu, at, op) or false
+  local name = "place" .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/place.tpl", of = of,
+    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), x = place(op.x),
+    vectors = table_of(at, op), out = place(op.out), dropout = drops,
+    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
 end
 
 -- All repetitions: the input of each where it is kept, else the stream's one buffer.
@@ -162,7 +202,8 @@ function back.dropout_grad(cpu, at, b)
   local _, tokens = rows_of(cpu, at, op.out.stream)
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
-    width = op.out.width.text, drops = op.dropout.name }), tokens = tokens, dy = gradient(at, b.dy),
+    width = op.out.width.text, drops = op.dropout.name, branch = op.branch ~= nil }), tokens = tokens,
+    dy = gradient(at, b.dy),
     keep = at.kept .. op.keep, to = gradient(at, b.to) }
 end
 
@@ -215,6 +256,16 @@ function back.attention_grad(_, at, b, place)
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
     dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
+end
+
+function back.place_grad(cpu, at, b)
+  local op, of = b.op, rooms.of_stream(cpu.net, b.op.out.stream)
+  local learned, drops = op.p ~= nil and not op.p.frozen, op.dropout or false
+  local name = "place_grad" .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = learned and function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl", of = of,
+    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), dy = gradient(at, b.dy),
+    vectors = learned and at.g .. op.p.name, keep = drops and at.kept .. op.keep, rate = drops and drops.name,
+    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
 end
 
 function back.accumulate(cpu, at, b)

@@ -7,9 +7,13 @@
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
---   masks      groups of dropout sites: { first, places, layer, below_text }; sites: how many there are; places: of a
---              layer, at most
---   attends    what the templates of attention call things
+--   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
+--   masks      groups of dropout sites: { first, places, layer, below_text, stream_text }; sites: how many there are;
+--              places: of a layer, at most
+--   attends, embeddings   what they call things: cuda_names.lua
+--   streams    words of each (cuda_rooms.lua); lengths: the type of T that is handed around, of one stream a number,
+--              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
+--              the T of the stream that labels are of
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
 --   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
@@ -20,6 +24,7 @@
 
 local buffers = require("network.buffers")
 local launches = require("network.launches")
+local cuda_names = require("network.cuda_names")
 local records = require("network.cuda_records")
 local rooms = require("network.cuda_rooms")
 
@@ -29,42 +34,40 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
--- The network's attention: its operation, and the block that it is in.
-local function attention_of(net, lists)
-  local found, within
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
-      if op.kind == "attention" then
-        if found or scope == net or op.q ~= op.kv then
-          records.refuse(op, "%s", found and "a second attention" or scope == net and "attention outside of a block"
-            or "attention to another value than the queries' own")
-        end
-        found, within = op, scope
-      end
-    end
-  end
-  return found or records.refuse(nil, "a network without attention"), within
-end
-
 -- Whether attention has learned numbers of its encoding's, or relative vectors of each layer.
 local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function check(net, lists)
-  if #net.streams > 1 then
-    records.refuse(nil, "a network of %d streams", #net.streams)
+local function check_place(net, scope, op)
+  if net.streams[2] then
+    records.refuse(op, "positions that are added behind the embeddings of two streams")
+  elseif net.used_families[2] and op.encoding.draw then
+    records.refuse(op, "drawn positions that are added behind the embedding, beside several attentions")
+  elseif scope.loops > 1 and op.p and not op.p.frozen then
+    records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
+      scope.loops)
   end
+end
+
+local function check(net, lists)
+  local attends = false
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
+      attends = attends or op.kind == "attention"
       if op.kind == "place" then
-        records.refuse(op, "positions that are added behind the embedding")
+        check_place(net, scope, op)
+      elseif op.kind == "attention" and not scope.entry then
+        records.refuse(op, "attention outside of a block")
+      elseif op.dropout and not (op.residual or op.kind == "embed") then
+        records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)
       end
     end
   end
+  return attends or records.refuse(nil, "a network without attention")
 end
 
 -- A list as launches.lua takes it: { kind, one, of_backward }; `one` is an operation, or an entry of a backward list.
@@ -85,20 +88,28 @@ end
 
 -- ---- dropout ----
 
--- What a place's rate is called; of several rates, asked for by place.
-local function below_text(list, places)
-  local below = {}
+local function drop_below(op)
+  return op.dropout.name .. "_DROP_BELOW"
+end
+
+local function stream_of(op)
+  return tostring(op.out.stream.index)
+end
+
+-- A text for each place of a scope; where they differ, asked for by place.
+local function by_place(scope, list, text_of, type)
+  local texts = {}
   for _, op in ipairs(list) do
     if op.dropout then
-      below[op.place + 1] = op.dropout.name .. "_DROP_BELOW"
+      texts[op.place + 1] = text_of(op)
     end
   end
-  local text, plain = "(unsigned int)" .. below[places], true
-  for i = places - 1, 1, -1 do
-    plain = plain and below[i] == below[places]
-    text = ("place == %d ? (unsigned int)%s : %s"):format(i - 1, below[i], text)
+  local text, plain = type .. texts[scope.places], true
+  for i = scope.places - 1, 1, -1 do
+    plain = plain and texts[i] == texts[scope.places]
+    text = ("place == %d ? %s%s : %s"):format(i - 1, type, texts[i], text)
   end
-  return plain and below[places] or text
+  return plain and texts[scope.places] or text
 end
 
 -- Sites of the network itself, then those of each block, repetition behind repetition.
@@ -106,7 +117,8 @@ local function derive_masks(device, scopes)
   for _, scope in ipairs(scopes) do
     if scope.places > 0 then
       local mask = { first = device.sites, places = scope.places, layer = scope.first_site or 0,
-        below_text = below_text(device.lists[scope].forward, scope.places) }
+        below_text = by_place(scope, device.lists[scope].forward, drop_below, "(unsigned int)"),
+        stream_text = by_place(scope, device.lists[scope].forward, stream_of, "") }
       device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
       device.sites = device.sites + scope.places * (scope.count or 1) * (scope.loops or 1)
       device.places = math.max(device.places, scope.places)
@@ -146,6 +158,12 @@ local function of_block(device, launch)
     reads = block[kind == "block" and "forward" or "backward"].reads }
 end
 
+-- How the host's list says over how many rows a product is, where there are several streams.
+local function list_rows(device, entry)
+  local op = entry.of_backward and entry.one.op or entry.one
+  return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
+end
+
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
 local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
@@ -164,6 +182,7 @@ local function launched(device, scope, training, list)
     else
       host[i] = records.record(device, scope, training, at, launch.entry)
       host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
+      host[i].of_rows = list_rows(device, launch.entry)
       host[i].product, host[i].first_use = launch.product, scope.first_use or false
       host[i].phase, host[i].layer = phase and phase.phase, layer
       device.biased = device.biased or phase ~= nil
@@ -228,6 +247,17 @@ local function ends_of(forward, backward)
   return first and first.name, last and last.name
 end
 
+-- The streams whose rows there are among members.
+local function streams_of(device, members)
+  local list = {}
+  for _, words in ipairs(device.streams) do
+    list[#list + 1] = find(members, function(m)
+      return m.words == words
+    end) and words or nil
+  end
+  return list
+end
+
 local function block_of(device, op)
   local block, lists = op.block, device.lists[op.block]
   local members = rooms.kept(device, block)
@@ -238,6 +268,7 @@ local function block_of(device, op)
     first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = rooms.lines(members),
+    row_words = rooms.row_words(streams_of(device, members)),
     mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
@@ -271,29 +302,45 @@ local function has_rms(lists)
   end) ~= nil
 end
 
-local function attends(op, block, backward, wide)
-  local b = of_kind(backward, "attention_grad")
-  return { block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
-    gradients_type = wide and block.gradients_type or block.parameters_type, prefix = op.family.prefix, q = op.q.name,
-    out = op.out.name, dq = b.dq.name, dout = b.dy.name, direction = op.direction and op.direction.name or false,
-    ddirection = op.direction and b.ddirection.name or false }
+-- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T }; without a block, of
+-- the embedding's.
+local function place_sums(device, net, blocks, lists)
+  local list, embedded = {}, net.position_table
+  for i, words in ipairs(embedded and embedded.from_tables and not embedded.frozen and device.streams or {}) do
+    list[i] = { member = words.at .. "places", block = false, times = "", T = words.T }
+  end
+  for _, block in ipairs(blocks) do
+    local op = of_kind(lists[block].forward, "place")
+    local member = op and records.sums_of_places(op)
+    list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
+      times = block.count_name .. " * ", T = device.streams[1].T } or nil
+  end
+  return list
 end
 
-local function new_state(net, lists, given, attention)
+local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, made = {},
-    sites = 0, places = 0, direction = attention.direction, buffers = buffers.derive(net, lists, given.evaluates),
-    made_of = given.wide and launched or recorded }
+    sites = 0, places = 0, directions = cuda_names.directions(lists),
+    buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
+  device.streams, device.words = rooms.streams(net)
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
   end
   return device
 end
 
+local function token_names(streams)
+  local names = {}
+  for i, words in ipairs(streams) do
+    names[i] = words.tokens
+  end
+  return table.concat(names, ", ")
+end
+
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
   check(net, lists)
-  local attention, within = attention_of(net, lists)
-  local device, of_net = new_state(net, lists, given, attention), lists[net]
+  local device, of_net = new_state(net, lists, given), lists[net]
   derive_masks(device, lists.order)
   local blocks = derive_blocks(device, of_net.forward)
   local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
@@ -305,9 +352,11 @@ function M.derive(net, lists, given)
     always = always, training = training,
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
     masks = device.masks, sites = device.sites, places = device.places,
-    attends = attends(attention, within, lists[within].backward, given.wide),
-    embedding = { value = of_kind(of_net.forward, "embed").out.name,
-      gradient = of_kind(of_net.backward, "embed_grad").dy.name },
+    attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
+    streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
+    row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
+    tokens = token_names(device.streams), labelled = device.words[net.classified.op.x.stream].T,
+    place_sums = place_sums(device, net, net.scopes, lists),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = of_kind(of_net.forward, "classify").tied and true or false,
     rms = has_rms(lists),

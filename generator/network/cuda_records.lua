@@ -5,6 +5,8 @@
 -- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
+local names = require("network.cuda_names")
+
 local M = {}
 
 local OP = "cuda/op/%s.tpl"
@@ -89,7 +91,12 @@ end
 
 -- Attention adds the bias of its directions itself, and takes its gradient.
 function M.adds_bias(device, op)
-  return op.p.bias and op.out ~= device.direction
+  return op.p.bias and not device.directions[op.out]
+end
+
+-- The rows of a value, as a call.
+local function rows_of(device, value)
+  return device.words[value.stream].all_rows .. "()"
 end
 
 -- --- forward -------------------------------------------------------------------------------------------------------
@@ -97,31 +104,34 @@ end
 local forward = {}
 
 function forward.product(device, at, op, place)
-  return { columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
+  return { rows = rows_of(device, op.x),
+    columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias", rectified = op.relu or false, out = place(op.out) }
 end
 
 -- The bias of a product that a library has made, and its rectifier.
-function forward.add_bias(_, at, op, place)
-  return { columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = op.relu or false,
+function forward.add_bias(device, at, op, place)
+  return { rows = rows_of(device, op.out),
+    columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = op.relu or false,
     out = place(op.out) }
 end
 
-local function norm_record(at, op, place, kernel)
+local function norm_record(device, at, op, place, kernel)
   check_width(op, op.out)
-  return { routine = (op.norm == "rms" and "rms_" or "") .. kernel, scale = at.p .. op.p.name .. "_scale",
+  return { rows = rows_of(device, op.out),
+    routine = (op.norm == "rms" and "rms_" or "") .. kernel, scale = at.p .. op.p.name .. "_scale",
     offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
 end
 
-function forward.norm(_, at, op, place)
-  local record = norm_record(at, op, place, op.norm == "rms" and "norm" or "layer_norm")
+function forward.norm(device, at, op, place)
+  local record = norm_record(device, at, op, place, op.norm == "rms" and "norm" or "layer_norm")
   record.x = place(op.x)
   return record
 end
 
 function forward.add_norm(device, at, op, place, training)
-  local record = norm_record(at, op, place, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
+  local record = norm_record(device, at, op, place, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
     op.sum and "_sum" or ""))
   record.residual, record.branch = place(op.residual), place(op.branch)
   record.sum = op.sum and place(op.sum) or false
@@ -131,12 +141,13 @@ end
 
 function forward.add(device, _, op, place, training)
   check_width(op, op.out)
-  return { routine = op.dropout and "add_dropout_branch" or "add_branch", residual = place(op.residual),
+  return { rows = rows_of(device, op.out),
+    routine = op.dropout and "add_dropout_branch" or "add_branch", residual = place(op.residual),
     branch = place(op.branch), out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
 end
 
 local function elementwise(device, op, place, kernel)
-  return { routine = function_for(device, kernel .. "_rows" .. suffix(op.out.width), {
+  return { rows = rows_of(device, op.out), routine = function_for(device, kernel .. "_rows" .. suffix(op.out.width), {
     template = "cuda/rows/activation.tpl", kernel = kernel, width = op.out.width.text }), x = place(op.x),
     out = place(op.out) }
 end
@@ -149,13 +160,43 @@ function forward.gate(device, _, op, place)
   return elementwise(device, op, place, GATES[op.activation])
 end
 
--- What is turned by its positions.
-function forward.attention(_, _, op, place)
-  return { turned = op.family.rotation.kind == "rope" and place(op.q) }
+-- What is turned by its positions: queries with their keys, or each by themselves.
+local function turned(device, op, q, kv)
+  local family = op.family
+  if family.rotation.kind ~= "rope" then
+    return {}
+  elseif not family.cross then
+    return { { x = q, T = false, stride = false } }
+  end
+  local function side(value, x, stride)
+    return { x = x, T = "block()->view." .. device.words[value.stream].T, stride = family.PREFIX .. stride }
+  end
+  return { side(op.q, q, "QUERY_STRIDE"), side(op.kv, kv, "KEY_STRIDE") }
 end
 
-function forward.embed(device)
-  return { drops = device.masks[1] ~= nil }
+function forward.attention(device, _, op, place)
+  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)) }
+end
+
+-- The first one draws the masks of the whole pass.
+function forward.embed(device, _, op)
+  return { routine = names.embeds(device, op), drops = op.dropout ~= nil, draws_masks = device.masks[1] ~= nil
+    and op == device.net.ops[1] }
+end
+
+local function is_learned(op)
+  return op.p ~= nil and not op.p.frozen
+end
+
+-- Of the tables of positions, which the shards add up: what sums of rows of a block are called.
+function M.sums_of_places(op)
+  return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
+end
+
+function forward.place(device, at, op, place, training)
+  return { routine = function_for(device, "add_places", { template = "cuda/rows/place.tpl", encoding = op.encoding,
+    drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
+    out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
 end
 
 function forward.block(_, _, op)
@@ -176,7 +217,8 @@ function back.norm_grad(device, at, b)
   local rms = op.norm == "rms"
   local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
     or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", b.dbranch and "dropout_" or "", b.adds and "_sum" or "")
-  return { routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
+  return { rows = rows_of(device, op.out),
+    routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
     dropout = b.dbranch and dropped(device, op, true) or false, xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
     dscale = at.g .. op.p.name .. "_scale", doffset = not rms and at.g .. op.p.name .. "_offset" }
@@ -184,31 +226,35 @@ end
 
 function back.dropout_grad(device, at, b)
   check_width(b.op, b.op.branch)
-  return { dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
+  return { rows = rows_of(device, b.op.out),
+    dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
 end
 
 function back.weight_grad(device, at, b, place)
   local op = b.op
-  return { inner = op.x.width.text, columns = op.out.width.text, x = place(b.x), dy = gradient(at, b.dy),
+  return { rows = rows_of(device, op.x),
+    inner = op.x.width.text, columns = op.out.width.text, x = place(b.x), dy = gradient(at, b.dy),
     dweight = at.g .. op.weight, dbias = M.adds_bias(device, op) and at.g .. op.weight .. "_bias" }
 end
 
 back.bias_grad = back.weight_grad
 
-function back.input_grad(_, at, b, place)
+function back.input_grad(device, at, b, place)
   local op = b.op
-  return { inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
+  return { rows = rows_of(device, op.x),
+    inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
     adds = b.adds, rectified = b.relu and place(b.relu) or false, to = gradient(at, b.to) }
 end
 
 -- Behind an input gradient that a library has made.
-function back.rectify_grad(_, at, b, place)
-  return { columns = b.op.x.width.text, x = place(b.relu), to = gradient(at, b.to) }
+function back.rectify_grad(device, at, b, place)
+  return { rows = rows_of(device, b.op.x), columns = b.op.x.width.text, x = place(b.relu), to = gradient(at, b.to) }
 end
 
 local function elementwise_grad(device, at, b, place, kernel)
   local op = b.op
-  return { routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
+  return { rows = rows_of(device, op.out),
+    routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
     template = "cuda/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
     x = place(b.kind == "relu_grad" and op.out or op.x), dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
@@ -225,13 +271,24 @@ function back.gate_grad(device, at, b, place)
   return elementwise_grad(device, at, b, place, GATES[b.op.activation])
 end
 
-function back.attention_grad(_, at, b)
-  return { turned = b.op.family.rotation.kind == "rope" and gradient(at, b.dq), gradients = at.gradients }
+function back.attention_grad(device, at, b)
+  local family = b.op.family
+  return { prefix = family.prefix, turned = turned(device, b.op, gradient(at, b.dq), gradient(at, b.dkv)),
+    layer_gradients = family.attends.layer_gradients, gradients = at.gradients }
 end
 
-local function of_rows(_, at, b)
+function back.place_grad(device, at, b)
+  local op = b.op
+  local sums = M.sums_of_places(op)
+  return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
+    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums }),
+    dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
+    mask = op.dropout and dropped(device, op, true).mask or false }
+end
+
+local function of_rows(device, at, b)
   check_width(b, b.to)
-  return { from = gradient(at, b.from), to = gradient(at, b.to) }
+  return { rows = rows_of(device, b.to), from = gradient(at, b.from), to = gradient(at, b.to) }
 end
 
 back.accumulate, back.copy, back.clear = of_rows, of_rows, of_rows
@@ -244,8 +301,8 @@ function back.block_grad(_, _, b)
   return { name = b.op.block.name }
 end
 
-function back.embed_grad(_, at)
-  return { gradients = at.gradients }
+function back.embed_grad(device, at, b)
+  return { routine = names.embeds(device, b.op), gradients = at.gradients }
 end
 
 -- --- both ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
--- The feed-forward part of a network: two products with an activation or a gate between.
+-- The feed-forward part of a network: two products with an activation or a gate between, and where it is wanted an
+-- activation behind the second as well (Ito et al. 2024).
 
 local checks = require("network.checks")
 local ops = require("network.ops")
@@ -21,19 +22,25 @@ local function compose(scope, width, x, options)
   local h
   if gated then
     h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated)
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated,
+      options.hidden_dropout)
   else
     local up = scope:product(prefix .. "hidden_sum", x, hidden, {
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
-    h = scope:activation(prefix .. "hidden", up, options.activation)
+    h = scope:activation(prefix .. "hidden", up, options.activation, options.hidden_dropout)
   end
-  local y = scope:product(prefix .. "branch", h, x.width, { weight = prefix .. "down", tensors = { path .. "down" },
-    bias = bias, role = prefix .. "feedforward_output" })
+  local behind = options.branch_activation
+  local y = scope:product(prefix .. (behind and "branch_sum" or "branch"), h, x.width, { weight = prefix .. "down",
+    tensors = { path .. "down" }, bias = bias, role = prefix .. "feedforward_output" })
+  if behind then
+    y = scope:activation(prefix .. "branch", y, behind)
+  end
   y.from, y.about = name or "feedforward", "what a residual connection adds"
   return y
 end
 
--- The method feedforward(x, options) of scopes; options: hidden (channels), activation, bias (true unless given), name.
+-- The method feedforward(x, options) of scopes; options: hidden (channels), activation, hidden_dropout (of what it
+-- gives), bias (true unless given), name, branch_activation (behind the second product, none unless given).
 -- width: makes a width with a name (builder.lua).
 function M.method(width)
   return function(scope, ...)

@@ -43,7 +43,7 @@ local function product_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
     and after.x == op.out
     and only_reader(readers, op.out, after) then
-    return with(op, { relu = true, out = after.out })
+    return with(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep, place = after.place })
   end
 end
 

@@ -26,14 +26,16 @@ M.METHODS = {
   output = { of = "block", { "value", "value" } },
   product = { { "name", "name" }, { "value", "value" }, { "width", "count" },
     options = { parts = "names", bias = "flag" } },
-  activation = { { "name", "name" }, { "value", "value" }, { "kind", "word" } },
-  gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" } },
+  activation = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 },
+  gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 },
   norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
+  place = { of = "block", { "value", "value" }, { "positions", "positions" } },
   add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
   attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
-    options = { bias = "flag", name = "name" } },
+    options = { bias = "flag", name = "name", dropout = "rate" } },
   feedforward = { { "value", "value" },
-    options = { hidden = "count", activation = "word", bias = "flag", name = "name" } },
+    options = { hidden = "count", activation = "word", bias = "flag", name = "name", hidden_dropout = "rate",
+      branch_activation = "word" } },
 }
 
 -- What a kind of argument is, in words.

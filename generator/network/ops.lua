@@ -10,11 +10,12 @@
 local M = {}
 
 M.embed = { roles = {}, words = function(op)
-  return "vectors of tokens" .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
+  return (op.p.kind == "linear" and "linear map of tokens" or "vectors of tokens")
+    .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
 end }
 
-M.place = { roles = { "x" }, words = function()
-  return "adds vectors of positions"
+M.place = { roles = { "x" }, words = function(op)
+  return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "")
 end }
 
 M.product = {
@@ -27,8 +28,12 @@ M.product = {
   end,
 }
 
+local function with_dropout(op, words)
+  return words .. (op.dropout and ", dropped out" or "")
+end
+
 M.activation = { roles = { "x" }, words = function(op)
-  return op.activation
+  return with_dropout(op, op.activation)
 end, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
@@ -37,7 +42,7 @@ end, kinds = {
 } }
 
 M.gate = { roles = { "x" }, words = function(op)
-  return op.activation .. " gate"
+  return with_dropout(op, op.activation .. " gate")
 end, kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" } }
 
 M.norm = { roles = { "x" }, words = function(op)
@@ -55,7 +60,7 @@ end }
 
 -- Logits and weighted values; vectors of distances once more; their map, where rows of distances are made once.
 M.attention = { roles = { "q", "kv", "direction" }, words = function(op)
-  return ("attention %s"):format(op.family.name)
+  return ("attention %s%s"):format(op.family.name, op.dropout and ", weights dropped out" or "")
 end, flops = function(op)
   local C, relative = op.out.width.count, op.family.relative
   return { pair = (relative.kind == "none" and 4 or 6) * C,

@@ -5,15 +5,16 @@
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
 --                      panels { name, rows, columns, room, transposed } are weights as products read them; packed:
 --                      those that the step's start makes; small { lines, members { name, size, type } } is what is no
---                      weight of a product, and whose gradient does not come from tables either (`from_tables`)
+--                      weight of a product, is learned, and has no gradient from tables either (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
---   count              elements of learned tensors
+--   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
 
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
 local GROUPED = 90 -- columns of a line of members that takes one more
+local LONGEST = 108 -- of members and what is said of them
 
 local KINDS = {
   constant = "LH_INIT_CONSTANT",
@@ -65,7 +66,19 @@ function forms.table(p)
   local rows, columns = p.rows.count, p.columns.count
   local init = p.first or p.init.token(rows, columns)
   local member = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
-  return { member }, { { name = p.tensor, shape = { rows, columns }, init = init, member = member } }
+  return { member }, { { name = p.tensor, shape = { rows, columns }, init = init, member = member,
+    frozen = p.frozen } }
+end
+
+-- A linear map of one-hot tokens: a row for each that is not blank, and a bias.
+function forms.linear(p)
+  local rows, columns = p.rows.count, p.columns.count
+  local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
+  local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }
+  return { weight, bias }, {
+    { name = p.path .. ".weight", shape = { rows, columns }, init = p.init.weight(rows, columns), member = weight },
+    { name = p.path .. ".bias", shape = { columns }, init = p.init.bias(rows), member = bias },
+  }
 end
 
 -- The output layer: its columns are filled up to whole vectors.
@@ -128,7 +141,8 @@ local function add_tensor(state, prefix, t, starts)
     value = t.init.of and place_values(state, t.init.of) or t.init.value,
     learned = not t.frozen,
   }
-  state.count = state.count + (t.frozen and 0 or count)
+  local kind = t.frozen and "frozen" or "count"
+  state[kind] = state[kind] + count
 end
 
 local add_scope
@@ -179,7 +193,7 @@ end
 
 -- Members whose gradient a shard adds up itself where weights get theirs from products over the whole batch.
 local function small_members(p)
-  if p.from_tables or p.kind == "map" then
+  if p.from_tables or p.frozen or p.kind == "map" then
     return {}
   end
   local members = all_members(p)
@@ -207,8 +221,9 @@ local function lines_of(scope, members_of, block_type, times)
     else
       for _, m in ipairs(members_of(p)) do
         local last = lines[#lines]
-        if m.beside and last and last.real and #last.text < GROUPED then
-          last.text = ("%s, %s;"):format(last.text:sub(1, -2), declared(m))
+        local both = m.beside and last and last.real and ("%s, %s;"):format(last.text:sub(1, -2), declared(m))
+        if both and #last.text < GROUPED and #both + #(last.about or "") < LONGEST then
+          last.text = both
         else
           lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", declared(m)), real = not m.type }
         end
@@ -268,7 +283,8 @@ function M.count(p)
 end
 
 function M.derive(net)
-  local state = { tensors = {}, offset = 0, count = 0, values_at = {}, value_count = 0, initial_values = false }
+  local state = { tensors = {}, offset = 0, count = 0, frozen = 0, values_at = {}, value_count = 0,
+    initial_values = false }
   add_scope(state, "", net)
   local structs = {}
   for _, block in ipairs(net.scopes) do
@@ -281,6 +297,7 @@ function M.derive(net)
     elements = state.offset,
     storage = (state.offset + CHUNK - 1) // CHUNK * CHUNK,
     count = state.count,
+    frozen = state.frozen,
     initial_values = state.initial_values,
   }
 end

@@ -47,7 +47,8 @@ end
 local words = {}
 
 function words.product(op)
-  return ("product with %s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "")
+  return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
+    op.dropout and ", dropped out" or "")
 end
 
 function words.add(op)
@@ -150,8 +151,10 @@ function back.embed_grad()
   return {}, "gradient of the tokens' vectors", {}
 end
 
-function back.place_grad()
-  return {}, "gradient of the positions' vectors", {}
+function back.place_grad(b)
+  local learned = b.op.p and not b.op.p.frozen
+  return { b.to }, (b.to and "gradient behind dropout" or "") .. (b.to and learned and ", and " or "")
+    .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
 end
 
 local WRITES_PARAMETERS = {
@@ -159,6 +162,9 @@ local WRITES_PARAMETERS = {
     return b.op.weight, { b.op.p.rows.count, b.op.p.columns.count }
   end,
   embed_grad = function(b)
+    return b.op.p.name
+  end,
+  place_grad = function(b)
     return b.op.p.name
   end,
 }
@@ -170,7 +176,7 @@ local function backward_entry(net, b)
     names[#names + 1] = buffer and buffer.name or nil
     shape = shape or buffer and shape_of(net, buffer) or nil
   end
-  if WRITES_PARAMETERS[b.kind] then
+  if WRITES_PARAMETERS[b.kind] and not b.to then
     names[1], shape = WRITES_PARAMETERS[b.kind](b)
   end
   if b.dy then
@@ -201,7 +207,7 @@ local function written_by(room, lists)
       if b.kind == "attention_grad" then
         add(b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then
-        add(b.op, "position")
+        add(b.op, b.op.stream.name .. "_position")
       end
     end
   end

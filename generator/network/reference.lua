@@ -44,11 +44,14 @@ function roles.norm(op)
 end
 
 function roles.embed(op)
+  if op.p.kind == "linear" then
+    return { op.p.path .. ".weight", "embed.position.weight", op.p.path .. ".bias" }
+  end
   return { op.p.tensor, "embed.position.weight" }
 end
 
-function roles.place()
-  return { false, "embed.position.weight" }
+function roles.place(op)
+  return { false, op.p and op.p.tensor }
 end
 
 function roles.attention(op)
@@ -105,8 +108,10 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
   local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
-    additive = op.encoding and op.encoding.kind or "none", rate = op.dropout and op.dropout.rate or 0,
-    place = op.place or 0, family = NONE, block = NONE }
+    blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
+    additive = op.encoding and op.encoding.kind or "none", interleaved = flag(op.encoding and op.encoding.interleaved),
+    grid = op.encoding and op.encoding.grid or 0, rate = op.dropout and op.dropout.rate or 0,
+    stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
     record.x[i] = value and number_of[value] or NONE
@@ -171,6 +176,7 @@ local function family_of(family)
   return { heads = family.heads, rotates = flag(family.rotation.kind ~= "none"),
     rotation = rotation_of(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, clip = family.relative.clip or 0,
+    farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
     scored = flag(family.score.kind and family.score.kind ~= "none"), geometric = flag(normaliser.kind == "geometric"),
     directional = flag(normaliser.directional), normalised = flag(normaliser.normalised),
     left = mask.left or NONE, right = mask.right or NONE }

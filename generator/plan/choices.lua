@@ -101,6 +101,46 @@ local function cuda_choices(plan, list)
   list[#list + 1] = attention
 end
 
+-- What is drawn per pass: by the one family, or by each of several and for what is added to tokens.
+local function draw_choices(plan, list)
+  local input, several = plan.input_draw, plan.streams[2] ~= nil
+  if several and input then
+    local each = input.kind == "sequence"
+    list[#list + 1] = { what = "position draws, input", value = each and "as many as sequences" or #plan.streams,
+      why = each and "one for each sequence of the batch, of each stream" or "one for each stream" }
+  end
+  for _, family in ipairs(several and plan.attentions or { plan.first }) do
+    local positions, distance = family.positions, family.positions.distance
+    local of = several and ", " .. family.name or " per pass"
+    local sides = family.cross and ", of each stream" or ""
+    if positions.kind == "randomized" then
+      list[#list + 1] = { what = "position draws" .. of, value = positions.draws * #family.sides,
+        why = positions.about .. sides }
+    elseif positions.kind == "sequence" then
+      list[#list + 1] = { what = "position draws" .. of, value = "as many as sequences",
+        why = positions.about .. sides }
+    end
+    if distance.draws then
+      list[#list + 1] = { what = "distance draws" .. of, value = distance.draws, why = distance.about
+        .. (distance.independent and ", each of two sides" or "") }
+    elseif family.cross and distance.kind == "difference" then
+      list[#list + 1] = { what = "distances" .. of, value = "differences",
+        why = "queries and keys are of two streams, whose positions are drawn apart" }
+    end
+  end
+end
+
+local function vector_choices(plan, list)
+  local several = plan.streams[2] ~= nil
+  for _, family in ipairs(several and plan.attentions or { plan.first }) do
+    local toeplitz = family.relative.toeplitz
+    list[#list + 1] = family.relative.kind ~= "none" and { what = several and "distance vectors, " .. family.name
+      or "vectors of distances", value = toeplitz and "by diagonal" or "by pair",
+      why = toeplitz and "made once per step for every key - query; queries side by side read neighbours"
+        or "differences of random positions: every pair gathers its own, which is several times slower" } or nil
+  end
+end
+
 function M.list(plan)
   local family = plan.first
   local list = {
@@ -113,22 +153,8 @@ function M.list(plan)
       why = string.format("up to %d tokens in training; the backward pass reads them back, no exp is computed twice",
         plan.longest_training) },
   }
-  if family.positions.kind == "randomized" then
-    list[#list + 1] = { what = "position draws per pass", value = family.positions.draws, why = family.positions.about }
-  elseif family.positions.kind == "sequence" then
-    list[#list + 1] = { what = "position draws per pass", value = "as many as sequences", why = family.positions.about }
-  end
-  if plan.draws_distances then
-    local distance = family.positions.distance
-    list[#list + 1] = { what = "distance draws per pass", value = distance.draws, why = distance.about
-      .. (distance.independent and ", each of two sides" or "") }
-  end
-  if family.relative.kind ~= "none" then
-    local toeplitz = family.relative.toeplitz
-    list[#list + 1] = { what = "vectors of distances", value = toeplitz and "by diagonal" or "by pair",
-      why = toeplitz and "made once per step for every key - query; queries side by side read neighbours"
-        or "differences of random positions: every pair gathers its own, which is several times slower" }
-  end
+  draw_choices(plan, list)
+  vector_choices(plan, list)
   if family.score.kind ~= "none" then
     local score = score_choices(plan)
     table.move(score, 1, #score, #list + 1, list)

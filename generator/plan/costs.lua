@@ -146,8 +146,9 @@ function M.derive(plan, net, facts)
   local longest_of, tokens, pairs_of = means_of(sizes)
   local longest = math.max(table.unpack(longest_of))
   plan.longest_training, plan.mean_tokens = longest, 0
-  for _, mean in ipairs(tokens) do
-    plan.mean_tokens = plan.mean_tokens + mean
+  for i, stream in ipairs(plan.streams) do
+    stream.mean_tokens = tokens[i]
+    plan.mean_tokens = plan.mean_tokens + tokens[i]
   end
   local means = { tokens = tokens, pairs = pairs_of }
   plan.flops_per_step = 0

@@ -8,20 +8,30 @@
 --   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches of a kernel's phases and of a library's products over the whole batch
 --   multiplies         the device text has products of its own: all, or those of tables
---   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
---   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
---                      the words for it in the text; uneven_heads: not all of them have as many
 --   gradients          the type of what a shard adds up
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
---   draws              random positions or distances come with a step: draw_rows rows of T numbers, positions first,
---                      distances from row first_distances on; or a row for each sequence
+--   draws              random positions or distances come with a step: for each family of `drawing`, or by_sequence one
+--                      row for each sequence
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
---   sums               gradients of tables are added up over shards before they reach the parameters
---   attention          its template
+--   sums               gradients of tables are added up over shards before they reach the parameters; shares_places:
+--                      those of the vectors that are added to the tokens are among them
+--   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
+
+--
+-- And into each family of attentions `attends`, besides what network/cuda.lua calls its values:
+--
+--   template           of its attention
+--   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
+--                      the words for it in the text; uneven_heads: not all of them have as many
+--   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
+--   begins, sums       as above, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owned              classes of tables whose gradients have a pass of their own behind attention
---   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
+--   pairs, pair_scores gradients of pairs are kept for such a pass, or for the keys'; those of scores, too
+--   end_by_layer       the layers' learned numbers of a score are apart
+--   draws              numbers are drawn for it: draw_rows rows of T, positions first, distances from row
+--                      first_distances on; draws_at: where they begin, behind those of the families before
 
 local network = require("network.cuda")
 local schema = require("spec.schema")
@@ -45,6 +55,7 @@ local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
 local BLOCK_STATE = 1024 -- bytes of shared memory for what all threads of a block know: enough for most models
 local OTHER_STATE, STATE_STEP = 512, 256 -- of it, what is no array of the network's, at most; it grows in steps
+local OF_FAMILY = 9 -- addresses of tables, sums and draws; those of one are in OTHER_STATE
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -66,9 +77,26 @@ local function head_lanes(head_width, precision)
   return lanes
 end
 
+-- Whether a test holds for a family of the plan.
+local function any(plan, test)
+  for _, family in ipairs(plan.attentions) do
+    if test(family) then
+      return true
+    end
+  end
+  return false
+end
+
+local function trains(family)
+  return family.score.trains
+end
+
+local function trains_across(family)
+  return family.score.trains and family.cross
+end
+
 -- Channels of whole heads that fill a tile of a product, or one head.
-local function slice(plan)
-  local family = plan.first
+local function slice(family)
   local heads = 1
   for count = 1, family.heads do
     if family.heads % count == 0 and count * family.head_width <= TILE then
@@ -79,11 +107,13 @@ local function slice(plan)
 end
 
 local function kernels(plan, multiplies)
-  local family = plan.first
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/block.cu" }
-  if family.score.trains then
+  if any(plan, trains) then
     list[#list + 1] = "cuda/score.cu"
+  end
+  if any(plan, trains_across) then
+    list[#list + 1] = "cuda/score_cross.cu"
   end
   if multiplies then
     list[#list + 1] = "cuda/slab.cu"
@@ -107,8 +137,7 @@ local function kernels(plan, multiplies)
   return list
 end
 
-local function owned(plan)
-  local family = plan.first
+local function owned(family)
   local gathers = family.score.kind ~= "none" and family.score.cuda.gathers or {}
   local rows = family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
   local list = {}
@@ -121,16 +150,14 @@ local function owned(plan)
 end
 
 -- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
-local function keeps_pairs(plan)
-  local family = plan.first
+local function keeps_pairs(family)
   local gathered = family.score.kind ~= "none" and family.score.cuda.gathers.distance
   local rows = family.relative.kind ~= "none" and family.relative.toeplitz
   return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
 end
 
 -- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
-local function layers_apart(plan)
-  local family = plan.first
+local function layers_apart(family)
   for _, q in ipairs(family.score.learned) do
     if not q.per_layer then
       return false
@@ -164,8 +191,8 @@ local function chip_shards(plan, most)
 end
 
 -- An address for each array of the network, and what every model has.
-local function block_state(device)
-  local arrays = #device.always + #device.training
+local function block_state(plan, device)
+  local arrays = #device.always + #device.training + OF_FAMILY * math.max(0, #plan.attentions - 1)
   for _, block in ipairs(device.blocks) do
     arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
   end
@@ -174,26 +201,112 @@ end
 
 -- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
 local function derive_network(plan, net, lists, given)
-  local ok, made = xpcall(network.derive, function(err)
+  local ok, made = xpcall(function()
+    if plan.streams[2] and plan.any_draws then
+      error({ problem = true, what = "drawn positions of two streams" }, 0)
+    end
+    return network.derive(net, lists, given)
+  end, function(err)
     return type(err) == "table" and err or debug.traceback(err)
-  end, net, lists, given)
+  end)
   if not ok and (type(made) ~= "table" or not made.problem) then
     error(made, 0)
   end
   plan.device, plan.no_device_code = ok and made or false, not ok and made or false
+  for family, names in pairs(ok and made.attends or {}) do
+    for name, value in pairs(names) do
+      family.attends[name] = value
+    end
+  end
+  if ok then
+    made.attends = nil
+  end
+end
+
+-- Words for the channels that a thread has of a head.
+local function head_words(family, lanes)
+  local spread, prefix = lanes > 1, family.prefix
+  return {
+    head_lanes = lanes,
+    uneven_heads = family.head_width % (4 * lanes) ~= 0,
+    head_part = family.PREFIX .. (spread and "HEAD_PART" or "HEAD_WIDTH"),
+    channel = spread and (" + %schannel()"):format(prefix) or "",
+    once = spread and ("if (%sleads_head()) "):format(prefix) or "",
+    first_task = spread and ("threadIdx.x / %sHEAD_LANES"):format(family.PREFIX) or "threadIdx.x",
+    tasks = spread and family.PREFIX .. "TASKS" or "THREADS",
+  }
+end
+
+-- What is drawn for a family: rows of numbers, and where those of distances begin.
+local function draws_of(plan, family, attends)
+  local positions, distance = family.positions, family.positions.distance
+  local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
+  attends.draws = randomized or drawn
+  attends.position_draws = randomized and positions.draws or 0
+  attends.distance_draws = drawn and distance.draws or 0
+  attends.distance_rows = distance.independent and 2 or 1
+  attends.first_distances = attends.position_draws
+  attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
+  attends.draws_at, attends.draws_before = "in->draws", false
+  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none"
+    or plan.additive.in_blocks and family == plan.first)
+  local before = plan.cuda.drawing[#plan.cuda.drawing]
+  if attends.draws and before then
+    attends.draws_at = ("v->%sdraws + %sdraw_count(v)"):format(before.prefix, before.prefix)
+    before.attends.draws_before = true
+  end
+  if attends.draws then
+    table.insert(plan.cuda.drawing, family)
+  end
+end
+
+-- Ints of room that a draw of a family needs; of several, that of the largest.
+local function draw_scratch(drawing)
+  local text
+  for _, family in ipairs(drawing) do
+    local most = family.PREFIX .. "MAX_POSITION"
+    if family.relative.kind ~= "none" and not family.relative.toeplitz then
+      local keys = family.PREFIX .. "PAIR_KEYS + 1"
+      most = ("%s > %s ? %s : %s"):format(keys, most, keys, most)
+    end
+    text = text and ("(%s) > (%s) ? (%s) : (%s)"):format(text, most, text, most) or most
+  end
+  return text or "MAX_POSITION"
+end
+
+-- A family in device code, but for the names of the network's: network/cuda.lua.
+local function attends_of(plan, family, library)
+  local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
+  local geometric, keeps = family.normaliser.kind == "geometric", not library and keeps_pairs(family)
+  local spread = library or family.head_width > WHOLE_HEAD
+  local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
+  attends.template = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl"
+  attends.begins = relative or scored and family.score.cuda.stages[1] ~= nil
+  attends.sums = relative or family.score.trains
+  attends.owned = owned(family)
+  attends.slice = library and family.relative.kind == "transformer_xl" and slice(family)
+  attends.end_by_layer = layers_apart(family)
+  attends.layer_gradients = family.relative.biases or geometric
+  attends.pairs = keeps or geometric and not library
+  attends.pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
+    and true or false
+  attends.uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false
+  return attends
+end
+
+local function derive_families(plan, library)
+  for _, family in ipairs(plan.attentions) do
+    family.attends = attends_of(plan, family, library)
+    draws_of(plan, family, family.attends)
+  end
 end
 
 function M.derive(plan, net, lists)
-  local family = plan.first
-  local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
-  local randomized, by_sequence = family.positions.kind == "randomized", family.positions.kind == "sequence"
-  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables
+  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= LIBRARY_WIDTH
-  local multiplies = not library or family.relative.kind == "transformer_xl"
-  local keeps = not library and keeps_pairs(plan)
-  local spread = library or family.head_width > WHOLE_HEAD
-  local lanes = spread and head_lanes(family.head_width, plan.precision) or 1
-  local geometric = family.normaliser.kind == "geometric"
+  local multiplies = not library or any(plan, function(family)
+    return family.relative.kind == "transformer_xl"
+  end)
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   plan.cuda = {
     threads = THREADS,
@@ -203,51 +316,33 @@ function M.derive(plan, net, lists)
     gradients = library and "gradients" or "parameters",
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
-    draws = randomized or by_sequence or plan.draws_distances,
-    position_draws = randomized and family.positions.draws or 0,
-    distance_draws = plan.draws_distances and family.positions.distance.draws or 0,
-    distance_rows = family.positions.distance.independent and 2 or 1,
-    reads_positions = randomized and (family.rotation.kind == "rope" or scored),
-    begins = relative or scored and family.score.cuda.stages[1] ~= nil,
-    shared = relative or scored or learned_places,
-    sums = relative or family.score.trains or learned_places,
-    sums_in_layers = relative or family.score.trains,
-    owned = owned(plan),
+    drawing = {},
+    by_sequence = plan.first.positions.kind == "sequence",
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
-    slice = library and multiplies and slice(plan),
-    head_lanes = lanes,
-    uneven_heads = family.head_width % (4 * lanes) ~= 0,
-    head_part = lanes > 1 and "HEAD_PART" or "HEAD_WIDTH",
-    channel = lanes > 1 and " + channel()" or "",
-    once = lanes > 1 and "if (leads_head()) " or "",
-    first_task = lanes > 1 and "threadIdx.x / HEAD_LANES" or "threadIdx.x",
-    tasks = lanes > 1 and "TASKS" or "THREADS",
     staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
-    end_by_layer = layers_apart(plan),
-    attention = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl",
-    layer_gradients = family.relative.biases or geometric,
-    pairs = keeps or geometric and not library,
-    pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
-      and true or false,
+    shares_places = learned_places,
     constants = constants(plan),
   }
-  derive_network(plan, net, lists, {
-    wide = library,
-    evaluates = plan.eval_dropout,
-    pairs = plan.cuda.pairs,
-    pair_scores = plan.cuda.pair_scores,
-    uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false,
-  })
-  plan.cuda.block_state = plan.device and block_state(plan.device) or BLOCK_STATE
-  plan.cuda.kernels = plan.device and kernels(plan, multiplies) or {}
-  plan.cuda.first_distances = plan.cuda.position_draws
-  plan.cuda.draw_rows = plan.cuda.position_draws + plan.cuda.distance_rows * plan.cuda.distance_draws
-  plan.cuda.draw_words = by_sequence and "[sequences]" or "[draws]"
-  plan.cuda.shares_places = learned_places
+  derive_families(plan, library)
+  local cuda = plan.cuda
+  cuda.draws = cuda.by_sequence or cuda.drawing[1] ~= nil
+  cuda.draw_scratch = draw_scratch(cuda.drawing)
+  cuda.begins = any(plan, function(family)
+    return family.attends.begins
+  end)
+  cuda.sums = learned_places or any(plan, function(family)
+    return family.attends.sums
+  end)
+  cuda.shared = cuda.sums or any(plan, function(family)
+    return family.score.kind ~= "none"
+  end)
+  derive_network(plan, net, lists, { wide = library, evaluates = plan.eval_dropout })
+  cuda.block_state = plan.device and block_state(plan, plan.device) or BLOCK_STATE
+  cuda.kernels = plan.device and kernels(plan, multiplies) or {}
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
   plan.cuda_files = {
-    { template = "cuda/device.cu.tpl", path = "device.cu", family = family },
-    { template = "cuda/cuda.c.tpl", path = "cuda.c", family = family },
+    { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
+    { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },
   }
 end
 

@@ -9,14 +9,20 @@ local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
-local ADDITIVE = {
-  sinusoid = "sinusoids are added to the token embedding",
-  learned = "learned vectors are added to the token embedding",
-}
+-- What is added to the vectors of tokens, or nil.
+local function added_words(additive)
+  if additive.kind == "none" then
+    return nil
+  end
+  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row" or "sinusoids")
+    or additive.frozen and "random vectors" or "learned vectors"
+  return ("%s are added to the %s"):format(what, additive.in_blocks and "input of every block" or "token embedding")
+end
 
 local RELATIVE = {
   transformer_xl = "logits have vectors of the signed distance, with content and position bias",
   shaw = "keys have a learned vector of the distance, the same beyond %d",
+  left = "keys up to the query have a learned vector of the distance, the same beyond %d",
 }
 
 local DISTANCES = {
@@ -25,27 +31,46 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
+-- What positions are drawn from: of a family, or of what is added to tokens.
+local function positions_words(positions)
+  return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
+    positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+end
+
 -- How positions and distances are drawn, or nil.
-local function drawn_words(plan, family)
+local function drawn_words(family)
   local positions, parts = family.positions, {}
   if positions.range then
-    parts[1] = string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
-      positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+    parts[1] = positions_words(positions)
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
-    local most = plan.max_position
+    local most = positions.max_position or positions.distance.max_position
     parts[#parts + 1] = words:format(most - 1, most, most - 1)
       .. (positions.distance.independent and ", each side by itself" or "")
   end
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
+-- What the products around attention have that is not as usual, or nil.
+local function projection_words(own)
+  local words = {}
+  if own.bias ~= nil then
+    words[1] = own.bias and "biases in its products" or "no biases in its products"
+  end
+  words[#words + 1] = own.output == false and "no product of its output" or nil
+  return words[1] and "attention has " .. table.concat(words, " and ") or nil
+end
+
 -- The additive encoding and the facets of a family.
 local function family_encoding(plan, family)
-  local parts = { ADDITIVE[plan.additive.kind] }
+  local apart = plan.input_draw and plan.input_draw.apart
+  local parts = { added_words(plan.additive) }
+  if apart then
+    parts[1] = ("%s, at %s"):format(parts[1], positions_words(plan.input_draw))
+  end
   if family.relative.kind ~= "none" then
-    parts[#parts + 1] = RELATIVE[family.relative.kind]:format(family.relative.clip)
+    parts[#parts + 1] = RELATIVE[family.relative.left and "left" or family.relative.kind]:format(family.relative.clip)
   end
   if family.rotation.kind == "rope" then
     local scaling = family.rotation.scaling
@@ -61,8 +86,11 @@ local function family_encoding(plan, family)
     parts[1] = "no positional encoding"
   end
   local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
-  phrases[#phrases + 1] = drawn_words(plan, family)
+  phrases[#phrases + 1] = drawn_words(family)
   phrases[#phrases + 1] = family.mask.about
+  phrases[#phrases + 1] = (family.normaliser.temperature or 1) ~= 1
+    and ("softmax at a temperature of %.9g"):format(family.normaliser.temperature) or nil
+  phrases[#phrases + 1] = projection_words(family.projections)
   phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
   return table.concat(phrases, "; ")
 end
@@ -90,6 +118,19 @@ local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
+local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
+
+-- The rates at which a model drops out; those that are not asked for are not named.
+function M.dropout(plan)
+  local model, words = plan.resolved.model, { "dropout " .. (plan.dropout.rate_text or "0") }
+  for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
+    { "embedding_dropout", "of the embedding" } }) do
+    local rate = model[entry[1]]
+    words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
+  end
+  return table.concat(words, ", ")
+end
+
 -- What the model is beyond its sizes, where a field says so: words to go on with.
 function M.model(plan)
   local model, words = plan.resolved.model, {}
@@ -101,10 +142,13 @@ function M.model(plan)
   end
   words[#words + 1] = norm.place and norm.place .. "-norm" or nil
   words[#words + 1] = norm.kind == "rms" and "RMS norm" or nil
+  words[#words + 1] = model.embedding == "linear" and "linear embedding" or nil
   words[#words + 1] = model.activation
+  words[#words + 1] = model.branch_activation and model.branch_activation .. " behind the feed-forward part" or nil
   words[#words + 1] = BIASES[model.bias]
   words[#words + 1] = model.init and "first values of " .. model.init or nil
   words[#words + 1] = model.tied and "tied output" or nil
+  words[#words + 1] = READOUTS[model.readout]
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
@@ -186,8 +230,8 @@ function M.comments(plan)
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
     flops = flops_comment(plan),
-    loss = wrapped(string.format("Softmax cross-entropy over %d classes at the last tokens of each sequence.",
-      plan.classes)),
+    loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence."):format(plan.classes,
+      plan.readout == "probe" and "the token that is asked for" or "the last tokens")),
   }
 end
 

@@ -74,7 +74,7 @@ local function relative_words(encoding)
   if relative.kind == "none" then
     return nil
   end
-  return { relative.kind, relative.clip or false, encoding.positions.reading or false }
+  return { relative.kind, relative.clip or false, encoding.positions.reading or false, relative.sides }
 end
 
 -- Parameters of a score as a checkpoint knows them; nil without.
@@ -87,10 +87,20 @@ local function parameter_shapes(parameters)
   return list
 end
 
+-- What of the vectors that are added decides it, too: the kind, and what another form of it adds.
+local function additive_words(encoding)
+  local additive, own = encoding.additive, { encoding.additive.kind }
+  own[#own + 1] = additive.at
+  own[#own + 1] = additive.channels
+  own[#own + 1] = encoding.positions.kind == "grid" and "grid" or nil
+  own[#own + 1] = additive.learned == false and "frozen" or nil
+  return own[2] and own or own[1]
+end
+
 -- What of an encoding decides whether a checkpoint fits.
 local function encoding_identity(encoding)
   return {
-    additive = encoding.additive.kind,
+    additive = additive_words(encoding),
     rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
     positions = encoding.positions.kind,
     relative = relative_words(encoding),
@@ -114,8 +124,9 @@ function M.model(plan)
     identity[name] = resolved.encoding[name] and encoding_identity(families.encoding(resolved.encoding, name))
   end
   identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
+  identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil
   identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
-  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind }
+  identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }
   identity.network = plan.network_identity
   return sha256.digest(canonical.text(identity))
 end

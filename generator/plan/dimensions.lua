@@ -49,23 +49,30 @@ local tokens = {}
 
 -- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
 function tokens.encoder(plan, inputs, times)
-  local spare = times or plan.resolved.model.spare_token ~= false
+  local model = plan.resolved.model
   plan.computation = computation(times, inputs)
+  if model.readout then
+    plan.tokens, plan.tokens_words = inputs, "input symbols"
+    return
+  end
+  local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
   plan.tokens = inputs + (spare and 2 or 1)
   plan.tokens_words = times and "input symbols, the computation token, the empty output"
     or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
   plan.empty_token = plan.tokens - 1
 end
 
--- Behind those of the input the symbols of the target, the computation token, where there is one, and the separator.
+-- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where
+-- there is one, and the separator, unless the task has a symbol for it.
 function tokens.decoder(plan, inputs, times)
-  local first = inputs + plan.task.output_count
+  local shared, start = plan.task.shared, plan.task.start
+  local first = inputs + (shared and 0 or plan.task.output_count)
   plan.computation = computation(times, first)
-  plan.tokens = first + (times and 2 or 1)
-  plan.tokens_words = times and "input symbols, output symbols, the computation token, the separator"
-    or "input symbols, output symbols, the separator"
+  plan.tokens = first + (times and 1 or 0) + (start and 0 or 1)
+  plan.tokens_words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
+    .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
   local computed = times and plan.computation.words .. " for each of its tokens, " or ""
-  plan.decoder = { first_output = inputs, separator = plan.tokens - 1,
+  plan.decoder = { first_output = shared and 0 or inputs, separator = start or plan.tokens - 1,
     words = ("the input, %sa separator and the target"):format(computed) }
 end
 
@@ -77,6 +84,7 @@ end
 
 local function derive_tokens(plan)
   plan.decoder, plan.empty_token = false, false
+  plan.readout = plan.resolved.model.readout or "outputs"
   tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
 end
 
@@ -91,7 +99,8 @@ local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "targe
 local function attention(model, name, stack, layers, queries, keys)
   local head_width = model.width // model.heads
   return { name = name, stack = stack, queries = queries, keys = keys, layers = layers, heads = model.heads,
-    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width) }
+    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width),
+    dropout_rate = model.attention_dropout }
 end
 
 local attentions = {}
@@ -141,7 +150,7 @@ function M.settle_families(families)
     family.prefix = #families > 1 and family.name .. "_" or ""
     family.PREFIX = family.prefix:upper()
     family.cross = family.queries ~= family.keys
-    family.ranged, family.causal = family.ranged or false, family.causal or false
+    family.ranged, family.causal, family.drops = family.ranged or false, family.causal or false, false
     family.first_site = site
     site = site + family.layers + 1 -- the input's, then one for each layer
   end

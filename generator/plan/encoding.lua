@@ -1,9 +1,12 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
--- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; into the
--- plan: additive; limit on the tokens, false without one; ranges of what is drawn; which
--- tables of positions there are. The input is placed by the positions of the first family.
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, projections,
+-- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
+-- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
+-- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
+-- is added to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one
+-- input of a model is placed by the positions of its first family, several are by what stands directly in encoding.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
@@ -19,11 +22,11 @@ local M = {}
 
 -- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
 local function refuse_one_sided(family)
-  local positions, found = family.positions, nil
+  local found
   if family.normaliser.kind == "geometric" then
     found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
-  elseif positions.kind ~= "index" then
-    found = { "positions", "positions are drawn", "index" }
+  elseif family.positions.distance.draws then
+    found = { "positions.reading", "distances are drawn", "difference" }
   end
   if found then
     error({ problem = true, field = ("encoding.%s.%s"):format(family.name, found[1]),
@@ -39,17 +42,33 @@ local function formula_of(score, family)
   return score
 end
 
+-- The formula of a softmax's score, which its temperature divides; without a score it is in the scale of the logits.
+local function tempered(formula, family)
+  local temperature = family.normaliser.temperature or 1
+  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  if temperature == 1 then
+    return formula
+  elseif not formula then
+    family.logit_scale = family.logit_scale / temperature
+    return nil
+  end
+  return { root = formula.builder:apply("div", formula.root, temperature), builder = formula.builder,
+    parameters = formula.parameters }
+end
+
 -- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
   local encoding = families.encoding(resolved.encoding, family.name)
-  family.positions = positions_facet.plan(encoding, family.layers)
+  family.positions = positions_facet.plan(encoding, family.layers, plan.streams[2] ~= nil)
   family.rotation = rotation_facet.plan(encoding, family,
     costs.longest(resolved.train.lengths, facts.task))
+  family.projections = encoding.projections or {}
   family.mask = mask_facet.plan(encoding, family.causal)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
-  family.score = score_facet.plan(encoding.score and formula_of(facts.score, family), family, plan.precision)
+  family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,
+    plan.precision)
   family.score_text = encoding.score
   if family.cross then
     refuse_one_sided(family)
@@ -79,38 +98,152 @@ local function derive_shared(plan)
   end
 end
 
-local function limit_of(plan)
-  local positions = plan.first.positions
-  local range, distance = positions.range, positions.distance
-  if range or distance.range then -- distances alone: one fewer than there are tokens
-    return { tokens = range or distance.max_position,
-      because = "encoding.positions.max_position = " .. (range or distance.range) }
-  elseif plan.additive.kind == "learned" then
-    return { tokens = plan.additive.rows, because = "encoding.additive.rows = " .. plan.additive.rows }
+-- ---- what is drawn ----
+
+-- Where the draws of each stream begin in the counter: with those of the first family that looks at it.
+local function settle_sites(plan)
+  for _, stream in ipairs(plan.streams) do
+    stream.first_site = 0
   end
-  return false
+  for i = #plan.attentions, 1, -1 do
+    local family = plan.attentions[i]
+    plan.streams[family.keys.stream + 1].first_site = family.first_site
+  end
+end
+
+-- What a family draws in begin_step: { stream, member, site }, C text of what is added to a draw's index for its site.
+-- Queries and keys of one stream share a draw. The sites of a stream's positions are those of its attention to itself;
+-- a draw of source positions for a block of the decoder has one of cross-attention's.
+local function settle_sides(plan, family)
+  local positions = family.positions
+  family.sides = {}
+  local function add(stream, member, first)
+    local beyond = first > 0 and " + " .. first or ""
+    table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. beyond })
+  end
+  if positions.kind == "randomized" and not family.cross then
+    add(family.queries.stream, "position", family.first_site)
+  elseif positions.kind == "randomized" then
+    local of_keys = plan.streams[family.keys.stream + 1].first_site
+    add(family.queries.stream, "position", plan.streams[family.queries.stream + 1].first_site)
+    add(family.keys.stream, "key_position", positions.per_layer and family.first_site or of_keys)
+  end
+end
+
+-- What places the vectors that are added to tokens, where that is drawn: the positions, what their constants begin
+-- with, and the draw of block l. Several streams have draws that are no family's (apart).
+local function input_draw(plan)
+  local family = plan.first
+  local apart = plan.streams[2] ~= nil
+  local positions = apart and positions_facet.input(plan.resolved.encoding) or family.positions
+  local draw = { apart = apart, PREFIX = apart and "" or family.PREFIX, prefix = apart and "" or family.prefix }
+  for _, name in ipairs({ "kind", "range", "first", "max_position", "sorted", "sorted_text", "layer_index" }) do
+    draw[name] = positions[name]
+  end
+  return draw.kind ~= "index" and draw
+end
+
+-- Everything that places tokens of a stream: { positions, PREFIX of its constants, field }.
+local function readers(plan, stream)
+  local list, own = {}, plan.resolved.encoding
+  if plan.streams[2] and plan.input_draw then
+    list[1] = { positions = plan.input_draw, PREFIX = plan.input_draw.PREFIX, field = "encoding" }
+  end
+  for _, family in ipairs(plan.attentions[1] and plan.attentions or { plan.first }) do
+    if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
+      list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
+        field = own[family.name] and "encoding." .. family.name or "encoding" }
+    end
+  end
+  return list
+end
+
+-- Of a stream: the numbers that may be given for its draws are those that all its readers can take.
+local function settle_stream(plan, stream)
+  stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
+  local function least(a, b)
+    return a == 0 and b or math.min(a, b)
+  end
+  for _, reader in ipairs(readers(plan, stream)) do
+    local positions, distance = reader.positions, reader.positions.distance or {}
+    if positions.kind ~= "index" then
+      stream.position_range = least(stream.position_range, positions.max_position)
+      stream.first_position = math.max(stream.first_position, positions.first)
+    end
+    if distance.draws then
+      stream.distance_range = least(stream.distance_range, distance.max_position)
+    end
+    stream.by_sequence = stream.by_sequence or positions.kind == "sequence" and reader
+  end
+end
+
+-- The tightest limit of all that places tokens.
+local function limit_of(plan)
+  local limit = false
+  local function add(tokens, field, value)
+    if not limit or tokens < limit.tokens then
+      limit = { tokens = tokens, because = ("%s = %d"):format(field, value) }
+    end
+  end
+  for _, stream in ipairs(plan.streams) do
+    for _, reader in ipairs(readers(plan, stream)) do
+      local range, distance = reader.positions.range, reader.positions.distance or {}
+      if range or distance.range then -- distances alone: one fewer than there are tokens
+        add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
+      end
+    end
+  end
+  if plan.additive.kind == "learned" and not plan.input_draw then
+    add(plan.additive.rows, "encoding.additive.rows", plan.additive.rows)
+  end
+  return limit
+end
+
+-- A number of every stream as C text; false where all are 0.
+local function numbers_text(plan, name)
+  local numbers, any = {}, false
+  for i, stream in ipairs(plan.streams) do
+    numbers[i], any = stream[name], any or stream[name] > 0
+  end
+  return any and "{" .. table.concat(numbers, ", ") .. "}" or false
 end
 
 -- What is drawn, and what reads it: the input, or tables of positions.
 local function derive_draws(plan)
-  local family = plan.first
-  local positions, distance = family.positions, family.positions.distance
-  plan.draws_distances = distance.draws ~= nil
-  plan.position_range = positions.max_position or 0
-  plan.distance_range = distance.max_position or 0
-  plan.first_position = positions.first or 0
-  plan.max_position = positions.max_position or distance.max_position or false
-  plan.additive.from_tables = positions.kind ~= "sequence" -- a row of its table is one token's of every sequence
-  plan.input_draw = positions.kind ~= "index" and plan.additive.kind ~= "none"
-  plan.sinusoids, plan.tables = plan.additive.kind == "sinusoid" or plan.signed_sinusoids, false
+  settle_sites(plan)
+  plan.input_draw = plan.additive.kind ~= "none" and input_draw(plan)
+  plan.additive.draw = plan.input_draw
+  plan.any_draws, plan.draws_distances, plan.sequence_scratch = false, false, false
+  for _, stream in ipairs(plan.streams) do
+    settle_stream(plan, stream)
+    local own = stream.by_sequence
+    local most = plan.sequence_scratch
+    if own and not (most and most.count >= own.positions.max_position) then
+      plan.sequence_scratch = { name = own.PREFIX .. "MAX_POSITION", count = own.positions.max_position }
+    end
+    plan.draws_distances = plan.draws_distances or stream.distance_range > 0
+    plan.any_draws = plan.any_draws or stream.position_range + stream.distance_range > 0
+  end
+  plan.drawn_text = {}
+  for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
+    plan.drawn_text[name] = numbers_text(plan, name)
+  end
+  for _, family in ipairs(plan.attentions) do
+    settle_sides(plan, family)
+  end
+  -- A row of its table is one token's of every sequence.
+  plan.additive.from_tables = not (plan.input_draw and plan.input_draw.kind == "sequence")
+  local added = plan.additive.kind == "sinusoid"
+  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids
+  plan.tables = added or plan.sinusoids
   for _, each in ipairs(plan.attentions) do
-    plan.tables = plan.tables or plan.sinusoids or each.rotation.kind == "rope"
+    plan.tables = plan.tables or each.rotation.kind == "rope"
   end
 end
 
 -- What is added to the vectors of tokens, before it is known which attentions there are.
-function M.add(plan)
-  plan.additive = additive_facet.plan(plan.resolved.encoding)
+function M.add(plan, facts)
+  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 function M.derive(plan, facts)
@@ -125,16 +258,23 @@ function M.derive(plan, facts)
   plan.limit = limit_of(plan)
 end
 
--- How often training meets each position or distance of the range, on average; nil where nothing is drawn, or where
--- the lengths are a file's. Needs the plan's costs.
+-- How often training meets each position or distance of the range, on average, at least of all that is drawn; nil where
+-- nothing is, or where the lengths are a file's. Needs the plan's costs.
 function M.visits(plan)
-  local positions, train = plan.first.positions, plan.resolved.train
-  local range = positions.range or positions.distance.range
-  if not range or not train.steps or plan.task.data then
+  local train, least = plan.resolved.train, nil
+  if not train.steps or plan.task.data then
     return nil
   end
-  local draws = positions.kind == "sequence" and train.batch or 1
-  return train.steps * plan.mean_tokens * draws / range
+  for _, stream in ipairs(plan.streams) do
+    for _, reader in ipairs(readers(plan, stream)) do
+      local positions = reader.positions
+      local range = positions.range or positions.distance and positions.distance.range
+      local draws = positions.kind == "sequence" and train.batch or 1
+      local visits = range and train.steps * stream.mean_tokens * draws / range
+      least = visits and math.min(visits, least or visits) or least
+    end
+  end
+  return least
 end
 
 return M

@@ -4,6 +4,7 @@
 -- Output, into the plan: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths
 -- stand in.
 
+local formulas = require("spec.formulas")
 local literals = require("base.literals")
 
 local M = {}
@@ -27,6 +28,16 @@ local function train_fields(train, lists)
   }
 end
 
+-- The token of a symbol; false where there is none of that name.
+local function token_of(symbols, name)
+  for i, symbol in ipairs(symbols) do
+    if symbol == name then
+      return i - 1
+    end
+  end
+  return false
+end
+
 -- The choices as a task's code sees them: numbers as they are, words by their place from 0.
 local function option_fields(facts, chosen)
   if not chosen then
@@ -34,14 +45,8 @@ local function option_fields(facts, chosen)
   end
   local values, words = {}, {}
   for i, option in ipairs(facts.options) do
-    local choice = chosen[option.name]
-    values[i] = option.first and choice
-    for place, name in ipairs(option.choices or {}) do
-      if name == choice then
-        values[i] = math.type(name) and name or place - 1
-      end
-    end
-    words[i] = ("%s = %s"):format(option.name, choice)
+    values[i] = formulas.number(option, chosen[option.name])
+    words[i] = ("%s = %s"):format(option.name, chosen[option.name])
   end
   return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
 end
@@ -67,8 +72,13 @@ local function task_fields(facts, task)
       { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
     },
+    shared = facts.symbols ~= nil,
+    start = token_of(facts.symbols or {}, facts.start_symbol), -- of a decoder, in the place of a separator
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
+    blanks = #(facts.blank or {}),
+    probe = token_of(facts.input_symbols, facts.probe),
+    probe_symbol = facts.probe or false,
     alphabets = {
       { name = "input_symbols", lines = literals.names(facts.input_symbols) },
       { name = "output_symbols", lines = literals.names(facts.output_symbols) },

@@ -80,7 +80,8 @@ local function family_scratch(family, sizes, queries, keys)
   elseif family.relative.toeplitz then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
-  return rows + sizes.reals(dlogits)
+  local keep = family.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
+  return rows + sizes.reals(dlogits) + keep
 end
 
 -- A set of the score's tables for T queries and S keys: score.inc.tpl.
@@ -102,8 +103,8 @@ local function relative_rows(family, T, S)
   if relative.toeplitz then
     return T + S - 1
   end
-  local most = positions.max_position or positions.distance.max_position
-  return relative.biases and math.min(T * (T - 1) + 1, 2 * most - 1) or relative.rows
+  local most, pairs_of = positions.max_position or positions.distance.max_position, family.cross and T * S
+  return relative.biases and math.min(pairs_of or T * (T - 1) + 1, 2 * most - 1) or relative.rows
 end
 
 -- What the blocks of a shard add up: sums.tpl.
@@ -130,7 +131,7 @@ local function family_behind(plan, family, sizes, T, S)
     local stride = (round_up(T + S + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
     local rows = relative.toeplitz and stride * relative.width or codes
     local sets = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
-    local offsets = relative.toeplitz and 0 or relative.sets * T * round_up(T, sizes.lanes)
+    local offsets = relative.toeplitz and 0 or relative.sets * S * round_up(T, sizes.lanes)
     bytes = taken((sets * codes + family.layers * rows) * real + offsets * INTEGER)
   end
   return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)
@@ -174,8 +175,12 @@ function M.rooms(plan, size, sequences, level)
     local T, S = sides(family, size)
     local sums = family.sums and family_sums(plan, family, sizes, T, S) or 0
     add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
-    if family.positions.kind == "sequence" then
-      add("position", taken(sequences * T * INTEGER) + taken(family.positions.max_position * INTEGER), false)
+  end
+  local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- the first stream's
+  for i, stream in ipairs(plan.streams) do
+    if stream.by_sequence then
+      add(stream.name .. "_position", taken(sequences * size[i] * INTEGER) + scratch, false)
+      scratch = 0
     end
   end
   return list
@@ -235,7 +240,7 @@ end
 local function draws(family)
   local positions, distance, numbers = family.positions, family.positions.distance, 0
   if positions.kind == "randomized" then
-    numbers = 2 * positions.draws * positions.max_position
+    numbers = (#family.sides + 1) * positions.draws * positions.max_position -- and scratch
   end
   if distance.draws then
     numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
@@ -255,6 +260,9 @@ function M.shared(plan, size, level)
       reals = reals + struct.repetitions * panel.elements
     end
   end
+  if plan.input_draw and plan.input_draw.apart and plan.input_draw.kind == "randomized" then
+    bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
+  end
   for _, family in ipairs(plan.attentions) do
     bytes = bytes + draws(family)
     behind = behind + (family.behind and family_behind(plan, family, sizes, sides(family, size)) or 0)
@@ -266,6 +274,10 @@ end
 -- Tables of positions: parts/position_tables.tpl.
 function M.tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
+  channels = channels + (plan.additive.member == "place" and plan.width or 0)
+  if plan.input_draw and plan.input_draw.apart then
+    rows = math.max(rows, plan.input_draw.max_position)
+  end
   for _, family in ipairs(plan.attentions) do
     local most = family.positions.max_position or family.positions.distance.max_position
     rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows

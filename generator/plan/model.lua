@@ -2,10 +2,10 @@
 --
 -- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
 -- (network/builder.lua) and its lists (network/lists.lua), and into the plan: structs (of parameters, as C has them),
--- tensors, tensor_count, parameters (elements of learned tensors), parameter_elements (size of the struct),
--- parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua), nil for the
--- network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name, count } of
--- those that need a constant; trace_sites, what trace_block can write, in its order; for people network
+-- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of
+-- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (network/identity.lua),
+-- nil for the network that all checkpoints from before there were others have; cpu (network/cpu.lua); widths, { name,
+-- count } of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
 -- (network/outline.lua) and passes (network/passes.lua).
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
@@ -32,8 +32,9 @@ local DESCRIPTIONS = {
 }
 
 -- What a description sees of the model's section: fields that are left out have their defaults.
-local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward",
-  init = "haiku", tied = false }
+local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
+  bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
+  hidden_dropout = 0 }
 
 local function completed(given, defaults)
   local whole = {}
@@ -98,6 +99,7 @@ local function given_of(plan, model, families)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
+    inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families or families_of(plan),
     additive = plan.additive,
@@ -141,12 +143,28 @@ local function check_encoding(plan, net, file)
     for _, name in ipairs({ "rotation", "relative", "mask", "normaliser" }) do
       field = field or encoding[name] and encoding[name].kind ~= "none" and ("encoding.%s.kind"):format(name) or nil
     end
-    field = field or encoding.score and "encoding.score"
+    field = field or encoding.projections and "encoding.projections" or encoding.score and "encoding.score"
   end
   if field then
     error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
-      expected = field == "encoding.additive.kind" and "net:embed(..., { place = net.additive }), or no such field"
+      expected = field == "encoding.additive.kind" and (plan.additive.in_blocks and "block:place(value, net.additive)"
+          or "net:embed(..., { place = net.additive })") .. ", or no such field"
         or "an attention, or no such field" }, 0)
+  end
+end
+
+-- So would rates that the network leaves out; those of branches are its own affair.
+local function check_dropouts(plan, net, file)
+  local taken, model = {}, plan.resolved.model
+  for _, d in ipairs(net.dropouts) do
+    taken[d.use] = true
+  end
+  for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
+    { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
+    if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
+      error({ problem = true, field = "model." .. entry[1], what = "is read by nothing in " .. file.path,
+        expected = entry[3] .. ", or no such field" }, 0)
+    end
   end
 end
 
@@ -224,6 +242,7 @@ local function build_own(plan, model, file)
   check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
+  check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)
   return net
@@ -308,10 +327,9 @@ end
 
 -- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
 local function settle_constants(plan, net)
-  plan.dropouts, plan.additive.dropout = {}, dimensions.dropout()
+  plan.dropouts, plan.linear = {}, false
   for i, d in ipairs(net.dropouts) do
     plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
-    plan.additive.dropout = d.use == "embedding" and d.name == "EMBEDDING" and plan.dropouts[i] or plan.additive.dropout
   end
   table.sort(plan.dropouts, function(a, b)
     return a.name < b.name
@@ -319,7 +337,7 @@ local function settle_constants(plan, net)
   plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      plan.embedding_scale = op.scale or 1
+      plan.embedding_scale, plan.linear, plan.inputs = op.scale or 1, op.p.kind == "linear", op.p.rows.count
     end
   end
   plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
@@ -335,12 +353,14 @@ local function check_places(plan, net)
   end
 end
 
--- A family's layers are those of the block that it is in.
+-- A family's layers are those of the block that it is in; drops: what of its weights is dropped out, and at which place
+-- of the block, or false.
 local function settle_stacks(net)
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
         dimensions.settle_stack(op.family, block)
+        op.family.drops = op.dropout and { name = op.dropout.name, place = op.place } or false
       end
     end
   end
@@ -353,7 +373,7 @@ function M.derive(plan, file)
   settle_stacks(net)
   local derived = parameters.derive(net)
   plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
-  plan.parameters, plan.initial_values = derived.count, derived.initial_values
+  plan.parameters, plan.frozen, plan.initial_values = derived.count, derived.frozen, derived.initial_values
   plan.widths, plan.trace_sites = widths(net), trace_sites(net)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)

@@ -60,7 +60,7 @@ local function build(resolved, facts)
   }
   experiment.derive(plan, facts.task, facts.network)
   dimensions.derive(plan)
-  encoding.add(plan)
+  encoding.add(plan, facts)
   model.survey(plan, facts.network)
   encoding.derive(plan, facts)
   plan.files = file_list(plan)

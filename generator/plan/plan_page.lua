@@ -18,15 +18,17 @@ function M.json(plan)
     tensors[i] = { name = t.name, shape = t.shape, offset = t.offset }
   end
   return {
-    id = plan.id, digest = plan.digest, parameters = plan.parameters, flops_per_step = plan.flops_per_step,
+    id = plan.id, digest = plan.digest, parameters = plan.parameters,
+    frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
     memory_bytes = plan.memory_bytes, tensors = tensors, operations = network_page.json(plan),
     choices = choices.list(plan),
   }
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block", "count",
-  "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value", "why",
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block",
+  "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value",
+  "why",
 }
 
 local function tensor_lines(plan, lines)
@@ -42,14 +44,15 @@ function M.text(plan)
     plan.id .. "  " .. plan.digest,
     "",
     "encoding    " .. describe.encoding(plan),
-    string.format("model       %s, %d heads x %d, width %d, feed-forward %d, dropout %s, %s%s",
+    string.format("model       %s, %d heads x %d, width %d, feed-forward %d, %s, %s%s",
       wording.layers(plan.resolved.model), family.heads, family.head_width, plan.width, plan.feedforward,
-      plan.dropout.rate_text or "0", plan.precision, describe.model(plan)),
+      describe.dropout(plan), plan.precision, describe.model(plan)),
     string.format("task        %s%s%s, %d input symbols, %d classes%s", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
       plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or ""),
-    "parameters  " .. grouped(plan.parameters),
+    "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
+      or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
     string.format("memory      %.1f MB with two threads (%.1f MB per vector of parameters, %.1f MB of activations per "

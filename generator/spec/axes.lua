@@ -14,7 +14,7 @@ M.MOST = 4 -- LH_MOST_AXES
 -- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
 for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
-  id digest task encoding seed learning_rate]]):gmatch("%S+") do
+  id digest task encoding seed learning_rate beyond novel]]):gmatch("%S+") do
   M.IS_KEY[key] = true
 end
 
@@ -80,7 +80,8 @@ local function check_values(context, path, axis, wanted)
     if value < axis.first or value > axis.last then
       add(context, { locate.join(wanted.list and path .. ".list" or path, i), path }, {
         what = ("%d is past what there is"):format(value),
-        expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "what examples say") })
+        expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "what examples say"),
+        hint = value > axis.last and axis.hint or nil })
       return
     end
   end
@@ -118,9 +119,21 @@ local function given(context, path, value)
   return origin and not origin.default and value or nil
 end
 
+-- Only examples that say so can be left out for having been trained on.
+local function check_novel(context, facts)
+  if given(context, "eval.novel", true) and not find(facts, "trained") then
+    add(context, { "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
+      facts.data and what_of(facts) or facts.kind or "the task"),
+      expected = "finite data with an axis `trained`: ./longhand list tasks, or task.axes of files" })
+  end
+end
+
 -- What an evaluation goes by, and of which sets, against what the task has.
 function M.check(context)
   local eval, facts = context.resolved.eval, context.task
+  if eval and facts then
+    check_novel(context, facts)
+  end
   for _, path in ipairs(eval and facts and { "eval", "eval.during" } or {}) do
     local section = path == "eval" and eval or eval.during or {}
     for _, name in ipairs(not facts.data and { "by", "splits" } or {}) do

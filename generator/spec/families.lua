@@ -10,7 +10,7 @@ local model_fields = require("spec.fields.model")
 local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
-M.FACETS = { "rotation", "relative", "mask", "normaliser", "positions", "score", "parameters" }
+M.FACETS = { "rotation", "relative", "projections", "mask", "normaliser", "positions", "score", "parameters" }
 
 M.is_name, M.is_facet = {}, {}
 for _, name in ipairs(M.NAMES) do
@@ -52,11 +52,12 @@ function M.layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- What is off is not there.
-local OFF = { mask = "full", normaliser = "softmax" }
+-- What is off is not there: a facet with nothing in it but the kind that stays out.
+local OFF = { mask = { kind = "full" }, normaliser = { kind = "softmax" }, projections = {} }
 
 local function is_off(facet, value)
-  return value == "none" and facet == "score" or type(value) == "table" and OFF[facet] == value.kind
+  local off = facet == "score" and "none" or OFF[facet]
+  return off ~= nil and canonical.text(value) == canonical.text(off)
 end
 
 -- The facets of one family, and what the embedding adds.
@@ -88,7 +89,7 @@ local function differing(encoding, own)
   local differs = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
-      differs[facet] = own[facet] or facet == "score" and "none" or { kind = OFF[facet] }
+      differs[facet] = own[facet] or facet == "score" and "none" or OFF[facet]
     end
   end
   if differs.score or not same(own.parameters, encoding.parameters) then
@@ -99,16 +100,21 @@ local function differing(encoding, own)
 end
 
 -- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of the
--- other families, what became of the score that holds for all; it is that of the first of them.
+-- other families, what became of the score that holds for all, which is that of the first of them, and positions that
+-- are read in another way.
 function M.settle(encoding, names, shared)
   local first
   for _, name in ipairs(names) do
     local made = shared[name]
-    if made and not first then
-      first = made
-      encoding.score, encoding.parameters = made.score, made.parameters
-    elseif made and not same(made.score, first.score) then
-      encoding[name] = { score = made.score, parameters = made.parameters }
+    if made then
+      local own = { positions = rawget(made, "positions") }
+      if not first then
+        first = made
+        encoding.score, encoding.parameters = made.score, made.parameters
+      elseif not same(made.score, first.score) then
+        own.score, own.parameters = made.score, made.parameters
+      end
+      encoding[name] = next(own) and own or nil
     end
   end
   for _, name in ipairs(names) do

@@ -71,9 +71,27 @@ function M.falls_over(resolved)
   return { steps = train.steps, epochs = train.epochs }
 end
 
+-- The rates at which something is dropped out in training, each with its field; the embedding has one, in two fields.
+function M.dropouts(resolved)
+  local model, additive = resolved.model, resolved.encoding.additive
+  local of_model = model.embedding_dropout ~= nil
+  return {
+    { "model.dropout", model.dropout },
+    { "model.attention_dropout", model.attention_dropout or 0 },
+    { "model.hidden_dropout", model.hidden_dropout or 0 },
+    { of_model and "model.embedding_dropout" or "encoding.additive.dropout",
+      of_model and model.embedding_dropout or additive.dropout or 0 },
+  }
+end
+
 -- Whether something is dropped out in training.
 function M.drops(resolved)
-  return resolved.model.dropout > 0 or (resolved.encoding.additive.dropout or 0) > 0
+  for _, entry in ipairs(M.dropouts(resolved)) do
+    if entry[2] > 0 then
+      return true
+    end
+  end
+  return false
 end
 
 return M

@@ -103,10 +103,14 @@ function M.refuse_seed(context, given)
   end
 end
 
--- Epochs take the place of steps.
+-- Epochs take the place of steps; what happens every so many epochs needs some.
 function M.settle_steps(context, facts)
   local given, train = context.root.fields.train, context.resolved.train
-  local epochs = tree.is_table(given) and given.fields.epochs
+  local epochs, cadence = tree.is_table(given) and given.fields.epochs, tree.is_table(given) and given.fields.cadence
+  if cadence and train and train.cadence == "epochs" and facts and not facts.data then
+    values.add(context, cadence, "train.cadence", '"epochs" does not go with a sampler',
+      '"steps"; only finite data has epochs')
+  end
   if not epochs or not train then
     return
   elseif given.fields.steps then

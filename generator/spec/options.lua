@@ -78,6 +78,15 @@ local function check_names(context, node, list, kind)
   end
 end
 
+-- Of given choices, whoever gave them, those that there are; the default of every other option.
+function M.known(facts, given)
+  local chosen = {}
+  for _, option in ipairs(facts.options or {}) do
+    chosen[option.name] = choice_of(option, type(given) == "table" and given[option.name]) or default_of(option)
+  end
+  return chosen
+end
+
 function M.settle(context, facts)
   local node = context.options_node
   if not facts then

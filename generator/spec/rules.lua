@@ -8,27 +8,19 @@ local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.features")
+local holders = require("spec.holders")
 local locate = require("spec.locate")
 local tasks = require("spec.tasks")
+local warnings = require("spec.warnings")
 
 local M = {}
 
--- The path of a field of the encoding, where a family has its own.
-local function named(context, path)
-  return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
-end
-
-local function place(context, path)
-  local origin = context.origins[named(context, path)]
-  return origin and not origin.default and origin or nil
-end
-
 -- Adds an error at the first of the paths that was written somewhere; the first path names the field.
 local function add(context, paths, record)
-  record.field = named(context, paths[1])
+  record.field = holders.named(context, paths[1])
   record.at = context.root.origin
   for i = #paths, 1, -1 do
-    record.at = place(context, paths[i]) or record.at
+    record.at = holders.place(context, paths[i]) or record.at
   end
   if record.notes[1].at == record.at then
     record.notes = nil -- the error stands at the value that the note would point to
@@ -37,8 +29,8 @@ local function add(context, paths, record)
 end
 
 local function note(context, path, value)
-  local origin = place(context, path)
-  path = named(context, path)
+  local origin = holders.place(context, path)
+  path = holders.named(context, path)
   return { at = origin, what = origin and ("%s = %s is set here"):format(path, value)
     or ("%s = %s by default"):format(path, value) }
 end
@@ -123,6 +115,29 @@ local function geometric_alone(context)
   refuse("encoding.score", encoding.score, "a score")
 end
 
+-- Geometric attention has no dropout of its weights.
+local function dropped_weights(context)
+  local model, normaliser = context.resolved.model, context.resolved.encoding.normaliser
+  local rate = model and model.attention_dropout or 0
+  if rate > 0 and normaliser and normaliser.kind == "geometric" then
+    add(context, { "model.attention_dropout", "encoding.normaliser.kind" }, {
+      what = "the weights of geometric attention are not dropped out", expected = "0, or weights of a softmax",
+      notes = { note(context, "encoding.normaliser.kind", '"geometric"') } })
+  end
+end
+
+-- The embedding has one rate, which two fields may give.
+local function embedding_rate(context)
+  local model, additive = context.resolved.model, context.resolved.encoding.additive
+  local rate, other = model and model.embedding_dropout, additive and additive.dropout
+  if rate and other and rate ~= other and additive.at ~= "block" then
+    add(context, { "encoding.additive.dropout", "model.embedding_dropout" }, {
+      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.number(other)),
+      expected = ("one of the two fields, or %s in both"):format(diagnostics.number(rate)),
+      notes = { note(context, "model.embedding_dropout", diagnostics.number(rate)) } })
+  end
+end
+
 -- A decoder must not see what is behind a query; keys that are tried outwards cannot leave that side out.
 local function causal(context)
   local model, normaliser = context.resolved.model, context.resolved.encoding.normaliser
@@ -131,8 +146,8 @@ local function causal(context)
       what = "geometric attention does not go with a decoder", notes = { note(context, "model.kind", '"decoder"') },
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
       hint = 'model.kind = "encoder" has geometric attention' })
-  elseif model.kind == "encoder_decoder" and context.holds_for[#context.holds_for] ~= "encoder" and normaliser
-    and normaliser.kind == "geometric" then
+  elseif model.kind == "encoder_decoder" and (context.holds_for[#context.holds_for] or "encoder") ~= "encoder"
+    and normaliser and normaliser.kind == "geometric" then
     add(context, { "encoding.normaliser.kind", "model.kind" }, {
       what = "geometric attention goes with the encoder's attention to itself alone",
       expected = '"softmax"; it tries keys on both sides of the query, in one sequence',
@@ -141,15 +156,97 @@ local function causal(context)
   end
 end
 
--- Positions are drawn for one sequence.
-local function two_streams(context)
-  local resolved = context.resolved
-  local positions = resolved.encoding.positions
-  if resolved.model.kind == "encoder_decoder" and positions and positions.kind == "randomized" then
-    add(context, { "encoding.positions.kind", "model.kind" }, {
-      what = "positions are drawn for one sequence, and an encoder-decoder has two", expected = '"index"',
-      notes = { note(context, "model.kind", '"encoder_decoder"') } })
+-- Distances that are drawn are those of one sequence.
+local function cross_reading(context)
+  local wanted = context.read_otherwise
+  if wanted then
+    add(context, { wanted.path, "model.kind" }, {
+      what = ('"%s" does not go with cross-attention: its queries and keys are of two sequences'):format(wanted.value),
+      expected = '"difference", of the positions of both; or no reading: then it is that for cross-attention alone',
+      notes = { note(context, "model.kind", '"encoder_decoder"') },
+      hint = wanted.path == "encoding.positions.reading"
+        and 'encoding.cross = { positions = { reading = "difference" } } is for cross-attention alone' or nil })
   end
+end
+
+-- Of an encoder-decoder.
+local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "target", "source" } }
+
+local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
+
+-- A sequence of a stream has one draw of its own, whoever reads it. readers: of each stream, { path, positions }.
+local function one_draw(context, readers)
+  for _, stream in ipairs({ "source", "target" }) do
+    local first
+    for _, reader in ipairs(readers[stream]) do
+      for _, name in ipairs(first and SHARED_BY_SEQUENCE or {}) do
+        local value, other = reader.positions[name] or "zero_based", first.positions[name] or "zero_based"
+        if value ~= other then
+          local path, there = reader.path .. "." .. name, first.path .. "." .. name
+          add(context, { path, there }, {
+            what = ("%s, but a sequence of the %s has one draw of positions"):format(diagnostics.show(value), stream),
+            expected = ("%s = %s; or another draw than \"sequence\""):format(there, diagnostics.show(other)),
+            notes = { note(context, there, diagnostics.show(other)) } })
+        end
+      end
+      first = first or reader
+    end
+  end
+end
+
+-- A cell has two positions, which a sum of vectors alone can tell apart.
+local function grid(context)
+  local resolved, facts = context.resolved, context.task
+  local encoding = resolved.encoding
+  if not encoding.positions or encoding.positions.kind ~= "grid" then
+    return
+  end
+  local function refuse(path, there, what, expected, at, value)
+    if there then
+      add(context, { path, at }, { what = what, expected = expected, notes = { note(context, at, value) } })
+    end
+  end
+  local kind, text = "encoding.positions.kind", '"grid"'
+  refuse(kind, facts and not facts.grid, '"grid" is for a task whose input is one, and this one\'s is a line',
+    '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
+  refuse(kind, resolved.model.kind == "encoder_decoder", '"grid" does not go with a target, which is no grid',
+    '"index", or model.kind = "encoder"', "model.kind", '"encoder_decoder"')
+  refuse("encoding.additive.kind", encoding.additive.kind == "learned",
+    "a table has a vector for every cell as it is, and knows no rows and columns", '"sinusoid", or positions by index',
+    kind, text)
+  refuse("encoding.additive.kind", encoding.additive.kind == "none", "nothing reads the rows and columns of the grid",
+    '"sinusoid", or positions by index', kind, text)
+  refuse("encoding.rotation.kind", encoding.rotation.kind == "rope", "queries turn by one number, and a cell has two",
+    '"none", or positions by index', kind, text)
+  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+    "vectors are those of one signed distance, and two cells have two", '"none", or positions by index', kind, text)
+  refuse("encoding.score", features.score_reads_positions(resolved),
+    "the score reads x.distance, x.query or x.key, one number each, and a cell has two",
+    "x.query_index and x.key_index, or positions by index", kind, text)
+end
+
+-- Whether the attentions that facets hold for see no key behind the query, whatever the mask.
+local function are_causal(context)
+  local kind = context.resolved.model.kind
+  for _, name in ipairs(context.holds_for) do
+    if name ~= "decoder" and kind ~= "decoder" then
+      return false
+    end
+  end
+  return true
+end
+
+-- Vectors of distances to the left alone are for queries that see nothing to the right.
+local function one_side(context)
+  local relative, mask = context.resolved.encoding.relative, context.resolved.encoding.mask
+  if not relative or relative.sides ~= "left" or are_causal(context)
+    or mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0) then
+    return
+  end
+  add(context, { "encoding.relative.sides", "encoding.mask.kind" }, {
+    what = '"left" leaves keys behind the query without a vector, and the mask does not hide them',
+    expected = '"both"; or encoding.mask = { kind = "causal" }',
+    notes = { note(context, "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full")) } })
 end
 
 -- Calls visit(n, path of n) for every length.
@@ -204,7 +301,8 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
     return
   end
   beyond = beyond or 0
-  local limit, limit_text = value + beyond, path .. (beyond > 0 and " + " .. beyond or "")
+  local field = holders.named(context, path)
+  local limit, limit_text = value + beyond, field .. (beyond > 0 and " + " .. beyond or "")
   if facts.data then
     local most = facts.data.longest and tasks.most_tokens(facts) or 0
     if most > limit then
@@ -212,7 +310,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
       add(context, { facts.data.made and "task.kind" or "task.longest", "task.data", path }, {
         what = ("%d tokens are past %s"):format(most, what), notes = { note(context, path, value) },
         expected = ("at most %s tokens; %s"):format(limit_text, why),
-        hint = ("raise %s to %d%s, or %s"):format(path, most - beyond, lower, way_out) })
+        hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, lower, way_out) })
     end
     return
   end
@@ -220,7 +318,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
   for _, entry in ipairs(all_lengths(context.resolved)) do
     local hit, most = too_long(entry.lengths, entry.path, facts, limit)
     longest = math.max(longest, most)
-    local repeats = entry.path == "eval.during.lengths" and not place(context, entry.path)
+    local repeats = entry.path == "eval.during.lengths" and not holders.place(context, entry.path)
     if hit and not repeats then
       hits[#hits + 1] = { hit = hit, path = entry.path }
     end
@@ -229,7 +327,7 @@ local function limit_rule(context, path, value, what, why, way_out, beyond)
     add(context, { entry.hit.path, entry.path, path }, {
       what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { note(context, path, value) },
       expected = ("at most %s tokens; %s"):format(limit_text, why),
-      hint = ("raise %s to %d, or %s"):format(path, longest - beyond, way_out) })
+      hint = ("raise %s to %d, or %s"):format(field, longest - beyond, way_out) })
   end
 end
 
@@ -289,141 +387,62 @@ local function drawing(context)
   end
 end
 
-local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
-
--- A range far above the lengths that it is for: most of its positions are hardly met in training.
-local function warn_range(context, warn)
-  local resolved, facts, longest = context.resolved, context.task, 0
-  local positions = resolved.encoding.positions
-  if positions.kind ~= "randomized" or facts.data then
-    return
-  end
-  for _, entry in ipairs(all_lengths(resolved)) do
-    each_length(entry.lengths, entry.path, function(n)
-      longest = math.max(longest, tasks.tokens(facts, n))
-    end)
-  end
-  if longest > 0 and positions.max_position > FAR * longest then
-    warn(("encoding.positions.max_position: %d is more than %d times the tokens of the longest sequence, %d: training "
-      .. "meets few of these positions together; about 2 to 16 times is usual"):format(positions.max_position, FAR,
-      longest))
+-- What stands in the way of reading the answer at a token of the input: what, what is expected, the field it is about.
+local function no_readout(context, readout)
+  local facts, task = context.task, context.resolved.task
+  if task.data then
+    return "examples of files have any number of outputs", "a task of one output", "task.data"
+  elseif not tasks.has_one_output(facts) then
+    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", "task.kind"
+  elseif readout == "probe" and not facts.probe then
+    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", "task.kind"
+  elseif task.computation then
+    return "computation tokens stand behind the input, ahead of answers", "no computation tokens", "task.computation"
   end
 end
 
--- Whether both sides are drawn makes a difference for drawn distances alone.
-local function warn_sides(resolved, warn)
-  local positions = resolved.encoding.positions
-  if positions.sides ~= "independent" then
-    return
-  elseif not features.distances_are_read(resolved) then
-    warn("encoding.positions.sides: \"independent\" has no effect: nothing reads distances")
-  elseif positions.reading == "difference" then
-    warn("encoding.positions.sides: \"independent\" has no effect: distances are differences of positions")
-  elseif positions.reading == "clamped" then
-    warn("encoding.positions.sides: \"independent\" has no effect: clamped reads the draw of the left side alone")
+local function readout(context)
+  local model = context.resolved.model
+  local what, expected, field
+  if model.readout and context.task then
+    what, expected, field = no_readout(context, model.readout)
+  end
+  if what then
+    add(context, { "model.readout", field }, { what = ("%q does not go with this task: %s"):format(model.readout, what),
+      expected = ('"outputs", or %s'):format(expected),
+      notes = { note(context, field, tostring(features.value_at(context.resolved, field))) } })
   end
 end
 
-local function warn_positions(resolved, warn)
-  local encoding = resolved.encoding
-  local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
-  if positions.kind ~= "randomized" then
-    return
-  elseif not features.positions_are_read(resolved) then
-    warn("encoding.positions: random positions are not used by anything: additive, rotation and relative are none, and "
-      .. "no score reads x.distance, x.query or x.key")
-  elseif positions.draw == "layer" and not turns and not features.distances_are_read(resolved) then
-    warn("encoding.positions.draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in "
-      .. "a layer")
-  end
-  local distances = features.distances_are_read(resolved)
-  if positions.sorted == false and distances and positions.reading ~= "difference"
-    and encoding.additive.kind == "none" and not turns then
-    warn("encoding.positions.sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
-  end
-  if positions.reading ~= "drawn" and not distances then
-    warn(("encoding.positions.reading: %q has no effect: nothing reads distances"):format(positions.reading))
+-- Rows of a linear embedding are no vectors of tokens.
+local function tied(context)
+  local model = context.resolved.model
+  if model.tied and model.embedding == "linear" then
+    add(context, { "model.tied", "model.embedding" }, { what = "logits by the rows of a linear embedding",
+      expected = 'false, or model.embedding = "table"', notes = { note(context, "model.embedding", '"linear"') } })
   end
 end
 
-local function warn_cadence(resolved, warn)
-  local train = resolved.train
-  if not train.steps then
-    return -- as many as the epochs have
-  end
-  if train.log_every > train.steps then
-    warn(("train.log_every: %d is past the last step, %d: no metrics will be written"):format(train.log_every,
-      train.steps))
-  end
-  local warmup = train.schedule and train.schedule.warmup or 0
-  if warmup > train.steps then
-    warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
-      warmup, train.steps))
-  end
-  local keep = train.checkpoint.keep
-  if type(keep) == "table" and keep[#keep] > train.steps then
-    warn(("train.checkpoint.keep: step %d is past the last step, %d"):format(keep[#keep], train.steps))
-  end
-  local during = resolved.eval.during
-  if during and during.every > train.steps then
-    warn(("eval.during.every: %d is past the last step, %d"):format(during.every, train.steps))
-  end
-end
-
-local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
-
--- A window's right side where nothing to the right is seen.
-local function warn_mask(context, warn)
-  local path = MASK_OF_DECODER[context.resolved.model.kind]
-  local mask = path and features.value_at(context.resolved, path)
-  if mask and (mask.right or 0) > 0 and place(context, path .. ".right") then
-    warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
-  end
-end
-
-local function warn_spare_token(resolved, warn)
-  if resolved.model.spare_token == false and resolved.task.computation then
-    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
-  end
-end
-
-local function warn_evaluation(resolved, warn)
-  local eval = resolved.eval
-  if eval.dropout and not features.drops(resolved) then
-    warn("eval.dropout: true has no effect: nothing is dropped out in training either")
-  end
-  if eval.batch and eval.batch >= eval.examples then
-    warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
-  end
-end
-
--- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
-local function warn_dropout(resolved, warn)
-  for _, entry in ipairs({ { "model", resolved.model.dropout },
-    { "encoding.additive", resolved.encoding.additive.dropout or 0 } }) do
-    local probability = entry[2]
-    if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
-      warn(("%s.dropout: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
-        diagnostics.number(probability)))
+-- Whoever takes the draw that a sequence has for itself, by stream: { path, positions }.
+local function takers(context)
+  local resolved = context.resolved
+  local by_stream = { source = {}, target = {} }
+  local function add_taker(streams, path, view)
+    for _, stream in ipairs(features.draws_by_sequence(view) and streams or {}) do
+      table.insert(by_stream[stream], { path = path, positions = view.encoding.positions })
     end
   end
-end
-
--- Calls check(context) for what is written directly, where some family goes by it, and for every family's own;
--- holds_for: the families that the facets are for, in order.
-local function each_encoding(context, check)
-  local resolved, shared = context.resolved, {}
-  for _, name in ipairs(families.of(resolved.model) or {}) do
-    if resolved.encoding[name] then
-      check(setmetatable({ resolved = families.view(resolved, name), family = name, holds_for = { name } },
-        { __index = context }))
-    else
-      shared[#shared + 1] = name
+  if resolved.encoding.additive.kind ~= "none" then
+    add_taker({ "source", "target" }, "encoding.positions", resolved)
+  end
+  for _, name in ipairs(families.of(resolved.model)) do
+    local view = families.view(resolved, name)
+    local path = holders.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
+    if view.encoding.rotation.kind ~= "none" then
+      add_taker(STREAMS[name], path, view)
     end
   end
-  if shared[1] then
-    check(setmetatable({ holds_for = shared }, { __index = context }))
-  end
+  return by_stream
 end
 
 -- A rate that falls does so behind its warm-up. How many steps epochs have, the trainer finds out, and says the same.
@@ -444,30 +463,25 @@ function M.apply(context)
   head_width(context)
   shards(context)
   schedule(context)
-  each_encoding(context, function(seen)
+  readout(context)
+  tied(context)
+  embedding_rate(context)
+  holders.each(context, function(seen)
     yarn_ramp(seen)
     geometric_alone(seen)
+    dropped_weights(seen)
     causal(seen)
-    two_streams(seen)
+    grid(seen)
+    one_side(seen)
     drawing(seen)
     encoding_limits(seen)
   end)
+  cross_reading(context)
+  if context.good and resolved.model.kind == "encoder_decoder" then
+    one_draw(context, takers(context))
+  end
   axes.check(context)
-  local warnings = {}
-  local function warn(text)
-    warnings[#warnings + 1] = text
-  end
-  if context.good then
-    warn_positions(resolved, warn)
-    warn_spare_token(resolved, warn)
-    warn_sides(resolved, warn)
-    warn_mask(context, warn)
-    warn_range(context, warn)
-    warn_evaluation(resolved, warn)
-    warn_cadence(resolved, warn)
-    warn_dropout(resolved, warn)
-  end
-  return warnings
+  return context.good and warnings.of(context) or {}
 end
 
 return M

@@ -1,66 +1,44 @@
 -- What the generator knows of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
 --
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
--- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n; and in
--- `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is nil or a
--- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }. A task
--- of finite data has `sets`, a list of names, and `axes`, a list of { name, first, last, doc }. The facts of a user's
--- own file have its text, too; those of a spec's task have `computation`, its computation tokens per input token,
--- and `apart` where its input and its target are streams of their own.
--- Invariants: formulas hold digits, n, + - * / ( ) and blanks only; they give integers >= 1 for the lengths of
--- LENGTHS_TRIED. `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
+-- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
+-- and in `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is
+-- nil or a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
+-- A task whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`,
+-- a list of { name, first, last, doc }. Where inputs and outputs share an alphabet it is `symbols`, and start_symbol
+-- one of it that a decoder reads first, or nil. blank is nil or a list of symbols, the first ones of the input's, and
+-- probe nil or another one of these. The facts of a user's own file have its text, too; those of a spec's task
+-- (M.settle) have no options in their formulas, and `computation`, its computation tokens per input token, `apart`
+-- where its input and its target are streams of their own, and `readout`, what model.readout says, where answers have
+-- no tokens of their own.
+-- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
+-- `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
-local axes = require("spec.axes")
 local diagnostics = require("base.diagnostics")
+local formulas = require("spec.formulas")
 local lfs = require("lfs")
+local task_lines = require("spec.task_lines")
 
 local M = {}
 
 local SHOWN = "runtime/data/tasks/"
-local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
 
 local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
-local KEYS = { "input symbols", "output symbols", "input length", "output length", "chance", "baseline", "sets" }
-
-local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
+local KEYS = task_lines.KEYS
 
 -- What else than samplers longhand/task.h calls lh_task_<kind>.
-local TAKEN = { sample = true, collect = true }
+local TAKEN = { sample = true, collect = true, expand = true }
 
-local compiled = {}
+-- The value of a length's formula at task length n; nil and a message where it has none.
+M.length = formulas.value
 
--- A formula as a function of n, or nil and what is wrong with it.
-local function compile(formula)
-  if compiled[formula] then
-    return compiled[formula]
-  end
-  local stray = formula:match("[^%dn%+%-%*/%(%)%s]") or formula:match("//") or formula:match("%-%-")
-    or formula:match("n%s*[%dn]") or formula:match("%d%s*n") or formula:match("%d%s+%d")
-  if stray then
-    return nil, ("%s does not belong in a formula"):format(diagnostics.show(stray))
-  end
-  local chunk = load("local n = ... return " .. formula:gsub("/", "//"), "=formula", "t", {})
-  if formula:match("^%s*$") or not chunk then
-    return nil, diagnostics.show(formula) .. " is no formula"
-  end
-  compiled[formula] = chunk
-  return chunk
-end
+-- The facts of a task with the options that a spec chooses (task_lines.lua).
+M.settle = task_lines.settle
 
--- The value of a formula at task length n; / rounds down. nil and a message where it has none.
-function M.length(formula, n)
-  local chunk, message = compile(formula)
-  if not chunk then
-    return nil, message
-  end
-  local ok, value = pcall(chunk, n)
-  if not ok or math.type(value) ~= "integer" then
-    return nil, ("%s has no value at n = %d"):format(formula, n)
-  end
-  return value
-end
+-- Whether every example has one output, whatever its length.
+M.has_one_output = task_lines.has_one_output
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty where files have them.
 function M.lengths(field)
@@ -77,10 +55,11 @@ function M.lengths(field)
 end
 
 -- Tokens of the streams of a sequence at task length n, one or two: the input and computation tokens, then one token
--- per output; a decoder's are the separator and all of the target but its last token. facts.apart: they are two.
+-- per output, unless answers are read at tokens of the input; a decoder's are the separator and all of the target but
+-- its last token. facts.apart: they are two.
 function M.streams(facts, n)
   local input = (1 + (facts.computation or 0)) * M.length(facts.input_length, n)
-  local output = M.length(facts.output_length, n)
+  local output = facts.readout and 0 or M.length(facts.output_length, n)
   return facts.apart and { input, output } or { input + output }
 end
 
@@ -89,14 +68,18 @@ function M.tokens(facts, n)
   return math.max(table.unpack(M.streams(facts, n)))
 end
 
--- The most tokens that the streams of finite data can have: all but one of task.longest are input, or output.
+-- The most tokens that the streams of finite data can have: as the task says that makes it; of files all but one of
+-- task.longest are input, or output.
 function M.most_streams(facts)
+  if facts.data.made then
+    return M.streams(facts, 1)
+  end
   local longest, times = facts.data.longest, 1 + (facts.computation or 0)
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end
 
 function M.most_tokens(facts)
-  return M.most_streams(facts)[1]
+  return math.max(table.unpack(M.most_streams(facts)))
 end
 
 -- The lines of the first comment, without its stars: { { line, col, text }, ... }, or nil.
@@ -115,146 +98,6 @@ local function header(text)
     line = line + 1
   end
   return lines
-end
-
-local readers = {}
-
-local function read_symbols(value)
-  local symbols, seen = {}, {}
-  for symbol in value:gmatch("%S+") do
-    if seen[symbol] then
-      return nil, ("the symbol %s stands twice"):format(diagnostics.show(symbol))
-    elseif symbol:find('[^!-~]') or symbol:find('["\\]') then
-      return nil, ("%s is no symbol"):format(diagnostics.show(symbol)), "printable ASCII without quotes or backslashes"
-    end
-    seen[symbol] = true
-    symbols[#symbols + 1] = symbol
-  end
-  if #symbols == 0 then
-    return nil, "no symbols", "symbols separated by blanks"
-  end
-  return symbols
-end
-
-local function read_length(value)
-  local chunk, message = compile(value)
-  if not chunk then
-    return nil, message, "digits, n, + - * / ( ) and blanks"
-  end
-  for _, n in ipairs(LENGTHS_TRIED) do
-    local length, problem = M.length(value, n)
-    if not length or length < 1 then
-      return nil, problem or ("%s is %d at n = %d"):format(value, length, n), "at least 1 for every n >= 1"
-    end
-  end
-  return value
-end
-
-local function read_share(value)
-  local number = tonumber(value:match("^%S+"))
-  if not number or number ~= number or number < 0 or number > 1 then
-    return nil, diagnostics.show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
-  end
-  return number + 0.0
-end
-
-readers["input symbols"], readers["output symbols"] = read_symbols, read_symbols
-readers["input length"], readers["output length"] = read_length, read_length
-readers["chance"], readers["baseline"] = read_share, read_share
-
--- The choices of an option: words, or integers.
-local function read_choices(text)
-  local choices, seen, numbers = {}, {}, nil
-  for word in text:gmatch("%S+") do
-    local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
-    if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
-      return nil, diagnostics.show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
-    elseif numbers ~= nil and numbers ~= (number ~= nil) then
-      return nil, "words stand beside integers", "choices of one sort"
-    elseif seen[number or word] then
-      return nil, ("the choice %s stands twice"):format(word)
-    end
-    numbers, seen[number or word] = number ~= nil, true
-    choices[#choices + 1] = number or word
-  end
-  if #choices < 2 then
-    return nil, ("there %s"):format(#choices == 1 and "is one choice" or "are no choices"), "two choices or more"
-  end
-  return choices
-end
-
--- "30 to 1000" as { first, last }, with what follows; nil where it is something else.
-local function read_range(text)
-  local first, last, rest = text:match("^(%d+) to (%d+)%s*(.-)%s*$")
-  first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
-  if first and last and first < last and last <= axes.LARGEST then
-    return { first = first, last = last }, rest
-  end
-end
-
--- The range of an option, "2 to 4096 = 61"; nil where it is none.
-local function read_ranged(text)
-  local range, rest = read_range(text)
-  local default = range and math.tointeger(tonumber(rest:match("^= *(%d+)$")))
-  if default and default >= range.first and default <= range.last then
-    range.default = default
-    return range
-  end
-end
-
--- Reads `axis NAME: first to last; what it says` into facts.axes; nil and what is wrong otherwise.
-local function read_axis(facts, key, value)
-  local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
-  local range, rest = read_range(text or "")
-  if not name or axes.IS_KEY[name] then
-    return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
-      "axis <name>: 1 to 9; what it says"
-  elseif not range or rest ~= "" then
-    return nil, "it has no range", "the least value, to, the greatest, a semicolon, what it says"
-  elseif #(facts.axes or {}) == axes.MOST then
-    return nil, ("there are more than %d"):format(axes.MOST), ("at most %d axes"):format(axes.MOST)
-  end
-  range.name, range.doc = name, doc
-  facts.axes = facts.axes or {}
-  table.insert(facts.axes, range)
-  return range
-end
-
--- The sets of a task of finite data.
-function readers.sets(value)
-  local sets, at = {}, 0
-  for word in value:gmatch("%S+") do
-    repeat
-      at = at + 1
-    until not SETS[at] or SETS[at] == word
-    sets[#sets + 1] = SETS[at] and word
-  end
-  if sets[1] ~= "train" or at > #SETS then
-    return nil, diagnostics.show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
-  end
-  return sets
-end
-
--- Reads `option NAME: choices; what they say` into facts.options; nil and what is wrong otherwise.
-local function read_option(facts, key, value)
-  local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
-  if not name then
-    return nil, "an option has a name of a-z, 0-9 and _", "option <name>: choices; what they say"
-  elseif not doc then
-    return nil, "nothing says what the choices are", "choices, a semicolon, what they say"
-  end
-  local ranged, choices, what, expected = read_ranged(choices_text), nil, nil, nil
-  if not ranged then
-    choices, what, expected = read_choices(choices_text)
-  end
-  if not ranged and not choices then
-    return nil, what, expected
-  end
-  local option = ranged or { choices = choices }
-  option.name, option.doc = name, doc
-  facts.options = facts.options or {}
-  table.insert(facts.options, option)
-  return option
 end
 
 local function is_key(name)
@@ -279,20 +122,11 @@ local function read_line(facts, given, entry, report)
   elseif given[key] then
     return report(entry, ("%s stands twice"):format(key), "each key once")
   end
-  given[key] = true
-  local result, what, expected
-  if named then
-    result, what, expected = (named == "axis" and read_axis or read_option)(facts, key, value)
-  else
-    result, what, expected = readers[key](value)
-  end
+  given[key] = entry
+  local result, what, expected = task_lines.read(facts, named, key, value)
   if not result then
-    return report(entry, ("%s: %s"):format(key, what), expected)
-  elseif named then
-    return
-  end
-  facts[key:gsub(" ", "_")] = result
-  if key == "baseline" then
+    report(entry, ("%s: %s"):format(key, what), expected)
+  elseif key == "baseline" then
     facts.baseline_name = value:match("^%S+%s+(.*)$")
     if not facts.baseline_name then
       report(entry, "baseline: it has no name", "the value, then what predicts so")
@@ -337,14 +171,17 @@ local function read_task(kind, path, text, d)
       read_line(facts, given, lines[j], report)
     end
   end
+  task_lines.finish(facts, function(key, what, expected)
+    report(given[key] or lines[1], ("%s: %s"):format(key, what), expected)
+  end)
   for _, key in ipairs(REQUIRED) do
-    if not given[key] then
+    if not given[key] and not (given.symbols and key:find("symbols")) then
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
   if facts.axes and not facts.sets then
     report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
-  elseif facts.sets and ((facts.input_length or "") .. (facts.output_length or "")):find("n") then
+  elseif facts.sets and ((facts.input_length or "") .. " " .. (facts.output_length or "")):find("%f[%w_]n%f[^%w_]") then
     report(lines[1], "a length depends on n", "the greatest lengths that examples have, as numbers, beside sets")
   end
   if TAKEN[kind] then

@@ -48,7 +48,10 @@ local FIELDS = {
   { "model.bias", "use_bias add_bias attention_bias qkv_bias bias_terms" },
   { "model.init", "initialization initialisation weight_init initializer init_scheme" },
   { "model.tied", "tie_embeddings tie_weights tie_word_embeddings tied_embeddings weight_tying share_embeddings" },
-  { "model.dropout", "dropout_rate dropout_prob dropout_p hidden_dropout_prob resid_pdrop attn_dropout p_drop" },
+  { "model.dropout", "dropout_rate dropout_prob dropout_p hidden_dropout_prob resid_pdrop p_drop" },
+  { "model.attention_dropout", "attn_dropout attn_pdrop attention_probs_dropout_prob attention_dropout_rate" },
+  { "model.hidden_dropout", "activation_dropout relu_dropout ffn_dropout ff_dropout mlp_dropout" },
+  { "model.embedding_dropout", "embd_pdrop emb_dropout embed_dropout embedding_dropout_rate" },
   { "encoding.rotation.base", "theta rope_theta rope_base rotary_base rotary_emb_base" },
   { "encoding.rotation.scaling", "rope_scaling" },
   { "encoding.positions.max_position", "max_len maxlen max_length num_positions n_positions max_positions "

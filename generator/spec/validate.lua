@@ -20,6 +20,7 @@ local rules = require("spec.rules")
 local schema = require("spec.schema")
 local score = require("spec.score.score")
 local sections = require("spec.sections")
+local tasks = require("spec.tasks")
 local tongues = require("base.tongues")
 local tree = require("spec.tree")
 local unknown = require("spec.unknown")
@@ -232,6 +233,7 @@ local function with_streams(facts, resolved)
   if new then
     new.computation = resolved.task.computation
     new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
+    new.readout = (resolved.model or {}).readout
   end
   return new
 end
@@ -271,12 +273,20 @@ local function settle_task(context)
   if choice == "data" then
     facts = finite.of_files(context, given, task)
     finite.refuse_seed(context, given)
-  elseif facts and facts.sets then
-    facts = finite.made(context, given, facts, task)
-  elseif facts then
-    finite.refuse(context, given)
   end
   task.options = options.settle(context, facts)
+  if choice ~= "data" and facts then
+    local what
+    facts, what = tasks.settle(facts, task.options)
+    if not facts then
+      add(context, given.fields.options or given, "task.options", what, "choices that the header's formulas allow")
+    end
+  end
+  if facts and facts.sets then
+    facts = finite.made(context, given, facts, task)
+  elseif facts and choice ~= "data" then
+    finite.refuse(context, given)
+  end
   context.task = with_streams(facts, context.resolved)
   finite.settle_steps(context, context.task)
 end
@@ -305,6 +315,26 @@ local function resolve_formula(context, texts, encoding, family, of)
   return formula
 end
 
+-- The positions of cross-attention's two sides are those of two sequences: a distance is their difference, and what the
+-- paper's system draws in its place is the default of the others alone. encoding: that of the family; own: its table in
+-- the spec. Returns what takes this back where nothing turns out to read distances; else context.read_otherwise has the
+-- reading that was asked for.
+local function settle_cross(context, encoding, own)
+  local given, path = encoding.positions, (own and "encoding.cross" or "encoding") .. ".positions.reading"
+  if not given or given.kind ~= "randomized" or not given.reading or given.reading == "difference" then
+    return function() end
+  end
+  encoding.positions = copy(given)
+  encoding.positions.reading = "difference"
+  return function()
+    if not features.distances_are_read({ encoding = encoding }) then
+      encoding.positions = own and given or nil
+    elseif context.origins[path] ~= DEFAULT then
+      context.read_otherwise = { path = path, value = given.reading }
+    end
+  end
+end
+
 -- The formula of the score, or nil. Of a model with several families { families = { name = formula } }: each is traced
 -- on its own, since the number of layers may be part of it.
 local function resolve_score(context, texts)
@@ -319,8 +349,12 @@ local function resolve_score(context, texts)
   for _, name in ipairs(names) do
     local own = encoding[name]
     shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
+    local settle = name == "cross" and settle_cross(context, own or shared[name], own)
     if context.diagnostics:count() == before then
       formulas[name] = resolve_formula(context, texts, own or shared[name], own and name, name)
+    end
+    if settle then
+      settle()
     end
   end
   families.settle(encoding, names, shared)

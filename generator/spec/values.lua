@@ -279,7 +279,7 @@ end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return ascending(context, node, field.path, { least = 1, most = 2147483647 })
+    return ascending(context, node, field.path, { least = 0, most = 2147483647 })
   end
   return one_of(context, field, node, field.choices, schema.expected(field))
 end
@@ -331,13 +331,19 @@ function readers.symbols(context, field, node)
   return names
 end
 
+-- What stands between the last slash of a path and its ending; "" where it ends otherwise. In time proportional to the
+-- path, whatever it is: each pattern is tried at one place.
+local function id_of(path, ending)
+  return path:sub(-#ending) == ending and (path:match("^.*/(.*)$") or path):sub(1, -#ending - 1) or ""
+end
+
 -- A user's own task file: its name as given.
 function readers.source(context, field, node)
   local name = node.value
   if type(name) ~= "string" then
     wrong_type(context, field, node)
     return nil
-  elseif not load_module.is_id(name:match("([^/]*)%.c$") or "") then
+  elseif not load_module.is_id(id_of(name, ".c")) then
     add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
     return nil
   end
@@ -356,7 +362,7 @@ function readers.network(context, field, node)
   if type(name) ~= "string" then
     wrong_type(context, field, node)
     return nil
-  elseif not load_module.is_id(name:match("([^/]*)%.lua$") or "") then
+  elseif not load_module.is_id(id_of(name, ".lua")) then
     add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
     return nil
   end

@@ -74,12 +74,12 @@ INLINE blocks in_turn(blocks a, blocks b, const int first) {
     return result;
 }
 
-/* keep[count] for one example's elements 0 .. count - 1; writes up to KEEP_PAD bytes beyond. */
-INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t site, int count, uint16_t threshold,
-                         int8_t *keep) {
+/* keep[count] for one example's elements from 8 block on; writes up to KEEP_PAD bytes beyond. */
+INLINE void dropout_keep_from(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t block, int count,
+                              uint16_t threshold, int8_t *keep) {
     for (int element = 0; element < count; element += 8 * BLOCKS, keep += 8 * BLOCKS) {
         blocks word[2];
-        philox_blocks(key, step, example, site, (uint32_t)element / 8, word);
+        philox_blocks(key, step, example, site, block + (uint32_t)element / 8, word);
         UNROLL
         for (int i = 0; i < 2; i++) {
             blocks in_order = in_turn(word[0], word[1], i * BLOCKS / 2);
@@ -88,6 +88,39 @@ INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t s
         }
     }
 }
+
+/* keep[count] for one example's elements 0 .. count - 1; writes up to KEEP_PAD bytes beyond. */
+INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t site, int count, uint16_t threshold,
+                         int8_t *keep) {
+    dropout_keep_from(key, step, example, site, 0, count, threshold, keep);
+}
+
+/* Where the masks of one example come from. */
+typedef struct keep_source {
+    lh_key key;
+    uint32_t step, example, site;
+} keep_source;
+
+/* The masks of `count` elements from any one on: where they lie in the room, which has count + KEEP_ROOM bytes. */
+enum { KEEP_ROOM = 8 + KEEP_PAD };
+INLINE const int8_t *dropout_keep_at(const keep_source *from, size_t element, int count, uint16_t threshold,
+                                     int8_t *room) {
+    int before = (int)(element % 8);
+    dropout_keep_from(from->key, from->step, from->example, from->site, (uint32_t)(element / 8), before + count,
+                      threshold, room);
+    return room + before;
+}
+
+/* The masks of LANES rows `stride` apart, of REAL_BYTES neighbours each: a lane has those of its row, the first in its
+ * low byte. Reads as many bytes, whether they are masks or not. */
+INLINE bits keep_columns(const int8_t *keep, int stride) {
+    real_bits row[LANES];
+    for (int i = 0; i < LANES; i++) memcpy(row + i, keep + (size_t)i * (size_t)stride, REAL_BYTES);
+    return *(const bits *)row;
+}
+
+/* The lanes of a comparison from the low bytes. */
+INLINE bits first_keeps(bits columns) { return columns << 8 * (REAL_BYTES - 1) >> (8 * REAL_BYTES - 1); }
 
 /* The lanes of a comparison from LANES mask bytes. gcc 12 takes the portable form apart lane by lane, which doubled the
  * cost of a layer norm, so the one instruction that does it is named for float. */

@@ -7,13 +7,23 @@
 
 static int keys_of(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
 
+typedef struct turns {
+    const double *cosine, *sine; /* NULL: none */
+} turns;
+
+static turns query_turns(const lh_ref_attention *shape) { return (turns){shape->cosine, shape->sine}; }
+
+static turns key_turns(const lh_ref_attention *shape) {
+    return shape->key_cosine ? (turns){shape->key_cosine, shape->key_sine} : query_turns(shape);
+}
+
 /* A copy of x[tokens][heads][head_width], rotated where the shape says so; the caller frees it. */
-static double *rotated(const lh_ref_attention *shape, int tokens, const double *x) {
+static double *rotated(const lh_ref_attention *shape, int tokens, turns by, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
     memcpy(copy, x, count * sizeof *copy);
-    if (shape->cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, shape->cosine, shape->sine, copy);
+    if (by.cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, by.cosine, by.sine, copy);
     return copy;
 }
 
@@ -36,7 +46,14 @@ static void softmax(int count, double *x) {
 
 static double at(const double *x, int i) { return x ? x[i] : 0; }
 
-/* The scaled logit of query i and key j of head h. */
+static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
+
+/* What the weight of a query and a key is multiplied by behind the softmax. */
+static double kept(const lh_ref_attention *shape, int h, int i, int j) {
+    return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
+}
+
+/* What the softmax sees of query i and key j of head h. */
 static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;
@@ -47,13 +64,15 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
             sum +=
                 (query[d] + at(shape->position_bias, h * D + d)) * shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
-    return sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
+    double score = sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
+    return score / temperature_of(shape);
 }
 
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, shape->tokens, q), *turned_k = rotated(shape, keys_of(shape), k);
+    double *turned_q = rotated(shape, shape->tokens, query_turns(shape), q);
+    double *turned_k = rotated(shape, keys_of(shape), key_turns(shape), k);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * S, *o = out + i * C + h * D;
@@ -62,7 +81,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
             softmax(S, row);
             for (int d = 0; d < D; d++) {
                 o[d] = 0;
-                for (int j = 0; j < S; j++) o[d] += row[j] * v[j * C + h * D + d];
+                for (int j = 0; j < S; j++) o[d] += kept(shape, h, i, j) * row[j] * v[j * C + h * D + d];
             }
         }
     }
@@ -87,12 +106,13 @@ static void pair_grad(const lh_ref_attention *shape, const double *q, const doub
     }
 }
 
-/* With p_j the weights of one query: dp_j = dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
+/* With p_j the weights of one query: dp_j = keep_j dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, shape->tokens, q), *turned_k = rotated(shape, keys_of(shape), k);
+    double *turned_q = rotated(shape, shape->tokens, query_turns(shape), q);
+    double *turned_k = rotated(shape, keys_of(shape), key_turns(shape), k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
     memset(dk, 0, (size_t)S * C * sizeof *dk);
     memset(dv, 0, (size_t)S * C * sizeof *dv);
@@ -100,11 +120,12 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
         for (int i = 0; i < T; i++) {
             const double *row = weights + ((size_t)h * T + i) * S, *go = dout + i * C + h * D;
             double mean = 0;
-            for (int j = 0; j < S; j++) mean += row[j] * dot(D, go, v + j * C + h * D);
+            for (int j = 0; j < S; j++) mean += row[j] * kept(shape, h, i, j) * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double dscore = row[j] * (dot(D, go, v + key) - mean);
-                for (int d = 0; d < D; d++) dv[key + d] += row[j] * go[d];
+                double keep = kept(shape, h, i, j), dp = keep * dot(D, go, v + key);
+                double dscore = row[j] * (dp - mean) / temperature_of(shape);
+                for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
                 pair_grad(shape, turned_q, turned_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }
@@ -112,7 +133,7 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
     }
     if (shape->cosine) {
         lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(S, shape->heads, D, shape->cosine, shape->sine, dk);
+        lh_ref_unrotate(S, shape->heads, D, key_turns(shape).cosine, key_turns(shape).sine, dk);
     }
     free(turned_q);
     free(turned_k);

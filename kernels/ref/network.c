@@ -100,7 +100,7 @@ static void show(const run *r, int layer, const node *input, const node *output,
 typedef struct place_in_network {
     node **values;
     lh_ref_tensor *tensors;
-    int layer;
+    int layer, use;
     uint32_t site;
 } place_in_network;
 
@@ -111,8 +111,12 @@ static void execute(run *r, const lh_ref_operation *op, const place_in_network *
         if (!r->tape) abort();
     }
     record *at = &r->tape[r->length++];
-    *at =
-        (record){.op = op, .values = here->values, .tensors = here->tensors, .layer = here->layer, .site = here->site};
+    *at = (record){.op = op,
+                   .values = here->values,
+                   .tensors = here->tensors,
+                   .layer = here->layer,
+                   .use = here->use,
+                   .site = here->site};
     FORWARD[op->kind](r, at);
 }
 
@@ -123,7 +127,7 @@ static void run_block(run *r, const lh_ref_operation *op, node **values) {
     node *input = values[op->x[0]];
     for (int use = 0; use < block->repetitions * block->loops; use++) {
         int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
-        place_in_network here = {new_frame(r, block, values, input), r->model->tensors + first, r->layers++,
+        place_in_network here = {new_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
                                  (uint32_t)(block->site + use)};
         for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &here);
         node *output = here.values[block->last];
@@ -135,7 +139,7 @@ static void run_block(run *r, const lh_ref_operation *op, node **values) {
 
 static double forward(run *r) {
     const lh_ref_scope *network = r->model->network->scopes;
-    place_in_network here = {new_frame(r, network, NULL, NULL), r->model->tensors, 0, 0};
+    place_in_network here = {new_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
     for (int i = 0; i < network->operation_count; i++) {
         const lh_ref_operation *op = &network->operations[i];
         if (op->kind == LH_REF_BLOCK) run_block(r, op, here.values);
@@ -147,8 +151,8 @@ static double forward(run *r) {
 static void close_run(run *r) {
     for (int i = 0; i < r->length; i++) {
         attended *kept = &r->tape[i].kept;
-        double *all[] = {kept->q,      kept->k,    kept->v,        kept->weights, kept->logits,
-                         kept->cosine, kept->sine, kept->relative, kept->score};
+        double *all[] = {kept->q,    kept->k,          kept->v,        kept->weights,  kept->logits, kept->cosine,
+                         kept->sine, kept->key_cosine, kept->key_sine, kept->relative, kept->score,  kept->keep};
         for (size_t j = 0; j < sizeof all / sizeof *all; j++) free(all[j]);
     }
     for (int i = 0; i < r->node_count; i++) {

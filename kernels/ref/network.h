@@ -18,16 +18,16 @@
 /* ---- the description ---- */
 
 typedef enum lh_ref_kind {
-    LH_REF_EMBED,      /* scale table[token] (+ positions), dropped out */
+    LH_REF_EMBED,      /* scale table[token] (+ bias) (+ positions), dropped out */
     LH_REF_PLACE,      /* x0 + positions, dropped out */
     LH_REF_PRODUCT,    /* x0 W + b, of several weights side by side */
-    LH_REF_ACTIVATION, /* f(x0) */
-    LH_REF_GATE,       /* f(first half of x0) second half */
+    LH_REF_ACTIVATION, /* f(x0), dropped out */
+    LH_REF_GATE,       /* f(first half of x0) second half, dropped out */
     LH_REF_NORM,       /* of the rows of x0 */
     LH_REF_ADD,        /* x0 + x1, x1 dropped out */
-    LH_REF_ATTENTION,  /* queries of x0, keys and values of x1; x2: directions */
+    LH_REF_ATTENTION,  /* queries of x0, keys and values of x1, weights dropped out; x2: directions */
     LH_REF_BLOCK,      /* x0 through all repetitions of a block */
-    LH_REF_CLASSIFY    /* logits of the last tokens of x0, and their loss */
+    LH_REF_CLASSIFY    /* logits of the labelled tokens of x0, and their loss */
 } lh_ref_kind;
 
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
@@ -42,7 +42,7 @@ typedef enum lh_ref_relative {
 enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 2 * LH_REF_PARTS };
 enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* product: of each part; classify: a bias or the tied table */
 enum { LH_REF_SCALE, LH_REF_OFFSET };                   /* norm */
-enum { LH_REF_TABLE, LH_REF_POSITIONS };                /* embed, place */
+enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT };  /* embed, place; shift: what is added to every token's row */
 enum {                                                  /* attention; of its family, what there is: */
        LH_REF_RELATIVE,                                 /* the map of sinusoids, or the table of rows */
        LH_REF_CONTENT_BIAS,
@@ -61,8 +61,12 @@ typedef struct lh_ref_operation {
     bool rms, tied;  /* a norm; the weight of the logits is the table of tokens, */
     int first_class; /* from this row on */
     double scale;    /* of embedded vectors */
+    int blanks;      /* the first tokens, which have no row: zero */
+    int stream;      /* of what it gives */
     lh_ref_additive additive;
-    double rate; /* dropout at this place of the scope; 0: none */
+    bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
+    int grid;         /* tokens of a row: half the channels have the column, half the row; 0: all have the position */
+    double rate;      /* dropout at this place of the scope; 0: none */
     int place;
     int family, block; /* numbers in the network */
 } lh_ref_operation;
@@ -88,8 +92,9 @@ typedef struct lh_ref_family {
     bool rotates;
     lh_ref_rope rotation;
     lh_ref_relative relative;
-    int clip;                                /* Shaw: -clip .. clip have rows */
+    int clip, farthest;                      /* Shaw: -clip .. farthest have rows */
     bool scored;                             /* the batch's score is added to the logits */
+    double temperature;                      /* of a softmax: divides all that */
     bool geometric, directional, normalised; /* without rotation, relative, score */
     int left, right;                         /* keys before and behind the query that are seen, -1: all */
 } lh_ref_family;
@@ -134,6 +139,14 @@ typedef struct lh_ref_observer {
     void *context;
 } lh_ref_observer;
 
+/* Where a family's tokens stand, in place of a batch's positions and distances where streams have draws of their own. */
+typedef struct lh_ref_places {
+    int layers;                 /* that have rows of their own; 1: all share one */
+    const int32_t *query, *key; /* [layers][queries], [layers][keys] */
+    const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
+    const double *score;        /* [layers][heads][query][key] in the place of the batch's; NULL: that */
+} lh_ref_places;
+
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
 typedef struct lh_ref_batch {
@@ -142,13 +155,16 @@ typedef struct lh_ref_batch {
     int target_tokens;             /* of the second stream, where there is one */
     const uint16_t *target;        /* [sequences][target_tokens] */
     const uint16_t *label;         /* [sequences][labels] */
+    const uint16_t *place;         /* [sequences][labels] their tokens, which differ; NULL: the last ones */
     const int32_t *positions;      /* [draws][tokens]; of two streams, which share them, those of the longer one */
     int draws;                     /* 1: one row for all layers; else a row for each, the first also for the addition */
     const int32_t *distances;      /* [query][key] signed, for all layers; NULL: key - query */
-    const double *score;           /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
-    const double *const *scores;   /* the same by family, in its place where their lengths differ; NULL: score */
-    double *score_gradient;        /* [heads][query][key] added to by the backward pass; NULL: nobody asks */
-    lh_ref_dropping dropping;      /* at the rates of the network, with: */
+    const lh_ref_places *places;   /* by family, in place of both; NULL: those */
+    const int32_t *input_positions[2]; /* by stream, [tokens]: of what is added to them; NULL: positions */
+    const double *score;         /* [heads][query][key] added to the scaled logits of every layer; NULL: nothing */
+    const double *const *scores; /* the same by family, in its place where their lengths differ; NULL: score */
+    double *score_gradient;      /* [heads][query][key] added to by the backward pass; NULL: nobody asks */
+    lh_ref_dropping dropping;    /* at the rates of the network, with: */
     lh_key key;
     uint32_t step, first_example;
     uint32_t draw;                   /* of an evaluation */

@@ -10,14 +10,31 @@ static const lh_ref_family *family_of(const run *r, const record *at) {
 /* Keys that the queries look at. */
 static int keys_of(const record *at) { return read(at, 1)->rows; }
 
-static int distance_of(const lh_ref_batch *batch, int keys, int query, int key) {
-    return batch->distances ? batch->distances[query * keys + key] : key - query;
+/* NULL where the batch has positions for all. */
+static const lh_ref_places *places_of(const run *r, const record *at) {
+    return r->batch->places ? &r->batch->places[at->op->family] : NULL;
+}
+
+/* Which of the rows of places is an attention's. */
+static int row_of(const lh_ref_places *places, const record *at) { return places->layers > 1 ? at->use : 0; }
+
+/* [query][key], or NULL: key - query. */
+static const int32_t *distances_of(const run *r, const record *at) {
+    const lh_ref_places *places = places_of(r, at);
+    if (!places) return r->batch->distances;
+    return places->distances ? places->distances + row_of(places, at) * out_of(at)->rows * keys_of(at) : NULL;
+}
+
+static int distance_of(const run *r, const record *at, int query, int key) {
+    const int32_t *distances = distances_of(r, at);
+    return distances ? distances[query * keys_of(at) + key] : key - query;
 }
 
 /* The row of Shaw's table. */
 static int table_row(const run *r, const record *at, int query, int key) {
-    int clip = family_of(r, at)->clip, distance = distance_of(r->batch, keys_of(at), query, key);
-    return (int)fmin(fmax(distance, -clip), clip) + clip;
+    int clip = family_of(r, at)->clip, farthest = family_of(r, at)->farthest;
+    int distance = distance_of(r, at, query, key);
+    return (int)fmin(fmax(distance, -clip), farthest) + clip;
 }
 
 /* kept.relative: the vector of every pair. */
@@ -30,7 +47,7 @@ static void make_relative(const run *r, record *at) {
     for (int pair = 0; pair < T * S; pair++) {
         double *row = at->kept.relative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
-            lh_ref_sinusoid(C, distance_of(r->batch, S, pair / S, pair % S), sinusoid);
+            lh_ref_sinusoid(C, distance_of(r, at, pair / S, pair % S), sinusoid);
             lh_ref_matmul(1, C, C, sinusoid, table, NULL, row);
         } else {
             for (int c = 0; c < C; c++) row[c] = table[table_row(r, at, pair / S, pair % S) * D + c % D];
@@ -47,7 +64,7 @@ static void relative_grad(const run *r, const record *at, const double *drelativ
     for (int pair = 0; pair < T * S; pair++) {
         const double *drow = drelative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
-            lh_ref_sinusoid(C, distance_of(r->batch, S, pair / S, pair % S), sinusoid);
+            lh_ref_sinusoid(C, distance_of(r, at, pair / S, pair % S), sinusoid);
             lh_ref_matmul_weight_grad(1, C, C, sinusoid, drow, table, NULL);
         } else {
             for (int c = 0; c < C; c++) table[table_row(r, at, pair / S, pair % S) * D + c % D] += drow[c];
@@ -68,7 +85,10 @@ static bool sees(const lh_ref_family *family, int query, int key, int S) {
 }
 
 static const double *given_score(const run *r, const record *at) {
+    const lh_ref_places *places = places_of(r, at);
     if (!family_of(r, at)->scored) return NULL;
+    if (places && places->score)
+        return places->score + row_of(places, at) * family_of(r, at)->heads * out_of(at)->rows * keys_of(at);
     return r->batch->scores ? r->batch->scores[at->op->family] : r->batch->score;
 }
 
@@ -83,6 +103,14 @@ static void make_score(const run *r, record *at) {
         at->kept.score[pair] = !sees(family, pair / S % T, pair % S, S) ? -INFINITY : score ? score[pair] : 0;
 }
 
+/* kept.keep, where weights are dropped out: the element of a head's query and key is where they stand. */
+static void make_keep(const run *r, record *at, size_t pairs) {
+    if (at->op->rate <= 0) return;
+    at->kept.keep = doubles(pairs);
+    for (size_t i = 0; i < pairs; i++) at->kept.keep[i] = 1;
+    lh_ref_drop_at(r, at, pairs, at->kept.keep, at->kept.keep);
+}
+
 static lh_ref_attention softmax_of(const run *r, const record *at) {
     const lh_ref_family *family = family_of(r, at);
     const attended *kept = &at->kept;
@@ -92,10 +120,14 @@ static lh_ref_attention softmax_of(const run *r, const record *at) {
                               .head_width = out_of(at)->width / family->heads,
                               .cosine = kept->cosine,
                               .sine = kept->sine,
+                              .key_cosine = kept->key_cosine,
+                              .key_sine = kept->key_sine,
                               .relative = kept->relative,
                               .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
                               .position_bias = value_of(at, LH_REF_POSITION_BIAS),
                               .score = kept->score,
+                              .temperature = family->temperature,
+                              .keep = kept->keep,
                               .logits = kept->logits};
 }
 
@@ -117,11 +149,34 @@ static lh_ref_geometric geometric_of(const run *r, const record *at) {
 /* Where the keys begin in rows that they share with the queries, or not. */
 static int first_key(const record *at) { return at->op->x[0] == at->op->x[1] ? out_of(at)->width : 0; }
 
+static void turns_at(const run *r, const record *at, int rows, const int32_t *positions, double **cosine,
+                     double **sine) {
+    const lh_ref_family *family = family_of(r, at);
+    int D = out_of(at)->width / family->heads;
+    *cosine = doubles((size_t)rows * (size_t)D);
+    *sine = doubles((size_t)rows * (size_t)D);
+    lh_ref_rotation(rows, D, &family->rotation, positions, *cosine, *sine);
+}
+
+static void make_rotation(const run *r, record *at) {
+    const lh_ref_places *places = places_of(r, at);
+    attended *kept = &at->kept;
+    int T = out_of(at)->rows, S = keys_of(at);
+    if (places) {
+        int row = row_of(places, at);
+        turns_at(r, at, T, places->query + row * T, &kept->cosine, &kept->sine);
+        turns_at(r, at, S, places->key + row * S, &kept->key_cosine, &kept->key_sine);
+    } else {
+        const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? at->layer * r->batch->tokens : 0);
+        turns_at(r, at, T > S ? T : S, positions, &kept->cosine, &kept->sine);
+    }
+}
+
 void lh_ref_attention_forward(run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     node *q = read(at, 0), *kv = read(at, 1), *out = out_of(at);
     attended *kept = &at->kept;
-    int C = out->width, D = C / family->heads, key = first_key(at);
+    int C = out->width, key = first_key(at);
     size_t pairs = (size_t)family->heads * (size_t)q->rows * (size_t)kv->rows;
     kept->q = take_columns(q->rows, q->width, 0, C, q->x);
     kept->k = take_columns(kv->rows, kv->width, key, C, kv->x);
@@ -133,15 +188,10 @@ void lh_ref_attention_forward(run *r, record *at) {
         lh_ref_geometric_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
         return;
     }
-    if (family->rotates) {
-        const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? at->layer * r->batch->tokens : 0);
-        int rows = q->rows > kv->rows ? q->rows : kv->rows;
-        kept->cosine = doubles((size_t)rows * (size_t)D);
-        kept->sine = doubles((size_t)rows * (size_t)D);
-        lh_ref_rotation(rows, D, &family->rotation, positions, kept->cosine, kept->sine);
-    }
+    if (family->rotates) make_rotation(r, at);
     if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, at);
     make_score(r, at);
+    make_keep(r, at, pairs);
     lh_ref_attention shape = softmax_of(r, at);
     lh_ref_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
 }

@@ -4,8 +4,7 @@
 
 #include "kernels/ref/tape.h"
 
-/* y = x dropped out at the operation's site; y may be x. The same on activations and on their gradients. */
-static void drop(const run *r, const record *at, size_t count, const double *x, double *y) {
+void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y) {
     const lh_ref_batch *batch = r->batch;
     uint32_t place = (uint32_t)at->op->place;
     if (batch->dropping == LH_REF_NO_DROPOUT || at->op->rate <= 0) {
@@ -22,12 +21,40 @@ static void drop(const run *r, const record *at, size_t count, const double *x, 
 
 /* ---- tokens and positions ---- */
 
+/* Sines and cosines of a number, in every other channel: as a sinusoid, in another order. */
+static void interleave(int width, double *vector) {
+    double *halves = doubles((size_t)width);
+    memcpy(halves, vector, (size_t)width * sizeof *vector);
+    for (int m = 0; m < width / 2; m++) {
+        vector[2 * m] = halves[m];
+        vector[2 * m + 1] = halves[width / 2 + m];
+    }
+    free(halves);
+}
+
+/* What is added to a token at a position, of a sinusoid. */
+static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
+    int parts = op->grid > 0 ? 2 : 1, part = width / parts;
+    for (int i = 0; i < parts; i++) {
+        int number = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
+        lh_ref_sinusoid(part, number, vector + i * part);
+        if (op->interleaved) interleave(part, vector + i * part);
+    }
+}
+
+/* Of the tokens of a value, for all layers or for this one. */
+static const int32_t *positions_of(const run *r, const record *at) {
+    const int32_t *own = r->batch->input_positions[at->op->stream];
+    bool by_layer = at->op->kind == LH_REF_PLACE && r->batch->draws > 1;
+    return own ? own : r->batch->positions + (by_layer ? at->layer * r->batch->tokens : 0);
+}
+
 /* Adds the vectors of the tokens' positions. */
 static void add_positions(const run *r, const record *at, node *out) {
     double *vector = doubles((size_t)out->width);
     for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
-        int position = r->batch->positions[t];
-        if (at->op->additive == LH_REF_SINUSOID) lh_ref_sinusoid(out->width, position, vector);
+        int position = positions_of(r, at)[t];
+        if (at->op->additive == LH_REF_SINUSOID) make_sinusoid(at->op, out->width, position, vector);
         else
             memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
                    (size_t)out->width * sizeof *vector);
@@ -39,11 +66,11 @@ static void add_positions(const run *r, const record *at, node *out) {
 static void add_positions_grad(const run *r, const record *at, const node *out, const double *d) {
     size_t width = (size_t)out->width;
     for (int t = 0; t < out->rows && at->op->additive == LH_REF_LEARNED; t++)
-        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)r->batch->positions[t] * width, d + (size_t)t * width);
+        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)positions_of(r, at)[t] * width, d + (size_t)t * width);
 }
 
 static const uint16_t *tokens_at(const run *r, const record *at) {
-    int stream = r->model->network->scopes[0].values[at->op->out].stream;
+    int stream = at->op->stream;
     const uint16_t *tokens = stream ? r->batch->target : r->batch->token;
     return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
 }
@@ -51,21 +78,30 @@ static const uint16_t *tokens_at(const run *r, const record *at) {
 void lh_ref_embed_forward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
-    const double *table = value_of(at, LH_REF_TABLE);
-    for (int t = 0; t < out->rows; t++)
+    const double *table = value_of(at, LH_REF_TABLE), *shift = value_of(at, LH_REF_SHIFT);
+    for (int t = 0; t < out->rows; t++) {
+        int row = token[t] - at->op->blanks;
         for (int c = 0; c < out->width; c++)
-            out->x[t * out->width + c] = at->op->scale * table[token[t] * out->width + c];
+            out->x[t * out->width + c] =
+                (row < 0 ? 0 : at->op->scale * table[row * out->width + c]) + (shift ? shift[c] : 0);
+    }
     add_positions(r, at, out);
-    drop(r, at, count_of(out), out->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_embed_backward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
-    double *table = gradient_of(at, LH_REF_TABLE), *d = doubles(count_of(out));
-    drop(r, at, count_of(out), out->d, d);
-    for (int t = 0; t < out->rows; t++)
-        for (int c = 0; c < out->width; c++) table[token[t] * out->width + c] += at->op->scale * d[t * out->width + c];
+    double *table = gradient_of(at, LH_REF_TABLE), *shift = gradient_of(at, LH_REF_SHIFT);
+    double *d = doubles(count_of(out));
+    lh_ref_drop_at(r, at, count_of(out), out->d, d);
+    for (int t = 0; t < out->rows; t++) {
+        int row = token[t] - at->op->blanks;
+        for (int c = 0; c < out->width; c++) {
+            if (row >= 0) table[row * out->width + c] += at->op->scale * d[t * out->width + c];
+            if (shift) shift[c] += d[t * out->width + c];
+        }
+    }
     add_positions_grad(r, at, out, d);
     free(d);
 }
@@ -74,13 +110,13 @@ void lh_ref_place_forward(run *r, record *at) {
     node *out = out_of(at);
     memcpy(out->x, read(at, 0)->x, count_of(out) * sizeof *out->x);
     add_positions(r, at, out);
-    drop(r, at, count_of(out), out->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_place_backward(run *r, record *at) {
     node *out = out_of(at);
     double *d = doubles(count_of(out));
-    drop(r, at, count_of(out), out->d, d);
+    lh_ref_drop_at(r, at, count_of(out), out->d, d);
     add(count_of(out), read(at, 0)->d, d);
     add_positions_grad(r, at, out, d);
     free(d);
@@ -119,32 +155,34 @@ void lh_ref_product_backward(run *r, record *at) {
 }
 
 void lh_ref_activation_forward(run *r, record *at) {
-    (void)r;
-    lh_ref_activation(at->op->f, (int)count_of(out_of(at)), read(at, 0)->x, out_of(at)->x);
+    node *out = out_of(at);
+    lh_ref_activation(at->op->f, (int)count_of(out), read(at, 0)->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_activation_backward(run *r, record *at) {
-    (void)r;
     node *x = read(at, 0);
     double *dx = doubles(count_of(x));
-    lh_ref_activation_grad(at->op->f, (int)count_of(x), x->x, out_of(at)->d, dx);
+    lh_ref_drop_at(r, at, count_of(x), out_of(at)->d, dx);
+    lh_ref_activation_grad(at->op->f, (int)count_of(x), x->x, dx, dx);
     add(count_of(x), x->d, dx);
     free(dx);
 }
 
 void lh_ref_gate_forward(run *r, record *at) {
-    (void)r;
     node *out = out_of(at);
     lh_ref_gate(at->op->f, out->rows, out->width, read(at, 0)->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
 void lh_ref_gate_backward(run *r, record *at) {
-    (void)r;
     node *x = read(at, 0), *out = out_of(at);
-    double *dx = doubles(count_of(x));
-    lh_ref_gate_grad(at->op->f, out->rows, out->width, x->x, out->d, dx);
+    double *dx = doubles(count_of(x)), *dy = doubles(count_of(out));
+    lh_ref_drop_at(r, at, count_of(out), out->d, dy);
+    lh_ref_gate_grad(at->op->f, out->rows, out->width, x->x, dy, dx);
     add(count_of(x), x->d, dx);
     free(dx);
+    free(dy);
 }
 
 void lh_ref_norm_forward(run *r, record *at) {
@@ -168,14 +206,14 @@ void lh_ref_norm_backward(run *r, record *at) {
 
 void lh_ref_sum_forward(run *r, record *at) {
     node *out = out_of(at);
-    drop(r, at, count_of(out), read(at, 1)->x, out->x);
+    lh_ref_drop_at(r, at, count_of(out), read(at, 1)->x, out->x);
     add(count_of(out), out->x, read(at, 0)->x);
 }
 
 void lh_ref_sum_backward(run *r, record *at) {
     node *out = out_of(at);
     double *d = doubles(count_of(out));
-    drop(r, at, count_of(out), out->d, d);
+    lh_ref_drop_at(r, at, count_of(out), out->d, d);
     add(count_of(out), read(at, 1)->d, d);
     add(count_of(out), read(at, 0)->d, out->d);
     free(d);
@@ -205,13 +243,21 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
         for (int v = 0; v < V; v++) gradient[weight_place(r, at, c, v)] += dweight[c * V + v];
 }
 
-/* The last tokens of x have labels. The gradient of the logits is made on the way. */
+/* The row of x that label i of the sequence is asked for at. */
+static size_t labelled_row(const run *r, const node *x, int i) {
+    const uint16_t *place = r->batch->place;
+    return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
+}
+
+/* The gradient of the logits is made on the way. */
 void lh_ref_classify_forward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes;
-    const double *last = x->x + (size_t)(x->rows - labels) * (size_t)x->width;
+    size_t width = (size_t)x->width;
     double *weight = output_weight(r, at);
-    lh_ref_matmul(labels, x->width, V, last, weight, value_of(at, LH_REF_BIAS), out->x);
+    for (int i = 0; i < labels; i++)
+        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, value_of(at, LH_REF_BIAS),
+                      out->x + (size_t)i * (size_t)V);
     r->loss = lh_ref_cross_entropy(labels, V, out->x, r->batch->label + (size_t)r->sequence * (size_t)labels,
                                    r->batch->loss_scale, out->d);
     if (r->logits)
@@ -222,13 +268,15 @@ void lh_ref_classify_forward(run *r, record *at) {
 void lh_ref_classify_backward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
-    size_t first = (size_t)(x->rows - labels) * (size_t)C;
-    double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V);
-    double *dx = doubles((size_t)labels * (size_t)C);
-    lh_ref_matmul_weight_grad(labels, C, V, x->x + first, out->d, dweight, gradient_of(at, LH_REF_BIAS));
-    lh_ref_matmul_input_grad(labels, C, V, out->d, weight, dx);
+    double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
+    for (int i = 0; i < labels; i++) {
+        size_t row = labelled_row(r, x, i) * (size_t)C;
+        const double *d = out->d + (size_t)i * (size_t)V;
+        lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, gradient_of(at, LH_REF_BIAS));
+        lh_ref_matmul_input_grad(1, C, V, d, weight, dx);
+        add((size_t)C, x->d + row, dx);
+    }
     output_weight_grad(r, at, dweight);
-    add((size_t)labels * (size_t)C, x->d + first, dx);
     free(weight);
     free(dweight);
     free(dx);

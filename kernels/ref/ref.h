@@ -105,15 +105,18 @@ typedef struct lh_ref_attention {
     int tokens, heads, head_width; /* tokens: queries */
     int keys;                      /* 0: as many as queries. Queries and keys turn by one table */
     const double *cosine, *sine;   /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
+    const double *key_cosine, *key_sine; /* [keys][head_width/2] turn k in their place; NULL: those */
     const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
     const double *score;         /* [heads][query][key] added to the scaled logit, or NULL */
+    double temperature;          /* what all that is divided by; 0: 1 */
+    const double *keep;          /* [heads][query][key] what weights are multiplied by behind the softmax, or NULL: 1 */
     double *logits;              /* [heads][query][key] written: what the softmax sees; NULL: not wanted */
 } lh_ref_attention;
 
-/* weight_ij = softmax over j of ((q_i + u) . k_j + (q_i + v) . r_ij) / sqrt(head_width) + score_ij;
- * out_i = sum over j of weight_ij v_j. Without r_ij, q_i . k_j is all of the product.
+/* weight_ij = softmax over j of (((q_i + u) . k_j + (q_i + v) . r_ij) / sqrt(head_width) + score_ij) / temperature;
+ * out_i = sum over j of keep_ij weight_ij v_j. Without r_ij, q_i . k_j is all of the product.
  * Source: Dai et al. 2019, "Transformer-XL", section 3.3; Shaw et al. 2018, equation 4: u = v = 0; Press et al. 2022,
  * "Train Short, Test Long": score.
  *

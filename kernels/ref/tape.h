@@ -29,10 +29,12 @@ typedef struct node {
 /* What attention keeps for its backward pass, [rows][width] each unless noted. */
 typedef struct attended {
     double *q, *k, *v;
-    double *weights, *logits; /* [heads][queries][keys] */
-    double *cosine, *sine;    /* [queries][head width / 2] */
-    double *relative;         /* [queries][keys][width], or NULL */
-    double *score;            /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
+    double *weights, *logits;      /* [heads][queries][keys] */
+    double *cosine, *sine;         /* [queries or keys, the more][head width / 2] */
+    double *key_cosine, *key_sine; /* [keys][head width / 2] where keys have positions of their own, or NULL */
+    double *relative;              /* [queries][keys][width], or NULL */
+    double *score; /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
+    double *keep;  /* [heads][queries][keys]: what dropout multiplies weights by, or NULL */
 } attended;
 
 /* One operation that was executed. */
@@ -41,6 +43,7 @@ typedef struct record {
     node **values;          /* of its scope and repetition */
     lh_ref_tensor *tensors; /* likewise */
     int layer;              /* repetitions of blocks before it; the network itself: 0 */
+    int use;                /* of its block, from 0 */
     uint32_t site;          /* the layer in dropout's counter */
     attended kept;
 } record;
@@ -97,6 +100,9 @@ static inline void add_columns(int rows, int of, int first, int width, const dou
     for (int t = 0; t < rows; t++)
         for (int c = 0; c < width; c++) x[t * of + first + c] += part[t * width + c];
 }
+
+/* y = x dropped out at the record's site; y may be x. The same on activations and on their gradients. */
+void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y);
 
 /* An operation at work: what a record says, forward or backward. */
 typedef void operation(run *r, record *at);

@@ -65,8 +65,10 @@ static lh_status train(lh_replica *replica, int *done) {
 
 static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_bench_request *request = replica->request;
-    lh_condition condition = lh_condition_at(request->length, request->target->spec.train.batch, 1, 0);
+    const lh_spec *spec = &request->target->spec;
+    lh_condition condition = lh_condition_at(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
+    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* whose shapes are measured */
     *done = 1;
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }

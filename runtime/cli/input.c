@@ -68,12 +68,27 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
     return LH_OK;
 }
 
+/* Whether the input says where its answer is read. */
+static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    if (spec->format->locate == NULL) return LH_OK;
+    lh_example example = {
+        .input_length = input->input_length, .output_length = lh_output_length(spec, input->n), .input = input->input};
+    uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
+    if (place == NULL) return no_memory(line, error);
+    bool found = spec->format->locate(&example, place);
+    free(place);
+    if (found) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: no place to read the answer\n  expected: %s", (long long)line,
+                   spec->format->located);
+}
+
 /* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
     lh_shape shape = lh_shape_at(spec, input->n, 1);
-    status = check_counts(spec, "positions", input->positions, &shape, line, error);
+    status = check_place(input, spec, line, error);
+    if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
 }
 
@@ -117,37 +132,50 @@ static int stream_of(const lh_format *format, const char *name) {
     return s;
 }
 
+/* What may be given in place of draws, from least on, below range, by stream; range 0: it is not drawn. */
+typedef struct given {
+    const char *name;
+    const int *least, *range;
+} given;
+
+static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
+                   name);
+}
+
 /* Lists by stream, of those that the model has. */
-static lh_status read_streams(json_t *object, const lh_spec *spec, const char *name, int least, int range, int64_t line,
-                              lh_input_list *out, lh_error *error) {
+static lh_status read_streams(json_t *object, const lh_spec *spec, const given *what, int64_t line, lh_input_list *out,
+                              lh_error *error) {
     const char *stream;
     json_t *list;
     lh_status status = LH_OK;
     if (!json_is_object(object))
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
-                       (long long)line, name, spec->format->stream[0].name, spec->format->stream[1].name);
+                       (long long)line, what->name, spec->format->stream[0].name, spec->format->stream[1].name);
     json_object_foreach(object, stream, list) {
         int s = stream_of(spec->format, stream);
         if (s == spec->format->streams)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
-                           (long long)line, name, stream, spec->format->stream[0].name, spec->format->stream[1].name);
-        status = read_list(list, label_of(spec, name, s).text, least, range, line, &out[s], error);
+                           (long long)line, what->name, stream, spec->format->stream[0].name,
+                           spec->format->stream[1].name);
+        const char *field = label_of(spec, what->name, s).text;
+        status = what->range[s] == 0 ? fail_undrawn(field, line, error)
+                                     : read_list(list, field, what->least[s], what->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
 }
 
-/* What an object may have under this name in place of draws, from least on, below range. */
-static lh_status read_lists(const json_t *object, const lh_spec *spec, const char *name, int least, int range,
-                            int64_t line, lh_input_list *out, lh_error *error) {
-    json_t *given = json_object_get(object, name);
-    if (given == NULL) return LH_OK;
-    if (range == 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
-                       name);
-    return spec->format->streams > 1 ? read_streams(given, spec, name, least, range, line, out, error)
-                                     : read_list(given, name, least, range, line, out, error);
+static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *what, int64_t line,
+                            lh_input_list *out, lh_error *error) {
+    json_t *lists = json_object_get(object, what->name);
+    bool drawn = false;
+    if (lists == NULL) return LH_OK;
+    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || what->range[s] > 0;
+    if (!drawn) return fail_undrawn(what->name, line, error);
+    if (spec->format->streams > 1) return read_streams(lists, spec, what, line, out, error);
+    return read_list(lists, what->name, *what->least, *what->range, line, out, error);
 }
 
 static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
@@ -180,12 +208,12 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     memset(input, 0, sizeof *input);
     json_t *object = json_loads(text, 0, &problem);
     if (object == NULL) return fail_line(line, error, problem.text);
+    static const int from_zero[LH_MAX_STREAMS];
+    const given positions = {"positions", spec->first_position, spec->position_range};
+    const given distances = {"distances", from_zero, spec->distance_range};
     lh_status status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
-    if (status == LH_OK)
-        status = read_lists(object, spec, "positions", spec->first_position, spec->position_range, line,
-                            input->positions, error);
-    if (status == LH_OK)
-        status = read_lists(object, spec, "distances", 0, spec->distance_range, line, input->distances, error);
+    if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
+    if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
     for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
         status = check_distances(&input->distances[s], label_of(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)

@@ -73,6 +73,7 @@ typedef struct lh_cuda_room {
 typedef struct lh_cuda_forward {
     int longest_n, examples;                           /* largest request so far */
     size_t batch, workspaces, shared, logits, answers; /* bytes */
+    size_t words;                                      /* lh_batch_words */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_answers, device_step;
     void *host_batch, *host_answers, *host_logits, *host_step; /* pinned */
     lh_cuda_lanes lanes;

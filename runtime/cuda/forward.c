@@ -13,6 +13,7 @@ enum { ROWS = 32 /* sequences that a thread makes at a time */ };
 /* What a set of lengths needs. */
 typedef struct needs {
     size_t batch, workspaces, shared, logits; /* bytes */
+    size_t words;                             /* lh_batch_words */
     int longest_n, longest[LH_MAX_STREAMS];
 } needs;
 
@@ -48,6 +49,7 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
     most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
     most->shared = larger(most->shared, fleet->program->shared_bytes(&shape));
     most->logits = larger(most->logits, logits);
+    most->words = larger(most->words, lh_batch_words(spec, n));
     lh_longer_streams(most->longest, shape.length);
     most->longest_n = more(most->longest_n, n);
 }
@@ -93,6 +95,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
     forward->workspaces = most->workspaces;
     forward->shared = most->shared;
     forward->logits = most->logits;
+    forward->words = most->words;
     forward->longest_n = most->longest_n;
     forward->examples = examples;
     return lh_cuda_lanes_open(&forward->lanes, fleet, most->longest_n, ROWS, error);
@@ -108,12 +111,14 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(fleet, lh_lengths_at(lengths, i), examples, &most);
     status = lh_cuda_need_tables(fleet, most.longest, error);
     bool enough = have->examples >= examples && have->longest_n >= most.longest_n && have->batch >= most.batch &&
-                  have->workspaces >= most.workspaces && have->shared >= most.shared && have->logits >= most.logits;
+                  have->workspaces >= most.workspaces && have->shared >= most.shared && have->logits >= most.logits &&
+                  have->words >= most.words;
     if (status != LH_OK || enough) return status;
     most.batch = larger(most.batch, have->batch);
     most.workspaces = larger(most.workspaces, have->workspaces);
     most.shared = larger(most.shared, have->shared);
     most.logits = larger(most.logits, have->logits);
+    most.words = larger(most.words, have->words);
     most.longest_n = more(most.longest_n, have->longest_n);
     examples = more(examples, have->examples);
     lh_cuda_forward_close(fleet);

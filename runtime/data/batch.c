@@ -69,6 +69,11 @@ bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
     return grew;
 }
 
+size_t lh_batch_words(const lh_spec *spec, int n) {
+    lh_shape shape = lh_shape_at(spec, n, 1);
+    return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
+}
+
 /* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT where
  * there are more labels than tokens that they could be of. */
 static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
@@ -128,13 +133,18 @@ void lh_batch_close(lh_batch *batch) {
     memset(batch, 0, sizeof *batch);
 }
 
-static void copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example) {
+static lh_status copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example,
+                              lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     const lh_dataset *set = source->set != NULL                ? source->set
                             : source->domain == LH_DOMAIN_EVAL ? &corpus->eval
                                                                : &corpus->train;
-    if (lh_dataset_count(set, n) == 0) set = set == &corpus->eval ? &corpus->train : &corpus->eval;
-    lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % lh_dataset_count(set, n), example);
+    int64_t count = lh_dataset_count(set, n);
+    if (count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s has no example with an input of %d tokens and a target of %d",
+                       set->path, corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
+    lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % count, example);
+    return LH_OK;
 }
 
 static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index,
@@ -142,18 +152,19 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     lh_rng rng = lh_rng_at(source->key, source->step, index, lh_site(source->domain, 0, LH_PLACE_SAMPLE));
     memset(example->mask, 1, (size_t)example->output_length);
     if (spec->task->source != NULL) return lh_trial_sample(&batch->trial, spec->task, &rng, n, example, error);
-    if (spec->corpus != NULL) copy_example(spec, source, n, index, example);
-    else spec->task->sample(&rng, n, example);
+    if (spec->corpus != NULL) return copy_example(spec, source, n, index, example, error);
+    spec->task->sample(&rng, n, example);
     return LH_OK;
 }
 
-static void assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
+/* Whether it is known where the example's labels are asked for. */
+static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const lh_format *format = spec->format;
     uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
     for (int s = 0; s < format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     format->assemble(example, tokens);
-    if (format->locate != NULL) format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
+    return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
@@ -169,7 +180,9 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
         .options = spec->task->options,
     };
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
-    if (status == LH_OK) assemble_row(batch, spec, &example, row);
+    if (status == LH_OK && !assemble_row(batch, spec, &example, row))
+        return lh_fail(error, LH_ERR_INPUT, "%s: no place to read the answer of example %u\n  expected: %s",
+                       spec->task->kind, index, spec->format->located);
     return status;
 }
 

@@ -44,6 +44,10 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
+/* What a sequence of shape n takes of a batch, in tokens: with finite data lines of one's own change what n means, so
+ * that longest_n does not say whether a batch is large enough. */
+size_t lh_batch_words(const lh_spec *spec, int n);
+
 /* Reserves room for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT where one of them has
  * more labels than its labelled stream has tokens, LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
@@ -54,7 +58,7 @@ void lh_batch_close(lh_batch *batch);
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
 /* Makes one sequence of shape n the batch: of this input and, for streams that read it, this target (NULL: all 0), which
- * are a task's. Its labels are the target, and none counts. */
+ * are a task's, with a place for every label (cli/input.h has checked it). Its labels are the target, and none counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, const uint16_t *input, const uint16_t *target);
 
 /* Where the examples come from: counter words of example i are (step, first + i). */
@@ -70,8 +74,8 @@ typedef struct lh_source {
 
 /* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT where a user's own task does
  * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of the
- * source's set, or of the set that the domain means (of the other one where it has none of shape n), again from the
- * first after the last. */
+ * source's set, or of the set that the domain means, again from the first after the last; LH_ERR_INPUT where it has none
+ * of shape n. */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

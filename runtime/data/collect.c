@@ -21,6 +21,11 @@ static lh_status wrong_token(const lh_spec *spec, const char *what, int token, i
                    what, token, symbols - 1);
 }
 
+static lh_status too_long(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
+                   spec->task->kind, inputs, outputs, spec->data->longest);
+}
+
 static lh_status check_example(const lh_spec *spec, const lh_example *example, lh_error *error) {
     const lh_task *task = spec->task;
     for (int i = 0; i < example->input_length; i++)
@@ -30,8 +35,7 @@ static lh_status check_example(const lh_spec *spec, const lh_example *example, l
         if (example->target[i] >= task->output_symbols)
             return wrong_token(spec, "target", example->target[i], task->output_symbols, error);
     if (example->input_length + example->output_length <= spec->data->longest) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
-                   task->kind, example->input_length, example->output_length, spec->data->longest);
+    return too_long(spec, example->input_length, example->output_length, error);
 }
 
 static lh_status add(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error) {
@@ -39,7 +43,8 @@ static lh_status add(lh_collection *c, lh_set set, const lh_example *example, co
     int inputs = example->input_length, outputs = example->output_length, count = all->spec->task->axes;
     lh_place place;
     lh_status status = check_example(all->spec, example, error);
-    if (status == LH_OK) status = lh_reading_add(&all->readings[set], inputs, outputs, count, &place, error);
+    if (status == LH_OK)
+        status = lh_reading_add(&all->readings[set], inputs, outputs, inputs + outputs, count, &place, error);
     if (status != LH_OK) return status;
     memcpy(place.tokens, example->input, (size_t)inputs * sizeof *place.tokens);
     memcpy(place.tokens + inputs, example->target, (size_t)outputs * sizeof *place.tokens);
@@ -48,6 +53,37 @@ static lh_status add(lh_collection *c, lh_set set, const lh_example *example, co
     memcpy(place.values, axes, (size_t)count * sizeof *place.values);
     return LH_OK;
 }
+
+static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+    const collecting *all = (const collecting *)c;
+    int count = all->spec->task->axes;
+    lh_place place;
+    if (item->input_length + item->output_length > all->spec->data->longest)
+        return too_long(all->spec, item->input_length, item->output_length, error);
+    lh_status status =
+        lh_reading_add(&all->readings[set], item->input_length, item->output_length, item->words, count, &place, error);
+    if (status != LH_OK) return status;
+    memcpy(place.tokens, item->word, (size_t)item->words * sizeof *place.tokens);
+    memset(place.mask, 0, (size_t)item->words);
+    memcpy(place.values, axes, (size_t)count * sizeof *place.values);
+    return LH_OK;
+}
+
+/* Whether one of the two evaluations goes by an axis and, unless it is NULL, asks for this value of it. */
+static bool any_by(const lh_collection *c, int axis, const int *value) {
+    const lh_eval_defaults *eval = &((const collecting *)c)->spec->eval;
+    const lh_by *const both[] = {&eval->by, &eval->during_by};
+    for (int e = 0; e < (eval->during_every > 0 ? 2 : 1); e++)
+        for (int i = 0; i < both[e]->count; i++)
+            if (both[e]->of[i].axis == axis &&
+                (value == NULL || both[e]->of[i].all || lh_lengths_have(&both[e]->of[i].values, *value)))
+                return true;
+    return false;
+}
+
+static bool goes_by(const lh_collection *c, int axis) { return any_by(c, axis, NULL); }
+
+static bool asks(const lh_collection *c, int axis, int value) { return any_by(c, axis, &value); }
 
 static void progress(lh_collection *c, double share) {
     const lh_corpus_request *request = ((const collecting *)c)->request;
@@ -87,7 +123,13 @@ static lh_status read_validation(const lh_spec *spec, const char *path, char **t
 lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
                      lh_reading readings[LH_SETS], lh_error *error) {
     collecting all = {
-        .task = {.seed = spec->data->seed, .options = spec->task->options, .add = add, .progress = progress},
+        .task = {.seed = spec->data->seed,
+                 .options = spec->task->options,
+                 .add = add,
+                 .keep = keep,
+                 .goes_by = goes_by,
+                 .asks = asks,
+                 .progress = progress},
         .spec = spec,
         .request = request,
         .readings = readings,
@@ -101,6 +143,9 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
     if (status == LH_OK) status = spec->task->collect(&all.task, error);
     for (int set = 0; set < LH_SETS; set++) {
         lh_reading *r = &readings[set];
+        r->expand = all.task.expand;
+        r->seed = all.task.seed;
+        r->apart = all.task.apart[set];
         lh_sha256(r->tokens != NULL ? (const void *)r->tokens : "", (size_t)r->used * sizeof *r->tokens, r->digest);
         if (set != LH_SET_VALIDATION || text == NULL) paths[set] = spec->task->kind;
         else memcpy(r->digest, digest, sizeof digest);

@@ -46,7 +46,13 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
                           lh_error *error) {
     const lh_sizes *sizes = corpus->sizes;
     int shapes = corpus->shapes;
-    *set = (lh_dataset){.path = path, .count = reading->count, .tokens = reading->tokens, .mask = reading->mask};
+    *set = (lh_dataset){.path = path,
+                        .count = reading->count,
+                        .tokens = reading->tokens,
+                        .mask = reading->mask,
+                        .expand = reading->expand,
+                        .seed = reading->seed,
+                        .apart = reading->apart};
     memcpy(set->digest, reading->digest, sizeof set->digest);
     reading->tokens = NULL;
     reading->mask = NULL;
@@ -194,6 +200,18 @@ int lh_corpus_shape_of(const lh_corpus *corpus, int input) {
     return best;
 }
 
+/* What happens every so many epochs, in steps. */
+static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
+    lh_train_defaults *train = &spec->train;
+    if (!train->by_epochs) return;
+    int64_t batches = lh_epoch_batches(corpus, train->batch);
+    train->log_every *= batches;
+    train->checkpoint_every *= batches;
+    train->keep_unit = batches;
+    spec->eval.during_every *= batches;
+    train->by_epochs = false;
+}
+
 lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     lh_lengths all = {.list = corpus->lengths, .count = corpus->length_count};
     spec->corpus = corpus;
@@ -202,6 +220,7 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     if (spec->train.steps > UINT32_MAX)
         return lh_fail(error, LH_ERR_INPUT, "%s: %lld epochs are %lld steps\n  expected: at most %u steps",
                        corpus->train.path, (long long)spec->train.epochs, (long long)spec->train.steps, UINT32_MAX);
+    count_in_steps(corpus, spec);
     lh_eval_defaults *eval = &spec->eval;
     eval->lengths = eval->during_lengths = all;
     lh_groups_close(&corpus->final);
@@ -213,6 +232,10 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
 
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example) {
     int64_t start = set->start[set->first[n - 1] + index];
+    if (set->expand != NULL) {
+        set->expand(set->seed, set->tokens + start, example);
+        return;
+    }
     memcpy(example->input, set->tokens + start, (size_t)example->input_length * sizeof *example->input);
     start += example->input_length;
     memcpy(example->target, set->tokens + start, (size_t)example->output_length * sizeof *example->target);

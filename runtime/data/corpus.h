@@ -28,8 +28,11 @@ typedef struct lh_dataset {
     int64_t *first;              /* [shapes + 1]: those of shape n are first[n - 1] .. first[n] - 1 */
     int64_t *start;              /* [count]: where an example's input begins in tokens; its target follows */
     uint16_t *tokens;
-    uint8_t *mask;   /* beside tokens; of targets only */
-    int32_t *values; /* [count][axes of the task] */
+    uint8_t *mask;          /* beside tokens; of targets only */
+    int32_t *values;        /* [count][axes of the task] */
+    lh_task_expand *expand; /* makes examples of items, which stand in tokens; NULL: examples do */
+    uint64_t seed;          /* for it */
+    unsigned apart;         /* 1 << axis: examples with a value there count only in evaluations by it */
 } lh_dataset;
 
 typedef struct lh_corpus {
@@ -79,7 +82,7 @@ bool lh_lengths_have(const lh_lengths *lengths, int value);
 /* The shape with this input length of which train has the most examples; 0: none. */
 int lh_corpus_shape_of(const lh_corpus *corpus, int input);
 
-/* Copies example `index` of shape n. */
+/* Copies example `index` of shape n, or makes it: the task's options must be in `example`, its mask all 1. */
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example);
 
 #endif

@@ -125,22 +125,23 @@ static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     return more != NULL && mask != NULL ? LH_OK : no_memory(error);
 }
 
-lh_status lh_reading_add(lh_reading *r, int input, int output, int axes, lh_place *place, lh_error *error) {
+lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_place *place, lh_error *error) {
     if (r->count == MOST_EXAMPLES) return lh_fail(error, LH_ERR_INPUT, "more than %d examples", MOST_EXAMPLES);
     lh_status status = make_records(r, axes, error);
-    if (status == LH_OK) status = make_tokens(r, input + output, error);
+    if (status == LH_OK) status = make_tokens(r, words, error);
     if (status != LH_OK) return status;
     *place = (lh_place){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
     r->records[r->count] = (lh_record){input, output, r->used, r->count};
     r->count++;
-    r->used += input + output;
+    r->used += words;
     return LH_OK;
 }
 
 /* The same for a line, which the message then names. */
 static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_place *place) {
     lh_error problem;
-    lh_status status = lh_reading_add(r, (int)inputs, (int)outputs, l->spec->task->axes, place, &problem);
+    lh_status status =
+        lh_reading_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes, place, &problem);
     return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 

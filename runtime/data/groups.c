@@ -63,31 +63,52 @@ static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place,
     return wanted;
 }
 
+/* Whether an evaluation by these axes takes an example: not one that was made for another axis. */
+static bool takes_part(const gathering *g, const lh_dataset *set, int64_t place) {
+    const int32_t *value = set->values + place * g->task->axes;
+    unsigned own = set->apart;
+    for (int i = 0; i < g->by->count; i++)
+        if (g->by->of[i].axis != LH_BY_LENGTH) own &= ~(1u << g->by->of[i].axis);
+    for (int axis = 0; own != 0 && axis < g->task->axes; axis++)
+        if (own >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
+    return true;
+}
+
+static bool is_trained(const lh_groups *groups, lh_set set, int64_t place) {
+    return groups->trained[set] != NULL && groups->trained[set][place * groups->stride] == 1;
+}
+
 static void gather_set(gathering *g, lh_set which) {
     const lh_dataset *set = lh_corpus_set(g->corpus, which);
     for (int n = 1; n <= g->corpus->shapes; n++)
         for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
             candidate *c = &g->found[g->count];
             *c = (candidate){.set = which, .place = (uint32_t)place, .pick = (uint32_t)(place - set->first[n - 1])};
-            g->count += is_wanted(g, set, n, place, c->value);
+            g->count += takes_part(g, set, place) && is_wanted(g, set, n, place, c->value);
         }
 }
 
-/* Groups of the candidates, which are sorted. */
+/* Groups of the candidates, which are sorted. A group of which nothing is left gives its place to the next. */
 static void cut(gathering *g) {
     lh_groups *groups = g->groups;
+    int64_t taken = 0;
     for (int64_t i = 0; i < g->count; i++) {
         const candidate *c = &g->found[i];
         lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
         if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
-            last = &groups->group[groups->count++];
-            *last = (lh_group){.set = c->set, .first = i};
+            if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
+            *last = (lh_group){.set = c->set, .first = taken};
             memcpy(last->value, c->value, sizeof c->value);
         }
+        if (groups->novel && is_trained(groups, c->set, c->place)) {
+            last->left_out++;
+            continue;
+        }
         last->count++;
-        groups->place[i] = c->place;
-        groups->pick[i] = c->pick;
+        groups->place[taken] = c->place;
+        groups->pick[taken++] = c->pick;
     }
+    if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
 }
 
 static const char *first_path(const gathering *g) {
@@ -103,6 +124,11 @@ static lh_status check_found(const gathering *g, lh_error *error) {
                        g->lowest, g->highest);
     if (g->count == 0)
         return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", first_path(g));
+    if (g->groups->count == 0)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "eval.novel: every example of %s that eval.by asks for is among those trained on\n"
+                       "  hint: eval.novel = false evaluates them",
+                       first_path(g));
     if (g->any_value) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets says anything of %s", g->groups->name[0]);
 }
@@ -139,6 +165,27 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
     return LH_OK;
 }
 
+static int32_t greatest(const lh_dataset *set, int axes, int axis) {
+    int32_t most = LH_NO_VALUE;
+    for (int64_t i = 0; axis != LH_BY_LENGTH && i < set->count; i++)
+        if (set->values[i * axes + axis] > most) most = set->values[i * axes + axis];
+    return most;
+}
+
+/* What training examples are, for those that are held out. */
+static void compare_with_training(gathering *g, bool with_trained) {
+    lh_groups *groups = g->groups;
+    int axes = g->task->axes;
+    groups->stride = axes;
+    for (int i = 0; i < g->by->count; i++) groups->reach[i] = greatest(&g->corpus->train, axes, g->by->of[i].axis);
+    for (int axis = 0; axis < axes; axis++)
+        for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
+            if (lh_corpus_set(g->corpus, (lh_set)set) != NULL) {
+                groups->trained[set] = lh_corpus_set(g->corpus, (lh_set)set)->values + axis;
+                groups->novel = !with_trained;
+            }
+}
+
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
@@ -153,6 +200,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     groups->axes = g.by->count;
     for (int i = 0; i < g.by->count; i++)
         groups->name[i] = g.by->of[i].axis == LH_BY_LENGTH ? spec->eval.axis : spec->task->axis[g.by->of[i].axis];
+    compare_with_training(&g, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = gather(&g, error);
     free(g.found);
@@ -164,6 +212,19 @@ void lh_groups_close(lh_groups *groups) {
     free(groups->place);
     free(groups->pick);
     memset(groups, 0, sizeof *groups);
+}
+
+double lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples) {
+    int64_t count = 0;
+    if (groups->trained[group->set] == NULL) return -1;
+    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->count);
+    for (int64_t i = group->first; i < group->first + examples; i++)
+        count += is_trained(groups, group->set, groups->place[i]);
+    return (double)count / (double)examples;
+}
+
+bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis) {
+    return groups->reach[axis] != LH_NO_VALUE && group->value[axis] > groups->reach[axis];
 }
 
 uint32_t lh_group_number(const lh_groups *groups, const lh_group *group) {

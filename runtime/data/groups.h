@@ -12,6 +12,7 @@ typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* on each axis asked for */
     int64_t first, count;        /* of its examples in place and pick */
+    int64_t left_out;            /* examples like them that were trained on, where those do not count */
 } lh_group;
 
 typedef struct lh_groups {
@@ -22,6 +23,12 @@ typedef struct lh_groups {
     int count;
     uint32_t *place; /* of an example in its set; within a group in the set's order, so by shape */
     uint32_t *pick;  /* the same within its shape */
+    int32_t
+        reach[LH_MOST_AXES]; /* the greatest value of a training example on each axis asked for; LH_NO_VALUE: none */
+    const int32_t
+        *trained[LH_SETS]; /* of examples by place, a value every `stride`: 1 where the example is among those */
+    int stride;            /* trained on; NULL: nobody says */
+    bool novel;            /* what is held out is without those */
 } lh_groups;
 
 /* "train", "test", "validation" */
@@ -35,6 +42,13 @@ void lh_groups_close(lh_groups *groups);
 
 /* The sets that a text names, with commas between them, as 1 << lh_set for each; 0: the text is something else. */
 unsigned lh_sets_of(const char *text);
+
+/* The share of a group's first examples that is among those trained on, of all of its examples where those are left out;
+ * -1: nobody says. */
+double lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples);
+
+/* Whether the group's value on an axis asked for is greater than that of any training example. */
+bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis);
 
 /* A number that a group has by its values alone; by length it is the length. Evaluation counts random numbers by it. */
 uint32_t lh_group_number(const lh_groups *groups, const lh_group *group);

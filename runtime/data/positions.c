@@ -47,11 +47,11 @@ void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range
     draw_positions(&rng, first, range, count, sorted, out, scratch);
 }
 
-void lh_draw_sequence(const lh_draw *draw, uint32_t sequence, int first, int range, int count, bool sorted,
-                      int32_t *out, int32_t *scratch) {
+void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
+                      bool sorted, int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    uint32_t site = draw->domain == LH_DOMAIN_EVAL ? lh_site(LH_DOMAIN_EVAL, draw->example, LH_PLACE_SEQUENCE)
-                                                   : lh_site(draw->domain, 0, LH_PLACE_DRAWN_POSITIONS);
+    uint32_t site = draw->domain == LH_DOMAIN_EVAL ? lh_site(LH_DOMAIN_EVAL, draw->example, LH_PLACE_SEQUENCE + stream)
+                                                   : lh_site(draw->domain, stream, LH_PLACE_DRAWN_POSITIONS);
     lh_rng rng = lh_rng_at(draw->key, draw->step, sequence, site);
     draw_positions(&rng, first, range, count, sorted, out, scratch);
 }

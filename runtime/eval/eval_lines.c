@@ -22,6 +22,22 @@ static bool tells_set(const lh_eval_result *result) {
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
 }
 
+/* Of a group: the axes on which no training example gets as far, and the share of examples that are among those. */
+static void write_training(lh_json *line, FILE *out, const lh_eval_result *result) {
+    const lh_groups *groups = result->groups;
+    const char *before = "[";
+    for (int i = 0; i < groups->axes; i++) {
+        if (!lh_group_is_beyond(groups, result->group, i)) continue;
+        if (before[0] == '[') lh_json_raw(line, "beyond", "");
+        fprintf(out, "%s\"%s\"", before, groups->name[i]);
+        before = ",";
+    }
+    if (before[0] != '[') putc(']', out);
+    double trained = lh_group_trained(groups, result->group, result->examples);
+    if (trained >= 0) lh_json_number(line, "trained", trained);
+    if (groups->novel) lh_json_raw(line, "novel", "true");
+}
+
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
@@ -42,6 +58,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_number(&line, "exact_match", result->exact_match);
     lh_json_number(&line, "loss", result->loss);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
+    if (result->groups != NULL) write_training(&line, text.out, result);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
     lh_json_end(&line);
     status = lh_text_close(&text, error);
@@ -67,7 +84,9 @@ static bool is_condition(const json_t *by, const lh_eval_result *result) {
 
 static bool is_result(const json_t *line, int64_t step, const lh_eval_result *result) {
     const char *split = json_string_value(json_object_get(line, "split"));
-    return split != NULL && strcmp(split, result->split) == 0 && is_condition(json_object_get(line, "by"), result) &&
+    bool novel = result->groups != NULL && result->groups->novel;
+    return split != NULL && strcmp(split, result->split) == 0 &&
+           json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && json_object_get(line, "seed") == NULL &&
            json_integer_value(json_object_get(line, "examples")) == result->examples &&
            json_integer_value(json_object_get(line, "batch")) == result->batch &&

@@ -10,7 +10,9 @@
 #include "train/json_text.h"
 
 bool lh_draws_anything(const lh_spec *spec) {
-    return spec->position_range > 0 || spec->distance_range > 0 || spec->eval.dropout;
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        if (spec->position_range[s] > 0 || spec->distance_range[s] > 0) return true;
+    return spec->eval.dropout;
 }
 
 bool lh_is_training_length(const lh_spec *spec, int n) {

@@ -40,7 +40,7 @@ typedef struct lh_cpu_forward {
     void *shared;
     void *decode;        /* what a program keeps while it decodes one sequence */
     lh_sums *block_sums; /* [examples]: a block has at least one */
-    size_t workspace_bytes, shared_bytes, logits_bytes, decode_bytes;
+    size_t workspace_bytes, shared_bytes, logits_bytes, decode_bytes, words;
     int longest_n, block, examples;
 } lh_cpu_forward;
 

@@ -10,6 +10,7 @@
 /* What a set of lengths needs. */
 typedef struct needs {
     size_t workspace, shared, logits, decode; /* bytes */
+    size_t words;                             /* lh_batch_words */
     int longest[LH_MAX_STREAMS], longest_n, block;
 } needs;
 
@@ -30,6 +31,7 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)block * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     most->logits = larger(most->logits, logits);
+    most->words = larger(most->words, lh_batch_words(spec, n));
     most->longest_n = more(most->longest_n, n);
     most->block = more(most->block, block);
 }
@@ -57,7 +59,7 @@ void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
 
 static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
     return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->decode_bytes >= most->decode &&
+           have->logits_bytes >= most->logits && have->decode_bytes >= most->decode && have->words >= most->words &&
            have->longest_n >= most->longest_n && have->block >= most->block && have->examples >= examples;
 }
 
@@ -80,6 +82,7 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->shared_bytes = most->shared;
     forward->logits_bytes = most->logits;
     forward->decode_bytes = most->decode;
+    forward->words = most->words;
     forward->longest_n = most->longest_n;
     forward->block = most->block;
     forward->examples = examples;
@@ -99,6 +102,7 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     most.shared = larger(most.shared, have->shared_bytes);
     most.logits = larger(most.logits, have->logits_bytes);
     most.decode = larger(most.decode, have->decode_bytes);
+    most.words = larger(most.words, have->words);
     most.longest_n = more(most.longest_n, have->longest_n);
     most.block = more(most.block, have->block);
     examples = more(examples, have->examples);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "data/epoch.h"
 #include "eval/evaluate.h"
 #include "train/alarm.h"
 #include "train/schedule.h"
@@ -27,6 +28,7 @@ struct lh_loop {
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
+    int64_t batches;           /* of an epoch; 0: the data is not finite, or a part of it is trained on */
     double seconds;            /* spent in the window's steps */
     int64_t timed_steps;       /* of them; fewer than window->steps after a resume */
     double rate;               /* steps per second of late */
@@ -47,7 +49,7 @@ static int64_t next_multiple(int64_t step, int64_t every, int64_t latest) {
 
 static bool is_kept(const lh_spec *spec, int64_t step) {
     for (int i = 0; i < spec->train.keep_steps_count; i++)
-        if (spec->train.keep_steps[i] == step) return true;
+        if (lh_kept_step(&spec->train, i) == step) return true;
     return false;
 }
 
@@ -59,7 +61,7 @@ static int64_t next_event(const lh_loop *l) {
     next = next_multiple(step, training->checkpoint_every, next);
     next = next_multiple(step, l->spec->eval.during_every, next);
     for (int i = 0; i < l->spec->train.keep_steps_count; i++) {
-        int64_t kept = l->spec->train.keep_steps[i];
+        int64_t kept = lh_kept_step(&l->spec->train, i);
         if (kept > step && kept < next) next = kept;
     }
     return next;
@@ -116,7 +118,11 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     l->seconds += l->engine->seconds - before;
     l->window->seconds += l->engine->seconds - before;
     l->timed_steps += done;
-    for (int i = 0; i < done; i++) lh_window_add(l->window, &l->metrics[i]);
+    for (int i = 0; i < done; i++) {
+        lh_window_add(l->window, &l->metrics[i]);
+        if (l->batches > 0)
+            lh_window_add_to_epoch(l->window, &l->metrics[i], l->engine->step - done + 1 + i, l->batches);
+    }
     if (status != LH_OK) return explain_failure(l, status, done, error);
     if (l->seconds > 0) l->rate = (double)l->timed_steps / l->seconds;
     if (!l->logged_once) view_window(l);
@@ -251,6 +257,8 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
     l->spec = engine->spec;
     l->engine = engine;
     l->window = window;
+    if (l->spec->corpus != NULL && training->run->overfit == 0)
+        l->batches = lh_epoch_batches(l->spec->corpus, l->spec->train.batch);
     l->checkpoint_time = lh_clock();
     l->last_above_chance = engine->step;
     lh_alarm_open(&l->alarm, l->spec);

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/team.h"
+#include "data/epoch.h"
 #include "train/json_text.h"
 
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
@@ -52,11 +53,12 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     lh_json_integer(data, key, set->count);
 }
 
-/* Its sets, and the axes that the evaluation goes by. */
-static void put_data(const lh_corpus *corpus, lh_json *json, FILE *out) {
+/* Its sets, how many batches an epoch has, and the axes that the evaluation goes by. */
+static void put_data(const lh_corpus *corpus, int batch, lh_json *json, FILE *out) {
     lh_json data;
     lh_json_raw(json, "data", "");
     lh_json_begin(&data, out);
+    lh_json_integer(&data, "epoch_batches", lh_epoch_batches(corpus, batch));
     put_set(&corpus->train, "train", &data);
     if (corpus->separate) put_set(&corpus->eval, "eval", &data);
     if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
@@ -85,7 +87,7 @@ typedef struct ending {
     const char *time;
     int exit_code;
     int64_t step;
-    double train_seconds;
+    const lh_window *window;
 } ending;
 
 static void put_ending(const ending *end, lh_json *json) {
@@ -95,7 +97,8 @@ static void put_ending(const ending *end, lh_json *json) {
         return;
     }
     lh_json_integer(json, "step", end->step);
-    lh_json_number(json, "train_seconds", end->train_seconds);
+    lh_json_number(json, "train_seconds", end->window->seconds);
+    if (end->window->epoch.last > 0) lh_json_number(json, "epoch_accuracy", end->window->epoch.accuracy);
     lh_json_string(json, "ended", end->time);
     lh_json_integer(json, "exit", end->exit_code);
 }
@@ -113,7 +116,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_string(&json, "source_digest", spec->source_digest);
     lh_json_raw(&json, "spec", spec->resolved);
     lh_json_raw(&json, "flags", run->flags);
-    if (spec->corpus != NULL) put_data(spec->corpus, &json, out);
+    if (spec->corpus != NULL) put_data(spec->corpus, spec->train.batch, &json, out);
     if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);
@@ -357,7 +360,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
 lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error) {
     char time[32];
     now(time);
-    ending end = {time, exit_code, run->engine->step, window->seconds};
+    ending end = {time, exit_code, run->engine->step, window};
     lh_status status = sync_logs(run, error); /* evaluations follow the last checkpoint */
     if (status == LH_OK) status = write_facts(run, &end, error);
     lh_run_release(run);

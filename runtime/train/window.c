@@ -41,9 +41,31 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     window->update_norm += metrics->update_norm;
 }
 
+void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches) {
+    lh_window_epoch *epoch = &window->epoch;
+    epoch->steps++;
+    epoch->sum += share(metrics->sums.correct, metrics->sums.counted);
+    if (step % batches != 0) return;
+    if (epoch->steps == batches) { /* else its beginning was not recorded */
+        epoch->last = step / batches;
+        epoch->accuracy = epoch->sum / (double)batches;
+    }
+    epoch->steps = 0;
+    epoch->sum = 0;
+}
+
 void lh_window_clear(lh_window *window) {
-    *window = (lh_window){
-        .seconds = window->seconds, .metrics_lines = window->metrics_lines, .eval_lines = window->eval_lines};
+    *window = (lh_window){.seconds = window->seconds,
+                          .metrics_lines = window->metrics_lines,
+                          .eval_lines = window->eval_lines,
+                          .epoch = window->epoch};
+}
+
+/* The last whole epoch, where there is one. */
+static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
+    if (epoch->last == 0) return;
+    lh_json_integer(line, "epoch", epoch->last);
+    lh_json_number(line, "epoch_accuracy", epoch->accuracy);
 }
 
 static lh_status append(lh_text *text, const char *path, lh_error *error) {
@@ -66,6 +88,7 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, doubl
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);
     lh_json_number(&line, "seconds", sums.seconds);
+    put_epoch(&line, &sums.epoch);
     lh_json_end(&line);
     window->metrics_lines++;
     return append(&text, path, error);
@@ -83,6 +106,11 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i));
     lh_json_integer(&line, "metrics_lines", sums.metrics_lines);
     lh_json_integer(&line, "eval_lines", sums.eval_lines);
+    put_epoch(&line, &sums.epoch);
+    if (sums.epoch.steps > 0) {
+        lh_json_integer(&line, "epoch_steps", sums.epoch.steps);
+        lh_json_number(&line, "epoch_sum", sums.epoch.sum);
+    }
     lh_json_end(&line);
     return append(&text, path, error);
 }
@@ -91,6 +119,17 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
 static int64_t count_of(const json_t *line, const char *key) {
     const json_t *value = json_object_get(line, key);
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
+}
+
+/* What is known of epochs; nothing where the line says nothing. */
+static lh_window_epoch epoch_of(const json_t *line) {
+    const json_t *accuracy = json_object_get(line, "epoch_accuracy"), *sum = json_object_get(line, "epoch_sum");
+    lh_window_epoch epoch = {.steps = count_of(line, "epoch_steps"), .last = count_of(line, "epoch")};
+    if (epoch.steps > 0 && json_is_number(sum)) epoch.sum = json_number_value(sum);
+    else epoch.steps = 0;
+    if (epoch.last > 0 && json_is_number(accuracy)) epoch.accuracy = json_number_value(accuracy);
+    else epoch.last = 0;
+    return epoch;
 }
 
 /* A line of this step that is whole takes the place of what was found before. */
@@ -106,6 +145,7 @@ static bool take_line(lh_window *window, const char *text, int64_t step) {
     }
     read.metrics_lines = count_of(line, "metrics_lines");
     read.eval_lines = count_of(line, "eval_lines");
+    read.epoch = epoch_of(line);
     json_decref(line);
     if (whole) *window = read;
     return whole;

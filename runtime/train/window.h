@@ -5,6 +5,14 @@
 
 #include "train/engine.h"
 
+/* Accuracies of the batches of an epoch of finite data, each before its update and each counting alike, however short. */
+typedef struct lh_window_epoch {
+    int64_t steps;   /* of the epoch under way, ... */
+    double sum;      /* ... and over them */
+    int64_t last;    /* the last epoch that was seen whole, from 1; 0: none */
+    double accuracy; /* its mean */
+} lh_window_epoch;
+
 typedef struct lh_window {
     int64_t steps;
     /* Sums over steps. */
@@ -12,11 +20,15 @@ typedef struct lh_window {
     double seconds; /* that all steps of the run took so far, those before this window too */
     /* Lines of metrics.jsonl and eval.jsonl so far; -1 in a window that was loaded: not recorded. */
     int64_t metrics_lines, eval_lines;
+    lh_window_epoch epoch; /* all 0 where the data is not finite */
 } lh_window;
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 
-/* Begins the next window; seconds and lines go on. */
+/* Adds the step of this number, from 1, to its epoch of so many batches. */
+void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
+
+/* Begins the next window; seconds, lines and the epoch go on. */
 void lh_window_clear(lh_window *window);
 
 /* Appends the means to metrics.jsonl as the line of `step`, and counts it. */

@@ -125,6 +125,11 @@ enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} 
 % if computation then
 enum { COMPUTATION_TOKEN = ${computation.token} };
 % end
+% elseif readout == "probe" then
+/* The encoder reads the input; the answer is read at the token that is asked for. */
+enum { PROBE = ${task.probe} };
+% elseif readout == "last" then
+/* The encoder reads the input; the answer is read at its last token. */
 % elseif computation then
 /* The encoder reads the input, ${computation.words} for each of its tokens, then one empty token per output; the
  * answers are read at those. */
@@ -144,6 +149,8 @@ static void shape_of(int input, int output, lh_shape *shape) {
     shape->length[1] = output;
 % elseif computation then
     shape->length[0] = ${computation.all} * input + output;
+% elseif readout ~= "outputs" then
+    shape->length[0] = input;
 % else
     shape->length[0] = input + output;
 % end
@@ -154,6 +161,7 @@ static int source_length(int n) { return ${computation.all} * input_length(n); }
 % elseif streams[2] then
 % elseif computation then
 static int source_length(int n) { return ${computation.all} * input_length(n) + output_length(n); }
+% elseif readout ~= "outputs" then
 % else
 static int source_length(int n) { return input_length(n) + output_length(n); }
 % end
@@ -171,10 +179,23 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
 % end
     *${to}++ = SEPARATOR;
     for (int i = 0; i + 1 < example->output_length; i++) *${to}++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
-% else
+% elseif readout == "outputs" then
     for (int i = 0; i < example->output_length; i++) *source++ = EMPTY_TOKEN;
 % end
 }
+% if readout == "probe" then
+
+static bool locate(const lh_example *example, uint16_t *place) {
+    int found = 0;
+    place[0] = 0;
+    for (int i = 0; i < example->input_length; i++) {
+        if (example->input[i] != PROBE) continue;
+        place[0] = (uint16_t)i;
+        found++;
+    }
+    return found == 1 && example->output_length == 1;
+}
+% end
 
 static const lh_format format = {
 % if streams[2] then
@@ -187,7 +208,8 @@ static const lh_format format = {
         .stream = {{"source", NULL}},
         .streams = 1,
 % else
-        .stream = {{"source", source_length}},
+% local length = readout == "outputs" and "source_length" or "input_length"
+        .stream = {{"source", ${length}}},
         .streams = 1,
 % end
 % if task.data then
@@ -199,6 +221,10 @@ static const lh_format format = {
         .teacher_forced = true,
 % end
         .assemble = assemble,
+% if readout == "probe" then
+        .locate = locate,
+        .located = "one ${c_string(task.probe_symbol)} in the input, and one output",
+% end
 };
 
 /* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
@@ -321,14 +347,14 @@ const lh_spec longhand_spec_${symbol} = {
         .sites = sites,
         .site_count = ${trace_site_count},
         .classes = ${classes},
-% if position_range > 0 then
-        .position_range = ${position_range},
-% if first_position > 0 then
-        .first_position = ${first_position},
+% if drawn_text.position_range then
+        .position_range = ${drawn_text.position_range},
 % end
+% if drawn_text.first_position then
+        .first_position = ${drawn_text.first_position},
 % end
-% if distance_range > 0 then
-        .distance_range = ${distance_range},
+% if drawn_text.distance_range then
+        .distance_range = ${drawn_text.distance_range},
 % end
 % if limit then
         .limit = {${limit.tokens}, "${c_string(limit.because)}"},

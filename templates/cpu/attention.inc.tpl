@@ -13,6 +13,8 @@
 % if relative.toeplitz then
 % start, step = (" + %sKEYS * LANES"):format(PREFIX), name .. "_group_dlogits(" .. S .. ")"
 % end
+% local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
+% local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention[name] })
 
 /* What the layers call, with the workspace whole:
@@ -47,10 +49,16 @@ typedef struct ${name}_head {
 % end
 % if scored then
     const ${name}_score_tables *scores;
+% end
+% if scored or drops then
     int h;
 % end
 % if score.trains then
     const ${name}_score_tables *dscores;
+% end
+% if drops then
+    keep_source masks; /* of the weights: element (h * T + query) * ${S} + key */
+    int8_t *keep; /* room for those of a group; NULL: nothing is dropped out */
 % end
 } ${name}_head;
 
@@ -72,16 +80,28 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
 % end
 % if scored then
     head.scores = scores;
+% end
+% if scored or drops then
     head.h = h;
 % end
 % if not relates then
     (void)l;
 % end
-% if not relative.biases and not scored then
+% if not relative.biases and not scored and not drops then
     (void)h;
 % end
     return head;
 }
+% if drops then
+
+/* The weights of this head are dropped out, in the masks of a sequence and a layer. */
+INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequence, ${name}_head *head) {
+    const lh_cpu_step *step = w->step;
+    % include("cpu/drop_site.tpl", { place = drops.place })
+    head->masks = (keep_source){step->key, step->step, w->block->first_example + (uint32_t)sequence, site};
+    head->keep = w->${name}.keep;
+}
+% end
 % if sums then
 
 /* Where the gradients of a head add up. */
@@ -177,17 +197,30 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         }
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
-        for (int j = 0; j < ${S}; j++) {
-            vector weight = exp_negative(load(weights + j * LANES) - largest);
-            store(weights + j * LANES, weight);
-            sum += weight;
-            UNROLL
-            for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] += weight * value[j * ${K} + d];
-        }
+% if not drops then
+        % include("cpu/attend_values.tpl", { S = S, K = K })
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
+% elseif eval_dropout then
+        % include("cpu/attend_values_dropped.tpl", { S = S, K = K })
+        vector inverse = 1 / sum;
+        store(inverse_sum, inverse);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * ${drops.name}_KEEP_SCALE;
+% else
+        if (head->keep) {
+            % include("cpu/attend_values_dropped.tpl", { S = S, K = K })
+        } else {
+            % include("cpu/attend_values.tpl", { S = S, K = K })
+        }
+        vector inverse = 1 / sum;
+        store(inverse_sum, inverse);
+        const real keep_scale = head->keep ? ${drops.name}_KEEP_SCALE : 1;
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * keep_scale;
+% end
         store_columns(${PREFIX}HEAD_WIDTH, ${stop}, first, WIDTH, o, out);
     }
 }
@@ -201,8 +234,13 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery) {
 % include("cpu/head_lengths.tpl", { lengths = lengths })
+% if drops then
+    const real *inverse_sum = kept.inverse_sum;
+    real *weights = kept.weights, *dlogits = scratch->dlogits${start};
+% else
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
+% end
 % if relative.toeplitz then
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
@@ -213,6 +251,10 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         vector mean = g[0] * o[0];
         UNROLL
         for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
+% if drops then
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) g[d] *= ${drops.name}_KEEP_SCALE;
+% end
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] = (vector){0};
 % if score.recomputes then
@@ -230,12 +272,18 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % if score.recomputes then
             vector logit = ${name}_logit(&queries, key, j);
 % end
+% if drops then
+            vector weight = load(weights + j * LANES);
+            bits keep = (bits)weight >= 0;
+            store(weights + j * LANES, keep_where(keep, weight));
+            vector dweight = keep_where(keep, ${dweight});
+% end
 % if score.grads then
-            vector dscore = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES);
+            vector dscore = ${dsoftmax};
             vector dlogit = ${name}_score_pair_grad(head->scores, ${dscores}head->h, ${gathered}first, j,
                     ${logit}${weighted}dscore);
 % else
-            vector dlogit = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES);
+            vector dlogit = ${dsoftmax};
 % end
             store(dlogits + j * LANES, dlogit);
             UNROLL
@@ -258,7 +306,11 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
     for (int t = 0; t < T; t++) {
         real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+% if drops then
+        real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+% else
         real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+% end
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
             const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);

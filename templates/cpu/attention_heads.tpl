@@ -1,31 +1,48 @@
 % local scored = score.kind ~= "none"
-% local of_keys = cross and ", S = w->" .. keys.at .. "length" or ""
+% local key_count = cross and ", S = w->" .. keys.at .. "length" or ""
+% local turns = rotation.kind == "rope" and cross
+% local of_queries, of_keys = false, false
+% if turns and positions.kind == "sequence" then
+% of_queries, of_keys = "w->" .. queries.at .. "position + s * T", "w->" .. keys.at .. "position + s * S"
+% elseif turns and positions.kind == "randomized" then
+% of_queries, of_keys = "position", "key_position"
+% end
+% local layer_words = drops and " layer: in the counter of masks." or ""
+% local asks = eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "
 % if cross then
 /* All heads of all sequences: query [sequences][T][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
-static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query, real *key_value, real *attended) {
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only. */
-static void attention_${name}(workspace *w, int l, ${name}_kept *kept, real *query_key_value, real *attended) {
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
 % end
     LH_TIMED(LH_PART_ATTENTION);
-    const int T = w->${queries.at}length${of_keys};
+    const int T = w->${queries.at}length${key_count};
     ${name}_kept of_head = *kept;
+% if turns and positions.kind == "randomized" then
+    const shared *drawn = w->step->shared;
+    const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
+    const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
+% end
 % if scored then
     ${name}_score_tables scores;
     ${name}_score_tables_of(w->step, l, &scores);
 % end
     for (int s = 0; s < w->sequences; s++) {
 % if rotation.kind == "rope" and cross then
-        rotate_${name}(w, T, ${PREFIX}QUERY_STRIDE, 1, query);
-        rotate_${name}(w, S, ${PREFIX}KEY_STRIDE, 1, key_value);
+        % call("rotate_" .. name, "w", of_queries, "T", PREFIX .. "QUERY_STRIDE", "1", "query")
+        % call("rotate_" .. name, "w", of_keys, "S", PREFIX .. "KEY_STRIDE", "1", "key_value")
 % elseif rotation.kind == "rope" then
         rotate_${name}(w, l, s, 1, query_key_value);
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+% if drops then
+            ${asks}drop_${name}_weights(w, layer, s, &head);
+% end
 % if cross then
             attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
 % else
@@ -53,8 +70,13 @@ static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *
         const real *attended, const real *dattended, real *dquery_key_value) {
 % end
     LH_TIMED(LH_PART_ATTENTION);
-    const int T = w->${queries.at}length${of_keys};
+    const int T = w->${queries.at}length${key_count};
     ${name}_kept of_head = *kept;
+% if turns and positions.kind == "randomized" then
+    const shared *drawn = w->step->shared;
+    const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
+    const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
+% end
 % if scored then
     ${name}_score_tables scores;
     ${name}_score_tables_of(w->step, l, &scores);
@@ -76,8 +98,8 @@ static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *
             skip_${name}_head(&of_head, T);
         }
 % if rotation.kind == "rope" and cross then
-        rotate_${name}(w, T, ${PREFIX}QUERY_STRIDE, -1, dquery);
-        rotate_${name}(w, S, ${PREFIX}KEY_STRIDE, -1, dkey_value);
+        % call("rotate_" .. name, "w", of_queries, "T", PREFIX .. "QUERY_STRIDE", "-1", "dquery")
+        % call("rotate_" .. name, "w", of_keys, "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value")
 % elseif rotation.kind == "rope" then
         rotate_${name}(w, l, s, -1, dquery_key_value);
 % end

@@ -11,7 +11,13 @@ INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}
 
 /* What a layer keeps of its ${name}-attention. */
 typedef struct ${name}_kept {
+% if drops then
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum; with a minus sign
+     * where they are dropped out, until the backward pass makes these 0 */
+    real *weights;
+% else
     real *weights; /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+% end
     real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
     size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
 } ${name}_kept;
@@ -23,8 +29,15 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
 }
 
+% if drops then
+/* Room for one head. */
+% else
 /* Room for one head's backward pass. */
+% end
 typedef struct ${name}_scratch {
+% if drops then
+    int8_t *keep; /* [LANES queries][keys] masks, 0 or -1 */
+% end
 % if toeplitz then
     /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
     real *dlogits;
@@ -42,7 +55,13 @@ typedef struct ${name}_scratch {
 
 static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, ${lengths}, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
+% if drops and eval_dropout then
+    scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
+% end
     if (!train) return;
+% if drops and not eval_dropout then
+    scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
+% end
 % if toeplitz then
     size_t zeros = ${PREFIX}KEYS * LANES;
     scratch->dlogits = take(memory, used, (zeros + groups * ${name}_group_dlogits(${S})) * sizeof(real));

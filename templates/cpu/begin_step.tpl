@@ -2,6 +2,11 @@
 % include("cpu/signed_sinusoid.tpl")
 
 % end
+% local input_draws = input_draw and input_draw.apart and input_draw.kind == "randomized"
+% if input_draws then
+% include("cpu/input_draws.tpl")
+
+% end
 % for _, family in ipairs(attentions) do
 % include("cpu/draws.tpl", family)
 % end
@@ -15,6 +20,9 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
+% if input_draws then
+    for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream);
+% end
 % for _, family in ipairs(attentions) do
     % include("cpu/begin_family.tpl", family)
 % end

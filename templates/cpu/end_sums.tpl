@@ -27,7 +27,7 @@ static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_s
         int row = ${name}_table_row(${name}_distance(step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x));
 % else
     (void)step;
-    for (int x = 0; x < 2 * ${PREFIX}CLIP + 1; x++) {
+    for (int x = 0; x < ${relative.rows_text}; x++) {
         int row = x;
 % end
         const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;

@@ -1,7 +1,6 @@
-% local by_sequence = positions.kind == "sequence"
 % local length = streams[2] and "length" or "w->length"
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
-% if dropouts[1] then
+% if cpu.masks then
 
 /* Masks of `width` channels for every sequence of the block at one site. */
 % if streams[2] then
@@ -13,8 +12,7 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % end
     const lh_cpu_step *step = w->step;
 % if eval_dropout then
-    uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, place)
-            : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${cpu.places} * layer + place);
+    % include("cpu/drop_site.tpl", { place = "place" })
     for (int s = 0; s < w->sequences; s++)
         dropout_keep(step->key, step->step, w->block->first_example + (uint32_t)s, site, ${length} * width, drop_below,
                 keep + (size_t)s * (size_t)(${length} * width));
@@ -26,22 +24,39 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % end
 }
 % end
-% if by_sequence then
-% local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
-% local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
+% for _, stream in ipairs(streams) do
+% local draws = stream.by_sequence
+% if draws then
+% local first = draws.positions.first == 1 and draws.PREFIX .. "FIRST_POSITION" or "0"
+% local range = draws.PREFIX .. "MAX_POSITION" .. (draws.positions.first == 1 and " - 1" or "")
+% local name, at = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
 
 /* Positions of every sequence of the block. */
-static void draw_positions(const workspace *w) {
+static void draw_${name}positions(const workspace *w) {
     const lh_cpu_step *step = w->step;
-    int T = w->length;
-    for (int s = 0; s < w->sequences; s++)
-        if (step->positions[0]) memcpy(w->position + s * T, step->positions[0], (size_t)T * sizeof(int32_t));
+    int32_t *position = w->${at}position;
+    int T = w->${at}length;
+    for (int s = 0; s < w->sequences; s++, position += T)
+        if (step->positions[${stream.index}]) memcpy(position, step->positions[${stream.index}], (size_t)T * sizeof(int32_t));
         else
-            lh_draw_sequence(&step->draw, w->block->first_example + (uint32_t)s, ${first}, ${range}, T,
-                    ${positions.sorted_text}, w->position + s * T, w->position_scratch);
+            % call("lh_draw_sequence", "&step->draw", stream.index, "w->block->first_example + (uint32_t)s", first, range, "T", draws.positions.sorted_text, "position", "w->position_scratch")
 }
 % end
+% end
 
+% if linear then
+/* Channels of a token's vector, from c on. */
+INLINE vector embedded(const parameters *p, int token, int c) {
+    vector bias = load(p->token_bias + c);
+% if task.blanks > 0 then
+    if (token < BLANKS) return bias;
+    return load(p->token + (token - BLANKS) * WIDTH + c) + bias;
+% else
+    return load(p->token + token * WIDTH + c) + bias;
+% end
+}
+
+% end
 % for _, embedding in ipairs(cpu.embeddings) do
 % include("cpu/rows/embed.tpl", embedding)
 

@@ -51,7 +51,7 @@ INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
 % if biases then
     return head->offset[key * head->queries + query];
 % else
-    return ${name}_table_row(head->position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
+    return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
 % end
 }
 

@@ -1,3 +1,5 @@
+% local of = "w->" .. cpu.labelled .. "length"
+% local row = readout == "probe" and "labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(of, of)
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
@@ -18,8 +20,17 @@ static void add_sequence(const answer *a, lh_sums *sums) {
     sums->exact += a->correct == a->counted;
 }
 
+% if readout == "probe" then
+/* The row of x [tokens] that label i of sequence s is asked for at. */
+INLINE int labelled_row(const workspace *w, int s, int i) {
+    return s * w->${cpu.labelled}length + w->block->place[s * w->step->shape.labels + i];
+}
+
+/* Loss, counts, and dx, the gradient of x [tokens][WIDTH]. */
+% else
 /* The labelled positions are the last `labels` tokens of a sequence. Loss, counts, and dx, the gradient of
  * x [tokens][WIDTH]. */
+% end
 static void loss_and_gradient(const workspace *w, const real *x, real *dx, parameters *g, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
     const parameters *p = w->parameters;
@@ -29,7 +40,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
-            size_t row = (size_t)(s * w->${cpu.labelled}length + w->${cpu.labelled}length - labels + i) * WIDTH;
+            size_t row = (size_t)${row} * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
             judge(logits, label, block->mask[s * labels + i], &a);
@@ -62,7 +73,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * w->${cpu.labelled}length + w->${cpu.labelled}length - labels + i) * WIDTH,
+            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH,
                     ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);

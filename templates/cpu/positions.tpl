@@ -32,6 +32,9 @@ typedef struct shared {
 % else
     real output_rows[CLASS_COLUMNS * WIDTH];
 % end
+% if input_draw and input_draw.apart and input_draw.kind == "randomized" then
+    int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* of each stream */
+% end
 % for _, family in ipairs(attentions) do
     % include("cpu/shared_draws.tpl", family)
 % end

@@ -7,7 +7,11 @@ const real *rows; /* the vectors of distances */
 const int32_t *offset; /* of the row of a pair, [keys][queries] */
 int queries;
 % else
+% if cross then
+const int32_t *position, *key_position; /* of every query, of every key */
+% else
 const int32_t *position; /* of every token */
+% end
 % end
 % end
 % if relative.biases then

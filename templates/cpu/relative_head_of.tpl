@@ -12,6 +12,9 @@ head.queries = round_up(head.T, LANES);
 head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH;
 % else
 head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
+% if cross then
+head.key_position = ((const shared *)w->step->shared)->${prefix}key_position[${positions.layer_index}];
+% end
 head.rows = ((const parameters *)w->step->parameters)->${stack.member}[l].${prefix}relative_table;
 % end
 % if relative.biases then

@@ -38,9 +38,9 @@ INLINE void ${name}_relative_rows_grad(${lengths}, int x, const ${name}_scratch 
 /* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
     const real *row = scratch->rows + i * ${relative.vectors} * ${PREFIX}HEAD_WIDTH + ${query};
-    const real *dlogit = scratch->dlogits + i / LANES * ${name}_group_weights(head->T) + i % LANES;
-    const int T = head->T;
-    for (int j = 0; j < T; j++) {
+    const real *dlogit = scratch->dlogits + i / LANES * ${name}_group_weights(head->${S}) + i % LANES;
+    const int ${S} = head->${S};
+    for (int j = 0; j < ${S}; j++) {
         real *drow = head->drows + ${name}_pair_offset(head, i, j);
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)

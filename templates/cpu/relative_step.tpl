@@ -10,18 +10,26 @@ static int make_${name}_codes(const lh_cpu_step *step, int set) {
     return count;
 }
 % else
+% local S, key_position = cross and "S" or "T", cross and "key_position" or "position"
 /* Numbers the distances that occur in the set's draw; their sinusoids. */
 static int make_${name}_codes(const lh_cpu_step *step, int set) {
     shared *s = step->shared;
     const int l = set;
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
+% if cross then
+    const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
+% end
     int32_t *row = s->${prefix}relative_row[set];
+% if cross then
+    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}], count = 0;
+% else
     int T = step->shape.length[${queries.stream}], count = 0;
+% end
     real *codes = ${name}_codes(step, set);
     (void)l;
     memset(row, 0, (2 * ${PREFIX}MAX_POSITION - 1) * sizeof *row);
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < T; j++) row[position[j] - position[i] + ${PREFIX}MAX_POSITION - 1] = 1;
+        for (int j = 0; j < ${S}; j++) row[${key_position}[j] - position[i] + ${PREFIX}MAX_POSITION - 1] = 1;
     for (int d = 0; d < 2 * ${PREFIX}MAX_POSITION - 1; d++) {
         if (!row[d]) continue;
         signed_sinusoid(step->tables, d - (${PREFIX}MAX_POSITION - 1), codes + count * WIDTH);
@@ -29,10 +37,10 @@ static int make_${name}_codes(const lh_cpu_step *step, int set) {
     }
     s->${prefix}relative_count[set] = count;
     int32_t *offset = ${name}_offsets(step, set);
-    for (int j = 0; j < T; j++)
+    for (int j = 0; j < ${S}; j++)
         for (int i = 0; i < round_up(T, LANES); i++)
             *offset++ = ${PREFIX}RELATIVE_WIDTH
-                    * row[position[j] - position[i < T ? i : T - 1] + ${PREFIX}MAX_POSITION - 1];
+                    * row[${key_position}[j] - position[i < T ? i : T - 1] + ${PREFIX}MAX_POSITION - 1];
     return count;
 }
 % end

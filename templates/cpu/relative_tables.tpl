@@ -35,9 +35,15 @@ INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
 % end
 }
 % elseif per_distance then
+% if cross then
+/* Rows of T queries and S keys, at most: one for every distance that occurs. */
+INLINE int ${name}_most_rows(int T, int S) {
+    int64_t pairs = (int64_t)T * S;
+% else
 /* Rows of sequences of T tokens, at most: one for every distance that occurs. */
 INLINE int ${name}_most_rows(int T) {
     int64_t pairs = (int64_t)T * (T - 1) + 1;
+% end
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
 % end
@@ -47,14 +53,14 @@ INLINE int ${name}_most_rows(int T) {
 % end
 /* The row of the table for a distance. */
 INLINE int ${name}_table_row(int distance) {
-    int near = distance < ${PREFIX}CLIP ? distance : ${PREFIX}CLIP;
+    int near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 % end
 % if relative.behind then
 
 % if per_distance then
-% local most = name .. (relative.toeplitz and "_distance_count(" .. T_S .. ")" or "_most_rows(T)")
+% local most = name .. (relative.toeplitz and "_distance_count(" or "_most_rows(") .. T_S .. ")"
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
 INLINE size_t ${name}_code_elements(${lengths}) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
 
@@ -63,7 +69,7 @@ INLINE size_t ${name}_code_elements(${lengths}) { return (size_t)round_up(${most
 % if relative.toeplitz then
 INLINE size_t ${name}_row_elements(${lengths}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 % else
-INLINE size_t ${name}_row_elements(int T) { return ${name}_code_elements(T); }
+INLINE size_t ${name}_row_elements(${lengths}) { return ${name}_code_elements(${T_S}); }
 % end
 
 /* Behind the struct shared, by length: ${relative.behind_words}. */
@@ -88,7 +94,7 @@ INLINE real *${name}_product(const lh_cpu_step *step, int l) {
 % end
 % if per_distance and not relative.toeplitz then
 /* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last. */
-INLINE size_t ${name}_offset_elements(int T) { return (size_t)T * (size_t)round_up(T, LANES); }
+INLINE size_t ${name}_offset_elements(${lengths}) { return (size_t)${S} * (size_t)round_up(T, LANES); }
 INLINE int32_t *${name}_offsets(const lh_cpu_step *step, int set) {
     return (int32_t *)${name}_rows(step, ${stack.count}) + (size_t)set * ${name}_offset_elements(${of_step});
 }
@@ -100,8 +106,8 @@ static size_t ${name}_relative_bytes(${lengths}) {
 % elseif relative.toeplitz then
     return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_code_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real);
 % else
-    return (${PREFIX}RELATIVE_SETS * ${name}_code_elements(T) + ${stack.count} * ${name}_row_elements(T)) * sizeof(real)
-            + ${PREFIX}RELATIVE_SETS * ${name}_offset_elements(T) * sizeof(int32_t);
+    return (${PREFIX}RELATIVE_SETS * ${name}_code_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real)
+            + ${PREFIX}RELATIVE_SETS * ${name}_offset_elements(${T_S}) * sizeof(int32_t);
 % end
 }
 % end

@@ -1,16 +1,20 @@
 % if cross then
 /* Turns the rows of queries, or of keys, of one sequence by their positions: direction 1; turns gradients back: -1. */
-INLINE void rotate_${name}(const workspace *w, int count, const int stride, const int direction, real *restrict rows) {
+% define("INLINE void rotate_" .. name, "const workspace *w", positions.kind ~= "index" and "const int32_t *position", "int count", "const int stride", "const int direction", "real *restrict rows")
     const position_row *table = w->step->tables;
     for (int t = 0; t < count; t++)
+% if positions.kind ~= "index" then
+        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[position[t]].${prefix}rotation, direction, rows + t * stride);
+% else
         rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[t].${prefix}rotation, direction, rows + t * stride);
+% end
 }
 % else
 /* Turns queries and keys of sequence s by their positions: direction 1; turns their gradients back: -1. */
 INLINE void rotate_${name}(const workspace *w, int l, int s, const int direction, real *restrict query_key_value) {
     const position_row *table = w->step->tables;
 % if positions.kind == "sequence" then
-    const int32_t *position = w->position + s * w->${queries.at}length;
+    const int32_t *position = w->${queries.at}position + s * w->${queries.at}length;
 % elseif positions.kind == "randomized" then
     const int32_t *position = ((const shared *)w->step->shared)->${prefix}position[${rotation.draw}];
     (void)s;

@@ -144,6 +144,9 @@ static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_sco
 % if score.uses.position then
     const int32_t *position = ((const shared *)step->shared)->${prefix}position[${positions.layer_index}];
 % end
+% if score.uses.key_position then
+    const int32_t *key_position = ((const shared *)step->shared)->${prefix}key_position[${positions.layer_index}];
+% end
 % if score.uses.distance then
     const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[${positions.distance.layer_index}]${middle};
 % end
@@ -237,6 +240,9 @@ static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_scor
 % end
 % if score.end_uses.position then
     const int32_t *position = ((const shared *)step->shared)->${prefix}position[${positions.layer_index}];
+% end
+% if score.end_uses.key_position then
+    const int32_t *key_position = ((const shared *)step->shared)->${prefix}key_position[${positions.layer_index}];
 % end
 % if score.end_uses.distance then
     const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[${positions.distance.layer_index}]${middle};

@@ -10,11 +10,13 @@
 % for _, header in ipairs(cpu_headers) do
 #include "kernels/cpu/${header}.h"
 % end
-% if max_position then
+% if any_draws then
 #include "longhand/positions.h"
 % end
 
+% if not linear then
 static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* ${embedding_scale_text} */
+% end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */

@@ -31,10 +31,13 @@ static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used,
 % elseif relative.toeplitz then
     size_t rows = (size_t)${name}_distance_count(${T_S});
 % elseif relative.biases then
-    size_t rows = (size_t)${name}_most_rows(T);
+    size_t rows = (size_t)${name}_most_rows(${T_S});
 % else
-    size_t rows = 2 * ${PREFIX}CLIP + 1;
+    size_t rows = ${relative.rows_text};
     (void)T;
+% if cross then
+    (void)S;
+% end
 % end
 % if relative.kind ~= "none" then
     for (int l = 0; l < ${stack.count}; l++) {

@@ -43,7 +43,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     for (int s = 0; s < w->sequences; s++, query += T * ${PREFIX}QUERY_STRIDE) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
 % if normaliser.directional then
-            ${name}_head head = ${name}_head_of(w, l, h, state->direction + s * T * ${PREFIX}DIRECTION_WIDTH);
+            ${name}_head head = ${name}_head_of(w, l, h, state->${of.direction} + s * T * ${PREFIX}DIRECTION_WIDTH);
 % else
             ${name}_head head = ${name}_head_of(w, l, h);
 % end

@@ -1,4 +1,7 @@
-% local by_sequence = positions.kind == "sequence"
+% local drawn = {}
+% for _, stream in ipairs(streams) do
+% drawn[#drawn + 1] = stream.by_sequence and stream or nil
+% end
 % for _, block in ipairs(cpu.blocks) do
 /* What one ${block.name} keeps for its backward pass; rows are tokens. */
 typedef struct ${block.name}_state {
@@ -12,6 +15,9 @@ typedef struct ${block.name}_state {
 /* How much of a stream there is in a block of sequences; rows: tokens rounded up to whole tiles. */
 typedef struct stream_size {
     int length, tokens, rows;
+% if drawn[1] then
+    int32_t *position; /* [tokens] of every sequence, drawn by its embedding */
+% end
 } stream_size;
 
 % end
@@ -38,7 +44,9 @@ typedef struct workspace {
 % for _, family in ipairs(attentions) do
     ${family.name}_scratch ${family.name};
 % end
-% if by_sequence then
+% if drawn[1] and streams[2] then
+    int32_t *position_scratch;
+% elseif drawn[1] then
     int32_t *position, *position_scratch; /* [tokens] of every sequence, drawn by embed; [MAX_POSITION] */
 % end
 % if any_sums then
@@ -65,7 +73,11 @@ typedef struct workspace {
 % end
 % if streams[2] then
 static stream_size size_of(int sequences, int length) {
+% if drawn[1] then
+    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), NULL};
+% else
     return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS)};
+% end
 }
 
 % end
@@ -98,9 +110,12 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % local lengths = "w->" .. family.queries.at .. "length" .. (family.cross and ", w->" .. family.keys.at .. "length" or "")
     lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, ${lengths}, mode == LH_MODE_TRAIN);
 % end
-% if by_sequence then
-    w->position = take(memory, &used, (size_t)w->tokens * sizeof(int32_t));
-    w->position_scratch = take(memory, &used, MAX_POSITION * sizeof(int32_t));
+% for _, stream in ipairs(drawn) do
+% local at = streams[2] and stream.name .. "." or ""
+    w->${at}position = take(memory, &used, (size_t)w->${at}tokens * sizeof(int32_t));
+% end
+% if drawn[1] then
+    w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t));
 % end
     if (mode != LH_MODE_TRAIN) return used;
 % for _, room in ipairs(cpu.rooms.training) do

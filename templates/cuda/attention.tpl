@@ -6,62 +6,76 @@
 % local toeplitz = relative.toeplitz
 % local unroll = head_width <= 16 and not logit_grad and 4 or false
 % local keys_at_once = head_width > 16 and 2 or 4
-% local to_middle = toeplitz and " + v->T - 1" or ""
+% local T, S, key_stride = "v->" .. attends.T, "v->" .. attends.S, PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
+% local lengths, keys_of = cross and T .. ", " .. S or T, cross and "S" or "T"
+% local to_keys = cross and "" or " + WIDTH"
+% local to_middle = toeplitz and (" + %s - 1"):format(S) or ""
 % local masked = mask.kind ~= "none"
-% local owners = cuda.owned[1] and ", then what a table goes by" or ""
+% local owners = attends.owned[1] and ", then what a table goes by" or ""
+% local sees_all = cross and mask.left -- a query with no key in its window: Duan and Shi 2024
 % local left_end, right_end = (mask.left or 0) + 1, (mask.right or 0) + 1
-/* Self-attention of a shard. A thread has one query of one head (backward, then a key${owners}) and
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (backward, then a key${owners}) and
  * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
  * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
 
-enum { KEYS = ${keys_at_once} }; /* whose logits are made side by side */
+enum { ${PREFIX}KEYS = ${keys_at_once} }; /* whose logits are made side by side */
 
-typedef struct head {
-    const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
+typedef struct ${prefix}head {
+% if cross then
+    const real *query, *key, *value; /* token 0; tokens ${PREFIX}QUERY_STRIDE apart, of keys and values ${PREFIX}KEY_STRIDE */
+% else
+    const real *query, *key, *value; /* token 0; ${PREFIX}HEAD_WIDTH channels, tokens ${PREFIX}QUERY_STRIDE apart */
+% end
 % if with_rows then
 % if toeplitz then
-    const real *rows; /* of query - key = 0; HEAD_WIDTH apart */
+    const real *rows; /* of query - key = 0; ${PREFIX}HEAD_WIDTH apart */
 % else
-    const real *rows; /* HEAD_WIDTH apart */
+    const real *rows; /* ${PREFIX}HEAD_WIDTH apart */
     const int *row; /* [keys][queries] of them */
 % end
 % end
 % if biases then
     const real *row_bias; /* likewise */
-    const real *key_bias; /* [T] */
+    const real *key_bias; /* [${keys_of}] */
 % end
 % if scored then
-    const score_tables *score;
+    const ${prefix}score_tables *score;
     int h;
 % end
-    int T;
-} head;
+    int T${cross and ", S; /* queries, keys */" or ";"}
+} ${prefix}head;
 
-% if cuda.head_lanes > 1 then
+% if attends.head_lanes > 1 then
 % include("cuda/head_lanes.tpl")
 
 % end
 % if scored then
-INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${device.attends.state} *s, const score_tables *score,
+INLINE ${prefix}head ${prefix}head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${attends.state} *s, const ${prefix}score_tables *score,
         int sequence, int h) {
 % else
-INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${device.attends.state} *s, int sequence, int h) {
+INLINE ${prefix}head ${prefix}head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${attends.state} *s, int sequence, int h) {
 % end
-    head a;
-    a.T = v->T;
-    a.query = s->${device.attends.q} + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
+    ${prefix}head a;
+    a.T = ${T};
+    a.query = s->${attends.q} + (size_t)sequence * ${T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+% if cross then
+    a.S = ${S};
+    a.key = s->${attends.kv} + (size_t)sequence * ${S} * ${PREFIX}KEY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+    a.value = a.key + WIDTH;
+% else
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
+% end
 % if biases then
-    const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v, l)${to_middle};
-    a.rows = v->shared.rows + first_row * HEAD_WIDTH${cuda.channel};
-    a.row_bias = v->shared.row_bias + first_row;
-    a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
+    const size_t first_row = (size_t)l * ${prefix}distance_count(${lengths}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${to_middle};
+    a.rows = v->shared.${prefix}rows + first_row * ${PREFIX}HEAD_WIDTH${attends.channel};
+    a.row_bias = v->shared.${prefix}row_bias + first_row;
+    a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * ${S};
 % elseif with_rows then
-    a.rows = v->shared.rows + ((size_t)l * distance_count(v->T)${to_middle}) * HEAD_WIDTH${cuda.channel};
+    a.rows = v->shared.${prefix}rows + ((size_t)l * ${prefix}distance_count(${lengths})${to_middle}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % end
 % if with_rows and not toeplitz then
-    a.row = pair_rows_of(v, l).row;
+    a.row = ${prefix}pair_rows_of(v, l).row;
 % end
 % if scored then
     a.score = score;
@@ -74,70 +88,88 @@ INLINE head head_at(const step_view *v, ${with_rows and "int l, " or ""}const ${
 % if masked then
 
 /* The keys that query i sees are those from first_key to end_key - 1; key j is seen by queries likewise. */
-% if mask.left then
-INLINE int first_key(int i) { return i > ${mask.left} ? i - ${mask.left} : 0; }
-INLINE int end_query(int j, int T) { return j + ${left_end} < T ? j + ${left_end} : T; }
+% if sees_all then
+INLINE int ${prefix}first_key(int i, int S) { return i > ${mask.left} && i - ${mask.left} < S ? i - ${mask.left} : 0; }
+INLINE int ${prefix}end_key(int i, int S) { return i + ${right_end} < S && i - ${mask.left} < S ? i + ${right_end} : S; }
+INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+/* The query behind i; those from S + ${mask.left} on have no key near, and see all: Duan and Shi 2024. */
+INLINE int ${prefix}next_query(int i, int j, int S) { return i - j < ${mask.left} || i + 1 > S + ${mask.left} ? i + 1 : S + ${mask.left}; }
+% elseif mask.left then
+INLINE int ${prefix}first_key(int i) { return i > ${mask.left} ? i - ${mask.left} : 0; }
+INLINE int ${prefix}end_query(int j, int T) { return j + ${left_end} < T ? j + ${left_end} : T; }
 % else
-INLINE int first_key(int) { return 0; }
-INLINE int end_query(int, int T) { return T; }
+INLINE int ${prefix}first_key(int) { return 0; }
+INLINE int ${prefix}end_query(int, int T) { return T; }
 % end
-INLINE int end_key(int i, int T) { return i + ${right_end} < T ? i + ${right_end} : T; }
-INLINE int first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+% if not sees_all then
+INLINE int ${prefix}end_key(int i, int T) { return i + ${right_end} < T ? i + ${right_end} : T; }
+INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
 % end
-% local keys = masked and "int j = first_key(i); j < end_key(i, a.T); j++" or "int j = 0; j < a.T; j++"
-% local queries = masked and "int i = first_query(j); i < end_query(j, a.T); i++" or "int i = 0; i < a.T; i++"
+% end
+% local first_key, end_key = prefix .. "first_key(i" .. (sees_all and ", " .. S or "") .. ")", prefix .. "end_key(i, "
+% local first_of_head = prefix .. "first_key(i" .. (sees_all and ", a.S" or "") .. ")"
+% local last_queries = ("%send_query(j, a.T); i++"):format(prefix)
+% if sees_all then
+% last_queries = ("a.T; i = %snext_query(i, j, a.S)"):format(prefix)
+% end
+% local keys = ("int j = 0; j < a.%s; j++"):format(keys_of)
+% local queries = masked and ("int i = %sfirst_query(j); i < %s"):format(prefix, last_queries) or "int i = 0; i < a.T; i++"
+% if masked then
+% keys = ("int j = %s; j < %sa.%s); j++"):format(first_of_head, end_key, keys_of)
+% end
 
 % if with_rows then
 /* Which row a pair has. */
 % if toeplitz then
-INLINE int row_at(const head *, int i, int j) { return i - j; }
+INLINE int ${prefix}row_at(const ${prefix}head *, int i, int j) { return i - j; }
 % else
-INLINE int row_at(const head *a, int i, int j) { return a->row[j * a->T + i]; }
+INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) { return a->row[j * a->T + i]; }
 % end
 
 /* The scaled logit of a pair: the query, and the key with the row of their distance. */
-INLINE real pair_logit(const head *a, const real query[${cuda.head_part}], const real key[${cuda.head_part}], int i, int j) {
-    real row[${cuda.head_part}];
-    const int x = row_at(a, i, j);
-    load_head(row, a->rows + x * HEAD_WIDTH);
-    add_head(row, 1, key);
+% define("INLINE real " .. prefix .. "pair_logit", "const " .. prefix .. "head *a", "const real query[" .. attends.head_part .. "]", "const real key[" .. attends.head_part .. "]", "int i", "int j")
+    real row[${attends.head_part}];
+    const int x = ${prefix}row_at(a, i, j);
+    ${prefix}load_head(row, a->rows + x * ${PREFIX}HEAD_WIDTH);
+    ${prefix}add_head(row, 1, key);
 % if biases then
-    return dot_head(query, row) * LOGIT_SCALE + (a->key_bias[j] + a->row_bias[x]);
+    return ${prefix}dot_head(query, row) * ${PREFIX}LOGIT_SCALE + (a->key_bias[j] + a->row_bias[x]);
 % else
-    return dot_head(query, row) * LOGIT_SCALE;
+    return ${prefix}dot_head(query, row) * ${PREFIX}LOGIT_SCALE;
 % end
 }
 % else
 /* The scaled logit of a pair. */
-INLINE real pair_logit(const real query[${cuda.head_part}], const real key[${cuda.head_part}]) {
-    return dot_head(query, key) * LOGIT_SCALE;
+INLINE real ${prefix}pair_logit(const real query[${attends.head_part}], const real key[${attends.head_part}]) {
+    return ${prefix}dot_head(query, key) * ${PREFIX}LOGIT_SCALE;
 }
 % end
-% local logit = with_rows and "pair_logit(&a, query, key, i, j)" or "pair_logit(query, key)"
-% local logit_of_key = with_rows and "pair_logit(a, query, key, i, j + u)" or "pair_logit(query, key)"
+% local logit = prefix .. (with_rows and "pair_logit(&a, query, key, i, j)" or "pair_logit(query, key)")
+% local logit_of_key = prefix .. (with_rows and "pair_logit(a, query, key, i, j + u)" or "pair_logit(query, key)")
 % local of_pair, pass_query = (scored or with_rows) and "int i, " or "", (scored or with_rows) and "i, " or ""
-% local score_of_key = scored and ("score_pair(a->score, a->T, a->h, i, j + u, %s)"):format(logit_of_key) or logit_of_key
+% local of_head, at_head = cross and "a.score, a.T, a.S, a.h" or "a.score, a.T, a.h", cross and "a->score, a->T, a->S, a->h" or "a->score, a->T, a->h"
+% local score_of_key = scored and ("%sscore_pair(%s, i, j + u, %s)"):format(prefix, at_head, logit_of_key) or logit_of_key
 % if biases then
 
 /* Products of a shard's keys with the content bias. */
-INLINE void bias_keys(void) {
+INLINE void ${prefix}bias_keys(void) {
     const step_view *v = &block()->view;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
+    const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences;
     const int l = block()->l;
-    for (int e = ${cuda.first_task}; e < sequences * HEADS * v->T; e += ${cuda.tasks}) {
-        const int token = e % v->T, h = e / v->T % HEADS, sequence = e / v->T / HEADS;
-        const real *bias = v->p->${device.attends.block}[l].${device.attends.prefix}content_bias + h * HEAD_WIDTH${cuda.channel};
-        const size_t row = (size_t)sequence * v->T + token;
-        const real *key = s->${device.attends.q} + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
-        real x[${cuda.head_part}], y[${cuda.head_part}];
-        load_head(x, key);
-        load_head(y, bias);
-% if cuda.head_lanes > 1 then
-        const real sum = dot_head(x, y);
-        if (leads_head()) s->key_bias[e] = sum * LOGIT_SCALE;
+    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS * ${S}; e += ${attends.tasks}) {
+        const int token = e % ${S}, h = e / ${S} % ${PREFIX}HEADS, sequence = e / ${S} / ${PREFIX}HEADS;
+        const real *bias = v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const size_t row = (size_t)sequence * ${S} + token;
+        const real *key = s->${attends.kv} + row * ${key_stride}${to_keys} + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        real x[${attends.head_part}], y[${attends.head_part}];
+        ${prefix}load_head(x, key);
+        ${prefix}load_head(y, bias);
+% if attends.head_lanes > 1 then
+        const real sum = ${prefix}dot_head(x, y);
+        if (${prefix}leads_head()) s->${prefix}key_bias[e] = sum * ${PREFIX}LOGIT_SCALE;
 % else
-        s->key_bias[e] = dot_head(x, y) * LOGIT_SCALE;
+        s->${prefix}key_bias[e] = ${prefix}dot_head(x, y) * ${PREFIX}LOGIT_SCALE;
 % end
     }
     __syncthreads();
@@ -145,17 +177,17 @@ INLINE void bias_keys(void) {
 % end
 
 /* A query's softmax so far: exponentials relative to the largest score. */
-typedef struct softmax {
-    real largest, sum, out[${cuda.head_part}];
-} softmax;
+typedef struct ${prefix}softmax {
+    real largest, sum, out[${attends.head_part}];
+} ${prefix}softmax;
 
 /* Takes in `count` keys from j on, side by side; the sums go from key to key. */
-INLINE void take_keys(const int count, const head *a, const real query[${cuda.head_part}], ${of_pair}int j, softmax *m) {
-    real score[KEYS], highest = m->largest;
+% define("INLINE void " .. prefix .. "take_keys", "const int count", "const " .. prefix .. "head *a", "const real query[" .. attends.head_part .. "]", of_pair ~= "" and "int i", "int j", prefix .. "softmax *m")
+    real score[${PREFIX}KEYS], highest = m->largest;
 #pragma unroll
     for (int u = 0; u < count; u++) {
-        real key[${cuda.head_part}];
-        load_head(key, a->key + (j + u) * QUERY_STRIDE);
+        real key[${attends.head_part}];
+        ${prefix}load_head(key, a->key + (j + u) * ${key_stride});
         score[u] = ${score_of_key};
         highest = score[u] > highest ? score[u] : highest;
     }
@@ -163,86 +195,86 @@ INLINE void take_keys(const int count, const head *a, const real query[${cuda.he
     m->largest = highest;
     m->sum *= shrink;
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) m->out[d] *= shrink;
+    for (int d = 0; d < ${attends.head_part}; d++) m->out[d] *= shrink;
 #pragma unroll
     for (int u = 0; u < count; u++) {
-        real value[${cuda.head_part}];
-        load_head(value, a->value + (j + u) * QUERY_STRIDE);
+        real value[${attends.head_part}];
+        ${prefix}load_head(value, a->value + (j + u) * ${key_stride});
         const real weight = exp_negative(score[u] - highest);
         m->sum += weight;
-        add_head(m->out, weight, value);
+        ${prefix}add_head(m->out, weight, value);
     }
 }
 
 /* The layer's attended values, and what the backward pass needs of the softmax. */
-NOINLINE void attend(void) {
+NOINLINE void ${prefix}attend(void) {
     const step_view *v = &block()->view;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
-    const int sequences = block()->sequences, T = v->T;
+    const ${attends.state} *s = &block()->${attends.block};
+    const int sequences = block()->sequences, T = ${T};
 % if with_rows or scored then
     const int l = block()->l;
 % end
 % if biases then
-    bias_keys();
+    ${prefix}bias_keys();
 % end
 % if scored then
-    score_tables tables;
-    score_tables_of(v, l, &tables);
+    ${prefix}score_tables tables;
+    ${prefix}score_tables_of(v, l, &tables);
 % end
-    for (int task = ${cuda.first_task}; task < sequences * HEADS * T; task += ${cuda.tasks}) {
-        const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
 % if masked then
-        const int end = end_key(i, T);
-        int j = first_key(i);
+        const int end = ${end_key}${cross and S or "T"});
+        int j = ${first_key};
 % else
-        const int end = T;
+        const int end = ${cross and S or "T"};
         int j = 0;
 % end
-        real query[${cuda.head_part}];
-        softmax m;
-        load_head(query, a.query + i * QUERY_STRIDE);
+        real query[${attends.head_part}];
+        ${prefix}softmax m;
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
         m.largest = (real)-1e30;
         m.sum = 0;
-        clear_head(m.out);
-        for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, ${pass_query}j, &m);
-        for (; j < end; j++) take_keys(1, &a, query, ${pass_query}j, &m);
-        store_head(m.out, 1 / m.sum, s->${device.attends.out} + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel});
-        ${cuda.once}s->largest[task] = m.largest;
-        ${cuda.once}s->inverse_sum[task] = 1 / m.sum;
+        ${prefix}clear_head(m.out);
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, ${pass_query}j, &m);
+        for (; j < end; j++) ${prefix}take_keys(1, &a, query, ${pass_query}j, &m);
+        ${prefix}store_head(m.out, 1 / m.sum, s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        ${attends.once}s->${prefix}largest[task] = m.largest;
+        ${attends.once}s->${prefix}inverse_sum[task] = 1 / m.sum;
     }
     __syncthreads();
 }
-% local score_of = scored and "score_pair(a.score, a.T, a.h, i, j, logit)" or "logit"
-% local pair = { logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = false }
-% local scores = { logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = true }
+% local score_of = scored and ("%sscore_pair(%s, i, j, logit)"):format(prefix, of_head) or "logit"
+% local pair = { of_head = of_head, logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = false }
+% local scores = { of_head = of_head, logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = true }
 % local dscore = logit_grad and "dscore" or "dlogit"
 
 /* Gradients of the queries. */
-NOINLINE void attend_queries(void) {
+NOINLINE void ${prefix}attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
+    const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences;
 % if with_rows or scored then
     const int l = block()->l;
 % end
 % if scored then
-    score_tables tables;
-    score_tables_of(v, l, &tables);
+    ${prefix}score_tables tables;
+    ${prefix}score_tables_of(v, l, &tables);
 % end
-    for (int task = ${cuda.first_task}; task < sequences * HEADS * v->T; task += ${cuda.tasks}) {
-        const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
-        const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
-        const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH${cuda.channel};
-        const real largest = s->largest[task], inverse = s->inverse_sum[task];
-        real query[${cuda.head_part}], dquery[${cuda.head_part}], dout[${cuda.head_part}], out[${cuda.head_part}];
-        load_head(query, a.query + i * QUERY_STRIDE);
-        load_head(dout, w->${device.attends.dout} + at);
-        load_head(out, s->${device.attends.out} + at);
-        const real delta = dot_head(dout, out);
-        ${cuda.once}w->delta[task] = delta;
-        clear_head(dquery);
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * ${T}; task += ${attends.tasks}) {
+        const int i = task % ${T}, h = task / ${T} % ${PREFIX}HEADS, sequence = task / ${T} / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        const size_t row = (size_t)sequence * ${T} + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const real largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];
+        real query[${attends.head_part}], dquery[${attends.head_part}], dout[${attends.head_part}], out[${attends.head_part}];
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+        ${prefix}load_head(dout, w->${attends.dout} + at);
+        ${prefix}load_head(out, s->${attends.out} + at);
+        const real delta = ${prefix}dot_head(dout, out);
+        ${attends.once}w->${prefix}delta[task] = delta;
+        ${prefix}clear_head(dquery);
 % if gathers.uniform then
         real gathered[${score.cuda.uniform_count}] = {0};
 % end
@@ -250,147 +282,150 @@ NOINLINE void attend_queries(void) {
 #pragma unroll ${unroll}
 % end
         for (${keys}) {
-            real key[${cuda.head_part}], value[${cuda.head_part}];
-            load_head(key, a.key + j * QUERY_STRIDE);
-            load_head(value, a.value + j * QUERY_STRIDE);
+            real key[${attends.head_part}], value[${attends.head_part}];
+            ${prefix}load_head(key, a.key + j * ${key_stride});
+            ${prefix}load_head(value, a.value + j * ${key_stride});
             % include("cuda/pair_gradient.tpl", pair)
 % if gathers.uniform then
-            score_grad_uniform(a.score, a.T, a.h, i, j, logit, ${dscore}, gathered);
+            ${prefix}score_grad_uniform(${of_head}, i, j, logit, ${dscore}, gathered);
 % end
-            add_head(dquery, dlogit, key);
+            ${prefix}add_head(dquery, dlogit, key);
 % if with_rows then
-            load_head(key, a.rows + row_at(&a, i, j) * HEAD_WIDTH);
-            add_head(dquery, dlogit, key);
+            ${prefix}load_head(key, a.rows + ${prefix}row_at(&a, i, j) * ${PREFIX}HEAD_WIDTH);
+            ${prefix}add_head(dquery, dlogit, key);
 % end
         }
-        store_head(dquery, LOGIT_SCALE, w->${device.attends.dq} + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
+        ${prefix}store_head(dquery, ${PREFIX}LOGIT_SCALE, w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
 % if gathers.uniform then
-        ${cuda.once}for (int k = 0; k < ${score.cuda.uniform_count}; k++) w->head_sums[k * sequences * HEADS * v->T + task] = gathered[k];
+        ${attends.once}for (int k = 0; k < ${score.cuda.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * ${T} + task] = gathered[k];
 % end
     }
     __syncthreads();
 }
 
-% if cuda.pairs then
+% local of_query = cross and ("task / %s * %s + i"):format(S, T) or "task - j + i"
+% if attends.pairs then
 /* Gradients of the keys and values of count sequences from the first on, and of their pairs. */
-NOINLINE void attend_keys(int first, int count) {
+NOINLINE void ${prefix}attend_keys(int first, int count) {
 % else
 /* Gradients of the keys and values. */
-NOINLINE void attend_keys(void) {
+NOINLINE void ${prefix}attend_keys(void) {
 % end
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
-% if not cuda.pairs then
+    const ${attends.state} *s = &block()->${attends.block};
+% if not attends.pairs then
     const int sequences = block()->sequences;
 % end
 % if with_rows or scored then
     const int l = block()->l;
 % end
 % if scored then
-    score_tables tables;
-    score_tables_of(v, l, &tables);
+    ${prefix}score_tables tables;
+    ${prefix}score_tables_of(v, l, &tables);
 % end
-% if cuda.pairs then
-    for (int task = first * HEADS * v->T + ${cuda.first_task}; task < (first + count) * HEADS * v->T; task += ${cuda.tasks}) {
+% if attends.pairs then
+    for (int task = first * ${PREFIX}HEADS * ${S} + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * ${S}; task += ${attends.tasks}) {
 % else
-    for (int task = ${cuda.first_task}; task < sequences * HEADS * v->T; task += ${cuda.tasks}) {
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * ${S}; task += ${attends.tasks}) {
 % end
-        const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
-% if cuda.pairs then
-        const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
+        const int j = task % ${S}, h = task / ${S} % ${PREFIX}HEADS, sequence = task / ${S} / ${PREFIX}HEADS;
+% if attends.pairs then
+        const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * ${T} * ${S} + j;
 % end
-        const head a = head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
-        const real *dattended = w->${device.attends.dout} + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH${cuda.channel};
-        real key[${cuda.head_part}], value[${cuda.head_part}], dkey[${cuda.head_part}], dvalue[${cuda.head_part}]${biases and ", sum = 0" or ""};
-        load_head(key, a.key + j * QUERY_STRIDE);
-        load_head(value, a.value + j * QUERY_STRIDE);
-        clear_head(dkey);
-        clear_head(dvalue);
+        const ${prefix}head a = ${prefix}head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        const real *dattended = w->${attends.dout} + (size_t)sequence * ${T} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        real key[${attends.head_part}], value[${attends.head_part}], dkey[${attends.head_part}], dvalue[${attends.head_part}]${biases and ", sum = 0" or ""};
+        ${prefix}load_head(key, a.key + j * ${key_stride});
+        ${prefix}load_head(value, a.value + j * ${key_stride});
+        ${prefix}clear_head(dkey);
+        ${prefix}clear_head(dvalue);
 % if unroll then
 #pragma unroll ${unroll}
 % end
         for (${queries}) {
-            const int of_query = task - j + i;
-            const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
-            real query[${cuda.head_part}], dout[${cuda.head_part}];
-            load_head(query, a.query + i * QUERY_STRIDE);
-            load_head(dout, dattended + i * WIDTH);
+            const int of_query = ${of_query};
+            const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query], delta = w->${prefix}delta[of_query];
+            real query[${attends.head_part}], dout[${attends.head_part}];
+            ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+            ${prefix}load_head(dout, dattended + i * WIDTH);
             % include("cuda/pair_gradient.tpl", pair)
-% if cuda.pairs then
-            ${cuda.once}w->pairs[column + (size_t)i * v->T] = dlogit;
+% if attends.pairs then
+            ${attends.once}w->${prefix}pairs[column + (size_t)i * ${S}] = dlogit;
 % end
-% if cuda.pair_scores then
-            ${cuda.once}w->pair_scores[column + (size_t)i * v->T] = dscore;
+% if attends.pair_scores then
+            ${attends.once}w->${prefix}pair_scores[column + (size_t)i * ${S}] = dscore;
 % end
-            add_head(dkey, dlogit, query);
-            add_head(dvalue, weight, dout);
+            ${prefix}add_head(dkey, dlogit, query);
+            ${prefix}add_head(dvalue, weight, dout);
 % if biases then
             sum += dlogit;
 % end
         }
-        real *to = w->${device.attends.dq} + (size_t)(sequence * v->T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
-% if cuda.head_lanes > 1 then
-        to += channel();
+        real *to = w->${attends.dkv} + (size_t)(sequence * ${S} + j) * ${key_stride}${to_keys} + h * ${PREFIX}HEAD_WIDTH;
+% if attends.head_lanes > 1 then
+        to += ${prefix}channel();
 % end
 % if biases then
-        real bias[${cuda.head_part}];
-        load_head(bias, v->p->${device.attends.block}[l].${device.attends.prefix}content_bias + h * HEAD_WIDTH${cuda.channel});
-        add_head(dkey, sum, bias);
-        ${cuda.once}w->key_sums[(sequence * v->T + j) * HEADS + h] = sum;
+        real bias[${attends.head_part}];
+        ${prefix}load_head(bias, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        ${prefix}add_head(dkey, sum, bias);
+        ${attends.once}w->${prefix}key_sums[(sequence * ${S} + j) * ${PREFIX}HEADS + h] = sum;
 % end
-        store_head(dkey, LOGIT_SCALE, to);
-        store_head(dvalue, 1, to + WIDTH);
+        ${prefix}store_head(dkey, ${PREFIX}LOGIT_SCALE, to);
+        ${prefix}store_head(dvalue, 1, to + WIDTH);
     }
     __syncthreads();
 }
 % if biases then
 
 /* The gradient of the content bias: the keys, by what their logits got. */
-INLINE void content_bias_grad(real *dbias) {
+INLINE void ${prefix}content_bias_grad(real *dbias) {
     is_global(dbias);
-    const int rows = block()->sequences * block()->view.T;
-    const real *keys = block()->${device.attends.block}.${device.attends.q} + WIDTH, *key_sums = block()->work.key_sums;
+    const int rows = block()->sequences * block()->view.${attends.S};
+    const real *keys = block()->${attends.block}.${attends.kv}${to_keys}, *key_sums = block()->work.${prefix}key_sums;
     for (int first = 0; first < WIDTH; first += SPAN) {
-        const int c = first + threadIdx.x % SPAN, h = c / HEAD_WIDTH;
-        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, QUERY_STRIDE, key_sums + h, HEADS) : 0;
+        const int c = first + threadIdx.x % SPAN, h = c / ${PREFIX}HEAD_WIDTH;
+        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, ${key_stride}, key_sums + h, ${PREFIX}HEADS) : 0;
         const real sum = add_parts(part, SPAN);
-        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * LOGIT_SCALE;
+        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * ${PREFIX}LOGIT_SCALE;
     }
 }
 % end
 % if score.trains then
+% local of_block = "block()->view." .. attends.T .. (cross and ", block()->view." .. attends.S or "")
+% local of_layer = score.per_layer and (" + (size_t)block()->l * %sscore_gradient_bytes(%s)"):format(prefix, of_block) or ""
 
 /* Where the gradients of the layer's tables go. */
-INLINE void score_gradients_of(score_gradients *d) {
+INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
-    lay_out_score_gradients(d, block()->sums.score${score.per_layer and " + (size_t)block()->l * score_gradient_bytes(block()->view.T)" or ""}, &used,
-            block()->view.T);
+    ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used,
+            ${of_block});
 }
 % end
-% for _, class in ipairs(cuda.owned) do
+% for _, class in ipairs(attends.owned) do
 
-% include(class == "distance" and cuda.pairs and "cuda/attend_kept.tpl" or "cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
+% include(class == "distance" and attends.pairs and "cuda/attend_kept.tpl" or "cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
 % end
 % if gathers.uniform then
 
 /* What the queries of a shard got for the numbers of the heads: a warp per number, in a fixed order. */
-INLINE void attend_heads(void) {
+INLINE void ${prefix}attend_heads(void) {
     const workspace *w = &block()->work;
-    const int T = block()->view.T, sequences = block()->sequences;
+    const int T = block()->view.${attends.T}, sequences = block()->sequences;
 % if not score.per_layer then
     const int l = block()->l;
 % end
-    score_gradients gathered, *d = &gathered;
-    score_gradients_of(d);
+    ${prefix}score_gradients gathered, *d = &gathered;
+    ${prefix}score_gradients_of(d);
     const int lane = threadIdx.x % WARP;
-    for (int h = threadIdx.x / WARP; h < HEADS; h += WARPS) {
+    for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
         real sum;
 % for k, t in ipairs(gathers.uniform) do
 % local at = k - 1
         sum = 0;
         for (int e = lane; e < sequences * T; e += WARP)
-            sum += w->head_sums[((${at} * sequences + e / T) * HEADS + h) * T + e % T];
+            sum += w->${prefix}head_sums[((${at} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
         sum = warp_sum(sum);
 % if score.per_layer then
         if (lane == 0) ${t.target} = sum;
@@ -403,38 +438,38 @@ INLINE void attend_heads(void) {
 }
 % end
 
-/* The gradients of queries, keys and values, in the workspace${cuda.sums_in_layers and ", and those of the tables that this layer read" or ""}. */
+/* The gradients of queries, keys and values, in the workspace${attends.sums and ", and those of the tables that this layer read" or ""}. */
 % if biases then
-INLINE void attend_backward(${device.attends.gradients_type} *g) {
+INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
 % else
-INLINE void attend_backward(void) {
+INLINE void ${prefix}attend_backward(void) {
 % end
-    attend_queries();
-% if cuda.pairs then
-    const int sequences = block()->sequences, T = block()->view.T;
+    ${prefix}attend_queries();
+% if attends.pairs then
+    const int sequences = block()->sequences, T = block()->view.${attends.S};
     int first = 0;
     do {
-        const int left = sequences - first, most = pair_sequences(sequences, T), count = left < most ? left : most;
-        attend_keys(first, count);
-        attend_by_distance(first, count);
+        const int left = sequences - first, most = ${prefix}pair_sequences(sequences, T), count = left < most ? left : most;
+        ${prefix}attend_keys(first, count);
+        ${prefix}attend_by_distance(first, count);
         __syncthreads();
         first += count;
     } while (first < sequences);
 % else
-    attend_keys();
+    ${prefix}attend_keys();
 % end
 % if biases then
-    content_bias_grad(g->${device.attends.prefix}content_bias);
+    ${prefix}content_bias_grad(g->${prefix}content_bias);
 % end
 % if gathers.uniform then
-    attend_heads();
+    ${prefix}attend_heads();
 % end
-% for _, class in ipairs(cuda.owned) do
-% if class ~= "distance" or not cuda.pairs then
-    attend_by_${class}();
+% for _, class in ipairs(attends.owned) do
+% if class ~= "distance" or not attends.pairs then
+    ${prefix}attend_by_${class}();
 % end
 % end
-% if #cuda.owned > 0 then
+% if #attends.owned > 0 then
     __syncthreads();
 % end
 }

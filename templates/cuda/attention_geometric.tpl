@@ -5,62 +5,62 @@
  * key. Nothing is added by two threads and every sum has its order. */
 
 % if normalised then
-#define LEAST_TOTAL ((real)1e-12) /* a smaller sum of weights counts as this one */
+#define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* a smaller sum of weights counts as this one */
 
 % end
-typedef struct head {
-    const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
-    const real *content_bias; /* [HEAD_WIDTH] */
+typedef struct ${prefix}head {
+    const real *query, *key, *value; /* token 0; ${PREFIX}HEAD_WIDTH channels, tokens ${PREFIX}QUERY_STRIDE apart */
+    const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
 % if directional then
-    const real *direction; /* of token 0: right, left; tokens DIRECTION_WIDTH apart */
+    const real *direction; /* of token 0: right, left; tokens ${PREFIX}DIRECTION_WIDTH apart */
     real right_bias, left_bias;
 % end
     geometric_numbers numbers;
     int T;
-} head;
+} ${prefix}head;
 
-% if cuda.head_lanes > 1 then
+% if attends.head_lanes > 1 then
 % include("cuda/head_lanes.tpl")
 
 % end
-INLINE head head_at(const step_view *v, int l, const ${device.attends.state} *s, int sequence, int h) {
-    const ${device.attends.parameters_type} *p = &v->p->${device.attends.block}[l];
-    head a;
-    a.T = v->T;
-    a.query = s->${device.attends.q} + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel};
+INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends.state} *s, int sequence, int h) {
+    const ${attends.parameters_type} *p = &v->p->${attends.block}[l];
+    ${prefix}head a;
+    a.T = v->${attends.T};
+    a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
-    a.content_bias = p->${device.attends.prefix}content_bias + h * HEAD_WIDTH${cuda.channel};
+    a.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
 % if directional then
-    a.direction = s->${device.attends.direction} + (size_t)sequence * v->T * DIRECTION_WIDTH + 2 * h;
-    a.right_bias = p->${device.attends.prefix}direction_bias[2 * h];
-    a.left_bias = p->${device.attends.prefix}direction_bias[2 * h + 1];
+    a.direction = s->${attends.direction} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
+    a.right_bias = p->${attends.direction_bias}[2 * h];
+    a.left_bias = p->${attends.direction_bias}[2 * h + 1];
 % end
-    a.numbers = p->${device.attends.prefix}geometric;
+    a.numbers = p->${prefix}geometric;
     return a;
 }
 
 % include("cuda/head_vectors.tpl")
 
 /* A query ready for its logits. */
-typedef struct seeker {
-    real query[${cuda.head_part}]; /* with the content bias, times the scale */
+typedef struct ${prefix}seeker {
+    real query[${attends.head_part}]; /* with the content bias, times the scale */
 % if directional then
     real right, left; /* what the logits of keys on that side have besides */
 % else
     real offset; /* what logits have besides */
 % end
-} seeker;
+} ${prefix}seeker;
 
-INLINE void load_seeker(const head *a, int i, seeker *q) {
-    real bias[${cuda.head_part}];
-    load_head(q->query, a->query + i * QUERY_STRIDE);
-    load_head(bias, a->content_bias);
-    add_head(q->query, 1, bias);
+INLINE void ${prefix}load_seeker(const ${prefix}head *a, int i, ${prefix}seeker *q) {
+    real bias[${attends.head_part}];
+    ${prefix}load_head(q->query, a->query + i * ${PREFIX}QUERY_STRIDE);
+    ${prefix}load_head(bias, a->content_bias);
+    ${prefix}add_head(q->query, 1, bias);
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) q->query[d] *= a->numbers.scale;
+    for (int d = 0; d < ${attends.head_part}; d++) q->query[d] *= a->numbers.scale;
 % if directional then
-    const real *direction = a->direction + i * DIRECTION_WIDTH;
+    const real *direction = a->direction + i * ${PREFIX}DIRECTION_WIDTH;
     q->right = (direction[0] + a->right_bias) * a->numbers.direction_scale + a->numbers.offset;
     q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->numbers.offset;
 % else
@@ -69,93 +69,93 @@ INLINE void load_seeker(const head *a, int i, seeker *q) {
 }
 
 /* P = sigmoid(logit), and 1 - P without cancellation. */
-typedef struct chances {
+typedef struct ${prefix}chances {
     real match, miss;
-} chances;
+} ${prefix}chances;
 
-INLINE chances chances_at(const head *a, const seeker *q, ${of_query}int j) {
-    real key[${cuda.head_part}];
-    load_head(key, a->key + j * QUERY_STRIDE);
+INLINE ${prefix}chances ${prefix}chances_at(const ${prefix}head *a, const ${prefix}seeker *q, ${of_query}int j) {
+    real key[${attends.head_part}];
+    ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
 % if directional then
-    const real logit = dot_head(q->query, key) + (j > i ? q->right : q->left);
+    const real logit = ${prefix}dot_head(q->query, key) + (j > i ? q->right : q->left);
 % else
-    const real logit = dot_head(q->query, key) + q->offset;
+    const real logit = ${prefix}dot_head(q->query, key) + q->offset;
 % end
     const real tail = exp_negative(-abs_real(logit)), larger = 1 / (1 + tail), smaller = tail * larger;
-    const chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
+    const ${prefix}chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
     return c;
 }
 
 /* The key that query i tries at a step: i + 1, i - 1, i + 2, ... from step 2 on; it may lie outside the sequence. */
-INLINE int key_at(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
-INLINE bool exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
-INLINE int last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
+INLINE int ${prefix}key_at(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
+INLINE bool ${prefix}exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
+INLINE int ${prefix}last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
 /* A query's walk outwards, to keys further and further away. */
-typedef struct walk {
+typedef struct ${prefix}walk {
     real unmatched; /* the chance that no key so far has matched */
 % if normalised then
     real total; /* of the weights */
 % end
-    real out[${cuda.head_part}];
-} walk;
+    real out[${attends.head_part}];
+} ${prefix}walk;
 
-INLINE void try_key(const head *a, const seeker *q, ${of_query}int j, walk *m) {
-    const chances c = chances_at(a, q, ${pass_query}j);
+INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, ${of_query}int j, ${prefix}walk *m) {
+    const ${prefix}chances c = ${prefix}chances_at(a, q, ${pass_query}j);
     const real weight = c.match * m->unmatched;
-    real value[${cuda.head_part}];
+    real value[${attends.head_part}];
     m->unmatched *= c.miss;
 % if normalised then
     m->total += weight;
 % end
-    load_head(value, a->value + j * QUERY_STRIDE);
-    add_head(m->out, weight, value);
+    ${prefix}load_head(value, a->value + j * ${PREFIX}QUERY_STRIDE);
+    ${prefix}add_head(m->out, weight, value);
 }
 
 /* The layer's attended values${normalised and ", and what the backward pass needs of the weights" or ""}. */
-NOINLINE void attend(void) {
+NOINLINE void ${prefix}attend(void) {
     const step_view *v = &block()->view;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
-    const int sequences = block()->sequences, T = v->T;
-    for (int task = ${cuda.first_task}; task < sequences * HEADS * T; task += ${cuda.tasks}) {
-        const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, block()->l, s, sequence, h);
-        seeker q;
-        walk m;
-        load_seeker(&a, i, &q);
+    const ${attends.state} *s = &block()->${attends.block};
+    const int sequences = block()->sequences, T = v->${attends.T};
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, sequence, h);
+        ${prefix}seeker q;
+        ${prefix}walk m;
+        ${prefix}load_seeker(&a, i, &q);
         m.unmatched = 1;
 % if normalised then
         m.total = 0;
 % end
-        clear_head(m.out);
-        for (int step = 2; step <= last_step(i, T); step++)
-            if (exists(key_at(i, step), T)) try_key(&a, &q, ${pass_query}key_at(i, step), &m);
-        real *out = s->${device.attends.out} + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH${cuda.channel};
+        ${prefix}clear_head(m.out);
+        for (int step = 2; step <= ${prefix}last_step(i, T); step++)
+            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}try_key(&a, &q, ${pass_query}${prefix}key_at(i, step), &m);
+        real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
 % if normalised then
-        const real inverse = 1 / (m.total > LEAST_TOTAL ? m.total : LEAST_TOTAL);
-        store_head(m.out, inverse, out);
-        ${cuda.once}s->inverse_total[task] = inverse;
+        const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
+        ${prefix}store_head(m.out, inverse, out);
+        ${attends.once}s->${prefix}inverse_total[task] = inverse;
 % else
-        store_head(m.out, 1, out);
+        ${prefix}store_head(m.out, 1, out);
 % end
     }
     __syncthreads();
 }
 
 /* Where a query keeps what it meets at a key: neighbouring queries side by side, and neighbouring keys. */
-INLINE size_t pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
+INLINE size_t ${prefix}pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
 /* Tries the keys of query i again; weights and 1 - P are noted. */
-INLINE void note_keys(const head *a, int i, real *weights, real *misses) {
+INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
-    seeker q;
-    load_seeker(a, i, &q);
-    for (int step = 2; step <= last_step(i, T); step++) {
-        const int j = key_at(i, step);
-        if (!exists(j, T)) continue;
-        const chances c = chances_at(a, &q, ${pass_query}j);
-        const size_t place = pair_place(i, j, T);
+    ${prefix}seeker q;
+    ${prefix}load_seeker(a, i, &q);
+    for (int step = 2; step <= ${prefix}last_step(i, T); step++) {
+        const int j = ${prefix}key_at(i, step);
+        if (!${prefix}exists(j, T)) continue;
+        const ${prefix}chances c = ${prefix}chances_at(a, &q, ${pass_query}j);
+        const size_t place = ${prefix}pair_place(i, j, T);
         weights[place] = c.match * unmatched;
         misses[place] = c.miss;
         unmatched *= c.miss;
@@ -163,157 +163,157 @@ INLINE void note_keys(const head *a, int i, real *weights, real *misses) {
 }
 
 /* A query's walk back inwards. */
-typedef struct return_walk {
-    real dout[${cuda.head_part}], dquery[${cuda.head_part}];
+typedef struct ${prefix}return_walk {
+    real dout[${attends.head_part}], dquery[${attends.head_part}];
 % if normalised then
     real mean, inverse; /* of the gradients of weights, of the sum of weights */
 % end
     real dunmatched; /* what the keys farther out gain from the chance that reaches them */
     real dright, dleft; /* sums of gradients of logits */
-} return_walk;
+} ${prefix}return_walk;
 
 /* With S the chance that reaches the pair: dP = S (dA - dS), and behind it dS becomes dA P + dS (1 - P). */
-INLINE void return_key(const head *a, int i, int j, const real *weights, real *pairs, return_walk *m) {
-    const size_t place = pair_place(i, j, a->T);
+INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs, ${prefix}return_walk *m) {
+    const size_t place = ${prefix}pair_place(i, j, a->T);
     const real weight = weights[place], miss = pairs[place];
-    real key[${cuda.head_part}], value[${cuda.head_part}];
-    load_head(key, a->key + j * QUERY_STRIDE);
-    load_head(value, a->value + j * QUERY_STRIDE);
+    real key[${attends.head_part}], value[${attends.head_part}];
+    ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
+    ${prefix}load_head(value, a->value + j * ${PREFIX}QUERY_STRIDE);
 % if normalised then
-    const real gain = dot_head(m->dout, value) - m->mean - m->dunmatched;
+    const real gain = ${prefix}dot_head(m->dout, value) - m->mean - m->dunmatched;
     const real dlogit = weight * m->inverse * (miss * gain);
 % else
-    const real gain = dot_head(m->dout, value) - m->dunmatched;
+    const real gain = ${prefix}dot_head(m->dout, value) - m->dunmatched;
     const real dlogit = weight * (miss * gain);
 % end
     m->dunmatched += (1 - miss) * gain;
-% if cuda.head_lanes > 1 then
-    __syncwarp(head_lanes()); /* all have read what this one replaces */
+% if attends.head_lanes > 1 then
+    __syncwarp(${prefix}head_lanes()); /* all have read what this one replaces */
 % end
     pairs[place] = dlogit;
     if (j > i) m->dright += dlogit;
     else m->dleft += dlogit;
-    add_head(m->dquery, dlogit, key);
+    ${prefix}add_head(m->dquery, dlogit, key);
 }
 
 /* Gradients of the queries of count sequences from the first on, and of their pairs. */
-NOINLINE void attend_queries(int first, int count) {
+NOINLINE void ${prefix}attend_queries(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
-    const int T = v->T, numbers = block()->sequences * HEADS * T;
-    for (int task = first * HEADS * T + ${cuda.first_task}; task < (first + count) * HEADS * T; task += ${cuda.tasks}) {
-        const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, block()->l, s, sequence, h);
-        const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * HEAD_WIDTH${cuda.channel};
-        const size_t of_head = ((size_t)(sequence - first) * HEADS + h) * T * T;
-        real *weights = w->weights + of_head, *pairs = w->pairs + of_head;
-        note_keys(&a, i, weights, pairs);
-        return_walk m;
-        load_head(m.dout, w->${device.attends.dout} + at);
-        clear_head(m.dquery);
+    const ${attends.state} *s = &block()->${attends.block};
+    const int T = v->${attends.T}, numbers = block()->sequences * ${PREFIX}HEADS * T;
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, sequence, h);
+        const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
+        real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
+        ${prefix}note_keys(&a, i, weights, pairs);
+        ${prefix}return_walk m;
+        ${prefix}load_head(m.dout, w->${attends.dout} + at);
+        ${prefix}clear_head(m.dquery);
 % if normalised then
-        real out[${cuda.head_part}];
-        load_head(out, s->${device.attends.out} + at);
-        m.inverse = s->inverse_total[task];
-        m.mean = dot_head(m.dout, out);
-        if (m.inverse >= 1 / LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
+        real out[${attends.head_part}];
+        ${prefix}load_head(out, s->${attends.out} + at);
+        m.inverse = s->${prefix}inverse_total[task];
+        m.mean = ${prefix}dot_head(m.dout, out);
+        if (m.inverse >= 1 / ${PREFIX}LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
 % end
         m.dunmatched = m.dright = m.dleft = 0;
-        for (int step = last_step(i, T); step > 1; step--)
-            if (exists(key_at(i, step), T)) return_key(&a, i, key_at(i, step), weights, pairs, &m);
-        real query[${cuda.head_part}], bias[${cuda.head_part}];
-        load_head(query, a.query + i * QUERY_STRIDE);
-        load_head(bias, a.content_bias);
-        add_head(query, 1, bias);
-        const real dscale = dot_head(query, m.dquery);
-        store_head(m.dquery, a.numbers.scale, w->${device.attends.dq} + row * QUERY_STRIDE + h * HEAD_WIDTH${cuda.channel});
-        ${cuda.once}w->query_sums[task] = dscale;
-        ${cuda.once}w->query_sums[numbers + task] = m.dright + m.dleft;
+        for (int step = ${prefix}last_step(i, T); step > 1; step--)
+            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}return_key(&a, i, ${prefix}key_at(i, step), weights, pairs, &m);
+        real query[${attends.head_part}], bias[${attends.head_part}];
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+        ${prefix}load_head(bias, a.content_bias);
+        ${prefix}add_head(query, 1, bias);
+        const real dscale = ${prefix}dot_head(query, m.dquery);
+        ${prefix}store_head(m.dquery, a.numbers.scale, w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        ${attends.once}w->${prefix}query_sums[task] = dscale;
+        ${attends.once}w->${prefix}query_sums[numbers + task] = m.dright + m.dleft;
 % if directional then
-        const real *direction = a.direction + i * DIRECTION_WIDTH;
-        real *ddirection = w->${device.attends.ddirection} + row * DIRECTION_WIDTH + 2 * h;
-        ${cuda.once}w->query_sums[2 * numbers + task] =
+        const real *direction = a.direction + i * ${PREFIX}DIRECTION_WIDTH;
+        real *ddirection = w->${attends.ddirection} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
+        ${attends.once}w->${prefix}query_sums[2 * numbers + task] =
                 m.dright * (direction[0] + a.right_bias) + m.dleft * (direction[1] + a.left_bias);
-        ${cuda.once}ddirection[0] = m.dright * a.numbers.direction_scale;
-        ${cuda.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
+        ${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
+        ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
 % end
     }
     __syncthreads();
 }
 
 /* Gradients of the keys and values of these sequences, from what attend_queries has left of their pairs. */
-NOINLINE void attend_keys(int first, int count) {
+NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const ${device.attends.state} *s = &block()->${device.attends.block};
-    const int T = v->T;
-    for (int task = first * HEADS * T + ${cuda.first_task}; task < (first + count) * HEADS * T; task += ${cuda.tasks}) {
-        const int j = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, block()->l, s, sequence, h);
-        const real *dattended = w->${device.attends.dout} + (size_t)sequence * T * WIDTH + h * HEAD_WIDTH${cuda.channel};
-        const size_t of_head = ((size_t)(sequence - first) * HEADS + h) * T * T;
-        const real *weights = w->weights + of_head, *pairs = w->pairs + of_head;
-        real dkey[${cuda.head_part}], dvalue[${cuda.head_part}], bias[${cuda.head_part}], sum = 0;
-        clear_head(dkey);
-        clear_head(dvalue);
+    const ${attends.state} *s = &block()->${attends.block};
+    const int T = v->${attends.T};
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, sequence, h);
+        const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
+        const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
+        real dkey[${attends.head_part}], dvalue[${attends.head_part}], bias[${attends.head_part}], sum = 0;
+        ${prefix}clear_head(dkey);
+        ${prefix}clear_head(dvalue);
         for (int offset = 1; offset < T; offset++) {
             const int i = j < offset ? j - offset + T : j - offset;
             const size_t place = (size_t)offset * T + i;
             const real dlogit = pairs[place];
 % if normalised then
-            const real weight = weights[place] * s->inverse_total[task - j + i];
+            const real weight = weights[place] * s->${prefix}inverse_total[task - j + i];
 % else
             const real weight = weights[place];
 % end
-            real query[${cuda.head_part}], dout[${cuda.head_part}];
-            load_head(query, a.query + i * QUERY_STRIDE);
-            load_head(dout, dattended + i * WIDTH);
-            add_head(dkey, dlogit, query);
-            add_head(dvalue, weight, dout);
+            real query[${attends.head_part}], dout[${attends.head_part}];
+            ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+            ${prefix}load_head(dout, dattended + i * WIDTH);
+            ${prefix}add_head(dkey, dlogit, query);
+            ${prefix}add_head(dvalue, weight, dout);
             sum += dlogit;
         }
-        load_head(bias, a.content_bias);
-        add_head(dkey, sum, bias);
-        real *to = w->${device.attends.dq} + (size_t)(sequence * T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH${cuda.channel};
-        store_head(dkey, a.numbers.scale, to);
-        store_head(dvalue, 1, to + WIDTH);
+        ${prefix}load_head(bias, a.content_bias);
+        ${prefix}add_head(dkey, sum, bias);
+        real *to = w->${attends.dq} + (size_t)(sequence * T + j) * ${PREFIX}QUERY_STRIDE + WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        ${prefix}store_head(dkey, a.numbers.scale, to);
+        ${prefix}store_head(dvalue, 1, to + WIDTH);
     }
     __syncthreads();
 }
 
 /* What a shard's queries add up to, in a fixed order. */
-INLINE void number_grads(${device.attends.gradients_type} *g) {
+INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
-    const int rows = block()->sequences * block()->view.T;
-    strided_sums(rows, WIDTH, QUERY_STRIDE, w->${device.attends.dq}, g->${device.attends.prefix}content_bias);
-    real *numbers = (real *)&g->${device.attends.prefix}geometric; /* in the order of query_sums */
-    for (int k = 0; k < QUERY_SUMS; k++) {
-        const double sum = block_sum(sum_rows(rows * HEADS, 1, w->query_sums + (size_t)k * rows * HEADS, 1));
+    const int rows = block()->sequences * block()->view.${attends.T};
+    strided_sums(rows, WIDTH, ${PREFIX}QUERY_STRIDE, w->${attends.dq}, g->${prefix}content_bias);
+    real *numbers = (real *)&g->${prefix}geometric; /* in the order of query_sums */
+    for (int k = 0; k < ${PREFIX}QUERY_SUMS; k++) {
+        const double sum = block_sum(sum_rows(rows * ${PREFIX}HEADS, 1, w->${prefix}query_sums + (size_t)k * rows * ${PREFIX}HEADS, 1));
         if (threadIdx.x == 0) numbers[k] = (real)sum;
     }
     __syncthreads();
 % if directional then
-    column_sums(rows, DIRECTION_WIDTH, w->${device.attends.ddirection}, g->${device.attends.prefix}direction_bias);
+    column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.ddirection}, g->${attends.direction_bias});
 % end
 }
 
 /* The gradients of queries, keys${directional and ", values and directions" or " and values"}, in the workspace, and those of the layer's learned numbers. */
-INLINE void attend_backward(${device.attends.gradients_type} *g) {
+INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
 % if directional and normaliser.direction_width > 2 * heads then
-    for (int e = threadIdx.x; e < block()->sequences * block()->view.T * DIRECTION_WIDTH; e += THREADS)
-        if (e % DIRECTION_WIDTH >= 2 * HEADS) block()->work.${device.attends.ddirection}[e] = 0;
+    for (int e = threadIdx.x; e < block()->sequences * block()->view.${attends.T} * ${PREFIX}DIRECTION_WIDTH; e += THREADS)
+        if (e % ${PREFIX}DIRECTION_WIDTH >= 2 * ${PREFIX}HEADS) block()->work.${attends.ddirection}[e] = 0;
 % end
-% if cuda.pairs then
-    const int sequences = block()->sequences, most = pair_sequences(sequences, block()->view.T);
+% if attends.pairs then
+    const int sequences = block()->sequences, most = ${prefix}pair_sequences(sequences, block()->view.${attends.T});
     for (int first = 0; first < sequences; first += most) {
         const int left = sequences - first, count = left < most ? left : most;
-        attend_queries(first, count);
-        attend_keys(first, count);
+        ${prefix}attend_queries(first, count);
+        ${prefix}attend_keys(first, count);
     }
 % else
-    attend_queries(0, block()->sequences);
-    attend_keys(0, block()->sequences);
+    ${prefix}attend_queries(0, block()->sequences);
+    ${prefix}attend_keys(0, block()->sequences);
 % end
-    number_grads(g);
+    ${prefix}number_grads(g);
 }

@@ -1,7 +1,11 @@
 % local real = precision == "float64" and f64 or f32
+% if not linear then
 #define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
-% if normaliser.kind == "softmax" then
-#define LOGIT_SCALE ${real(logit_scale)} /* 1 / sqrt(HEAD_WIDTH) */
+% end
+% for _, family in ipairs(attentions) do
+% if family.normaliser.kind == "softmax" then
+#define ${family.PREFIX}LOGIT_SCALE ${real(family.logit_scale)} /* 1 / sqrt(${family.PREFIX}HEAD_WIDTH)${family.tempered} */
+% end
 % end
 % for _, d in ipairs(dropouts) do
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */

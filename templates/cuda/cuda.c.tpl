@@ -1,6 +1,5 @@
-% local draws, rows_of_draws = cuda.draws, cuda.draw_rows
-% local pairwise = relative.kind ~= "none" and not relative.toeplitz
-% local draw_scratch = pairwise and "PAIR_KEYS + 1 > MAX_POSITION ? PAIR_KEYS + 1 : MAX_POSITION" or "MAX_POSITION"
+% local draws = cuda.draws
+% local of_longest = streams[2] and "lengths_of(longest)" or "longest->length[0]"
 % include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
 #include "config.h"
 
@@ -19,9 +18,11 @@
 % end
 
 #define INLINE static inline
-% if relative.kind ~= "none" then
+% for _, family in ipairs(attentions) do
+% if family.relative.kind ~= "none" then
 
-% include("cuda/distances.tpl")
+% include("cuda/distances.tpl", family)
+% end
 % end
 % if device.masks[1] then
 
@@ -31,6 +32,12 @@ enum { DROPOUT_SITES = ${device.sites} };
 typedef real *reals;
 typedef unsigned char *masks;
 
+% if streams[2] then
+% include("cuda/lengths.tpl")
+
+static lengths lengths_of(const lh_shape *shape) { return (lengths){shape->length[0], shape->length[1]}; }
+
+% end
 % include("cuda/layout.tpl")
 % if tables then
 
@@ -38,123 +45,13 @@ typedef unsigned char *masks;
 % end
 % if draws then
 
-% if pairwise then
-static int draw_count(const lh_shape *shape) {
-    const int T = shape->length[0];
-    pair_rows r;
-    return ${rows_of_draws} * T + RELATIVE_SETS * (int)lay_out_pair_rows(&r, NULL, T);
-}
-
-% if relative.kind == "transformer_xl" then
-/* The vector of a pair, before they are numbered. */
-INLINE int pair_key(const int *position, int query, int key) { return position[key] - position[query] + MAX_POSITION - 1; }
-enum { PAIR_KEYS = 2 * MAX_POSITION - 1 };
-% else
-/* The vector of a pair. */
-INLINE int pair_key(const int *position, int query, int key) {
-    int distance = position[key] - position[query], near = distance < CLIP ? distance : CLIP;
-    return (near > -CLIP ? near : -CLIP) + CLIP;
-}
-enum { PAIR_KEYS = 2 * CLIP + 1 };
-% end
-
-/* Numbers the vectors that occur, and sorts the pairs by them. rank: [PAIR_KEYS + 1] overwritten. */
-static void sort_pairs(const int *position, int T, int *rank, int *out) {
-    pair_rows r;
-    int count = 0, first = 0;
-    lay_out_pair_rows(&r, out, T);
-    int *distance = out + (r.distance - out), *row = out + (r.row - out), *start = out + (r.start - out);
-    int *pair = out + (r.pair - out);
-    memset(rank, 0, (PAIR_KEYS + 1) * sizeof *rank);
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < T; j++) rank[pair_key(position, i, j)]++;
-    for (int key = 0; key < PAIR_KEYS; key++) {
-        int pairs = rank[key];
-% if relative.kind == "transformer_xl" then
-        if (pairs == 0) continue;
-        distance[count] = key - (MAX_POSITION - 1);
-% else
-        distance[count] = key - CLIP;
-% end
-        start[count] = first;
-        first += pairs;
-        rank[key] = count++;
-    }
-    start[count] = first;
-    out[0] = count;
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < T; j++) row[j * T + i] = rank[pair_key(position, i, j)];
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < T; j++) pair[start[row[j * T + i]]++] = i * T + j;
-    for (int x = count; x > 0; x--) start[x] = start[x - 1];
-    start[0] = 0;
-}
-% elseif positions.kind == "sequence" then
-static int draw_count(const lh_shape *shape) { return shape->length[0]; }
-% else
-static int draw_count(const lh_shape *shape) { return ${rows_of_draws} * shape->length[0]; }
-% end
-
-% if positions.kind == "sequence" then
-static void draw_sequences(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
-        int *scratch, int *out) {
-    const int T = shape->length[0];
-    for (int s = 0; s < shape->sequences; s++, out += T)
-        if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
-        else lh_draw_sequence(from, (uint32_t)s, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, out, scratch);
-}
-% else
-static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
-        const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
-    const int T = shape->length[0];
-% if pairwise then
-    const int *drawn = out;
-% end
-% if cuda.position_draws > 0 then
-    for (int d = 0; d < DRAWS; d++, out += T) {
-        if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
-        else
-            lh_draw_positions(from, (uint32_t)d${positions.site_offset}, ${positions.first_text}, ${positions.range_text}, T, ${positions.sorted_text}, out, scratch);
-    }
-% else
-    (void)positions;
-% end
-% if cuda.distance_rows > 1 then
-    for (int d = 0; d < DISTANCE_DRAWS; d++, out += 2 * T) {
-        int *middle = out + T;
-        out[0] = 0; /* of no pair */
-        if (distances[0])
-            for (int i = 0; i < T; i++) {
-                middle[i] = distances[0][i];
-                middle[-i] = -distances[0][i];
-            }
-        else
-            lh_draw_signed_distances(from, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, middle, scratch);
-    }
-% elseif cuda.distance_draws > 0 then
-    for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
-        if (distances[0]) memcpy(out, distances[0], (size_t)T * sizeof(int));
-        else
-            lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}, MAX_POSITION, T, out, scratch);
-    }
-% else
-    (void)distances;
-% end
-% if pairwise then
-    for (int l = 0; l < RELATIVE_SETS; l++) {
-        pair_rows r;
-        sort_pairs(drawn + (${positions.layer_index}) * T, T, scratch, out);
-        out += lay_out_pair_rows(&r, NULL, T);
-    }
-% end
-}
-% end
+% include(cuda.by_sequence and "cuda/draw_sequences.tpl" or "cuda/draws.tpl")
 % end
 
 % if cuda.shared then
 static size_t shared_bytes(const lh_shape *longest) {
     shared_tables tables;
-    return lay_out_shared(&tables, NULL, longest->length[0]);
+    return lay_out_shared(&tables, NULL, ${of_longest});
 }
 % else
 static size_t shared_bytes(const lh_shape *longest) {
@@ -164,7 +61,7 @@ static size_t shared_bytes(const lh_shape *longest) {
 % end
 
 % if cuda.products == "library" and cuda.sums then
-static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(longest->length[0]); }
+static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${of_longest}); }
 % elseif cuda.products == "library" then
 static size_t partial_bytes(const lh_shape *longest) {
     (void)longest;
@@ -172,7 +69,7 @@ static size_t partial_bytes(const lh_shape *longest) {
 }
 % elseif cuda.sums then
 static size_t partial_bytes(const lh_shape *longest) {
-    return ${parameter_storage} * sizeof(real) + sum_bytes(longest->length[0]);
+    return ${parameter_storage} * sizeof(real) + sum_bytes(${of_longest});
 }
 % else
 static size_t partial_bytes(const lh_shape *longest) {
@@ -183,12 +80,12 @@ static size_t partial_bytes(const lh_shape *longest) {
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     workspace w;
-    return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
+    return lay_out(&w, NULL, part->sequences, ${streams[2] and "lengths_of(part)" or "part->length[0]"}, part->labels, mode == LH_MODE_TRAIN);
 }
 
 /* A few tiles of tokens. */
 static int evaluation_group(const lh_shape *shape) {
-    const int T = shape->length[0];
+    const int T = shape->length[0]${streams[2] and " + shape->length[1]" or ""};
     return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1;
 }
 
@@ -232,8 +129,8 @@ const lh_cuda_program longhand_cuda_${symbol} = {
 % end
 % if draws then
         .draw_count = draw_count,
-        .draw_scratch = ${draw_scratch},
-% if positions.kind == "sequence" then
+        .draw_scratch = ${cuda.draw_scratch},
+% if cuda.by_sequence then
         .draw_sequences = draw_sequences,
 % else
         .draw = draw,

@@ -28,18 +28,12 @@ enum {
 % end
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the vector of parameters */
     % include("parts/dimensions.tpl")
-    QUERY_STRIDE = 3 * WIDTH,
-% if cuda.slice then
-    SLICE = ${cuda.slice}, /* channels of the vectors of distances that a block makes at a time, whole heads */
+% for _, family in ipairs(attentions) do
+    % include("cuda/head_constants.tpl", family)
 % end
-% if cuda.head_lanes > 1 then
-    HEAD_LANES = ${cuda.head_lanes}, /* threads that have a head's channels among them */
-% if cuda.uneven_heads then
-    HEAD_PART = (HEAD_WIDTH / 4 + HEAD_LANES - 1) / HEAD_LANES * 4, /* of the first of them; whole quads */
-% else
-    HEAD_PART = HEAD_WIDTH / HEAD_LANES,
-% end
-    TASKS = THREADS / HEAD_LANES,
+% if attentions[2] then
+    HEADS = ${PREFIX}HEADS, /* of every attention, as kernels know them */
+    HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
 % end
 % if not cuda.multiplies then
     STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */
@@ -58,17 +52,41 @@ enum {
 
 % include("cuda/view.tpl")
 
-% if score.kind ~= "none" then
-% include("cuda/score.tpl")
+% for _, family in ipairs(attentions) do
+% if family.score.kind ~= "none" then
+% include("cuda/score.tpl", family)
 
+% end
+% end
+% for _, family in ipairs(attentions) do
+% if family.attends.begins then
+% include("cuda/begin_family.tpl", family)
+% end
 % end
 % if cuda.begins then
 % include("cuda/begin.tpl")
 
 % end
-% include(cuda.attention)
+% for _, family in ipairs(attentions) do
+% include(family.attends.template, family)
 
-% include("cuda/layers.tpl")
+% end
+% if device.masks[1] then
+% include("cuda/masks.tpl")
+
+% end
+% for i, embedding in ipairs(device.embeddings) do
+% if i > 1 then
+
+% end
+% include("cuda/embed.tpl", embedding)
+% end
+% for _, family in ipairs(attentions) do
+% if family.rotation.kind == "rope" then
+
+% include("cuda/rotate.tpl", family)
+% end
+% end
 
 % for _, f in ipairs(device.rows) do
 % include(f.template, f)
@@ -86,7 +104,9 @@ enum {
 
 % end
 /* Rows of the block's sequences. */
-INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
+% for _, stream in ipairs(device.streams) do
+INLINE int ${stream.all_rows}(void) { return block()->sequences * block()->view.${stream.T}; }
+% end
 
 % for _, block in ipairs(device.blocks) do
 % include(cuda.products == "generated" and "cuda/block.tpl" or "cuda/phases_of_block.tpl", block)

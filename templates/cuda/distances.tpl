@@ -1,35 +1,38 @@
 % local toeplitz, per_distance = relative.toeplitz, relative.kind == "transformer_xl"
-enum { RELATIVE_SETS = ${relative.sets} }; /* sets of distances in one pass${relative.sets_words} */
+enum { ${PREFIX}RELATIVE_SETS = ${relative.sets} }; /* sets of distances in one pass${relative.sets_words} */
 
-% if toeplitz then
+% if cross then
+/* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
+INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
+% elseif toeplitz then
 /* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-INLINE int distance_count(int T) { return 2 * T - 1; }
+INLINE int ${prefix}distance_count(int T) { return 2 * T - 1; }
 % else
 % if per_distance then
 /* The vectors of distances of T tokens, at most: one for every distance that occurs. */
-INLINE int distance_count(int T) {
+INLINE int ${prefix}distance_count(int T) {
     const long long pairs = (long long)T * (T - 1) + 1;
-    return pairs < 2 * MAX_POSITION - 1 ? (int)pairs : 2 * MAX_POSITION - 1;
+    return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
 % else
 /* The vectors of distances: the rows of the table. */
-INLINE int distance_count(int T) {
+INLINE int ${prefix}distance_count(int T) {
     (void)T;
-    return 2 * CLIP + 1;
+    return ${relative.rows_text};
 }
 % end
 
 /* Which pairs of a set have which vector; made on the host, since positions are drawn there. */
-typedef struct pair_rows {
+typedef struct ${prefix}pair_rows {
     const int *count;    /* vectors that occur */
     const int *distance; /* [count] ascending */
     const int *row;      /* [keys][queries] the pair's vector */
     const int *start;    /* [count + 1] where the pairs of a vector begin in pair */
     const int *pair;     /* [T^2] query * T + key, vector by vector */
-} pair_rows;
+} ${prefix}pair_rows;
 
-INLINE size_t lay_out_pair_rows(pair_rows *r, const int *memory, int T) {
-    const size_t count = (size_t)distance_count(T), pairs = (size_t)T * (size_t)T;
+INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, int T) {
+    const size_t count = (size_t)${prefix}distance_count(T), pairs = (size_t)T * (size_t)T;
     r->count = memory;
     r->distance = memory + 1;
     r->row = r->distance + count;

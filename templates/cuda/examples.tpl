@@ -7,13 +7,25 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 % if tables then
     v->tables = (const position_row *)tables;
 % end
-% if cuda.draws then
+% if cuda.by_sequence then
     v->draws = in->draws;
 % end
+% if attentions[2] then
+% for _, stream in ipairs(device.streams) do
+    v->${stream.T} = in->T[${stream.index}];
+% end
+% end
+% for _, family in ipairs(attentions) do
+% if family.attends.draws then
+    v->${family.prefix}draws = ${family.attends.draws_at};
+% end
+% end
+% if not attentions[2] then
     v->T = in->T[0];
+% end
     v->label_count = in->label_count;
 % if cuda.shared then
-    lay_out_shared(&v->shared, shared, in->T[0]);
+    lay_out_shared(&v->shared, shared, ${streams[2] and "v->T" or "in->T[0]"});
 % end
 }
 
@@ -22,9 +34,14 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
-    b->tokens = b->step.tokens[0] + (size_t)first * b->view.T;
+% for _, stream in ipairs(device.streams) do
+    b->${stream.tokens} = b->step.tokens[${stream.index}] + (size_t)first * b->view.${stream.T};
+% end
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
+% if readout == "probe" then
+    b->place = b->step.place + (size_t)first * b->view.label_count;
+% end
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 

@@ -1,14 +1,14 @@
-/* A head's channels are spread over HEAD_LANES neighbours in a warp: the first of this thread's, its neighbours, and
+/* A head's channels are spread over ${PREFIX}HEAD_LANES neighbours in a warp: the first of this thread's, its neighbours, and
  * whether it is the one that writes what they all know. */
-INLINE int channel(void) { return threadIdx.x % HEAD_LANES * HEAD_PART; }
+INLINE int ${prefix}channel(void) { return threadIdx.x % ${PREFIX}HEAD_LANES * ${PREFIX}HEAD_PART; }
 
-INLINE unsigned int head_lanes(void) {
-    return 0xffffffffu >> (WARP - HEAD_LANES) << threadIdx.x % WARP / HEAD_LANES * HEAD_LANES;
+INLINE unsigned int ${prefix}head_lanes(void) {
+    return 0xffffffffu >> (WARP - ${PREFIX}HEAD_LANES) << threadIdx.x % WARP / ${PREFIX}HEAD_LANES * ${PREFIX}HEAD_LANES;
 }
 
-INLINE bool leads_head(void) { return threadIdx.x % HEAD_LANES == 0; }
-% if cuda.uneven_heads then
+INLINE bool ${prefix}leads_head(void) { return threadIdx.x % ${PREFIX}HEAD_LANES == 0; }
+% if attends.uneven_heads then
 
 /* Whether the head has d channels more than this thread's first. */
-INLINE bool has_channel(int d) { return channel() + d < HEAD_WIDTH; }
+INLINE bool ${prefix}has_channel(int d) { return ${prefix}channel() + d < ${PREFIX}HEAD_WIDTH; }
 % end

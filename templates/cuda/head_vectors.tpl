@@ -1,10 +1,10 @@
-INLINE void load_head(real x[${cuda.head_part}], const real *from) {
+INLINE void ${prefix}load_head(real x[${attends.head_part}], const real *from) {
     is_global(from);
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d += 4) {
-% if cuda.uneven_heads then
+    for (int d = 0; d < ${attends.head_part}; d += 4) {
+% if attends.uneven_heads then
         quad part = {{0, 0, 0, 0}};
-        if (has_channel(d)) part = *(const quad *)(from + d);
+        if (${prefix}has_channel(d)) part = *(const quad *)(from + d);
 % else
         const quad part = *(const quad *)(from + d);
 % end
@@ -13,36 +13,36 @@ INLINE void load_head(real x[${cuda.head_part}], const real *from) {
     }
 }
 
-INLINE void store_head(const real x[${cuda.head_part}], real scale, real *to) {
+INLINE void ${prefix}store_head(const real x[${attends.head_part}], real scale, real *to) {
     is_global(to);
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d += 4) {
+    for (int d = 0; d < ${attends.head_part}; d += 4) {
         quad part;
 #pragma unroll
         for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        ${cuda.uneven_heads and "if (has_channel(d)) " or ""}*(quad *)(to + d) = part;
+        ${attends.uneven_heads and "if (has_channel(d)) " or ""}*(quad *)(to + d) = part;
     }
 }
 
-INLINE void clear_head(real x[${cuda.head_part}]) {
+INLINE void ${prefix}clear_head(real x[${attends.head_part}]) {
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) x[d] = 0;
+    for (int d = 0; d < ${attends.head_part}; d++) x[d] = 0;
 }
 
-INLINE real dot_head(const real x[${cuda.head_part}], const real y[${cuda.head_part}]) {
+INLINE real ${prefix}dot_head(const real x[${attends.head_part}], const real y[${attends.head_part}]) {
     real sum = 0;
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) sum += x[d] * y[d];
-% if cuda.head_lanes > 1 then
+    for (int d = 0; d < ${attends.head_part}; d++) sum += x[d] * y[d];
+% if attends.head_lanes > 1 then
 #pragma unroll
-    for (int distance = HEAD_LANES / 2; distance > 0; distance /= 2)
-        sum += __shfl_xor_sync(head_lanes(), sum, distance);
+    for (int distance = ${PREFIX}HEAD_LANES / 2; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(${prefix}head_lanes(), sum, distance);
 % end
     return sum;
 }
 
 /* x += factor * y */
-INLINE void add_head(real x[${cuda.head_part}], real factor, const real y[${cuda.head_part}]) {
+INLINE void ${prefix}add_head(real x[${attends.head_part}], real factor, const real y[${attends.head_part}]) {
 #pragma unroll
-    for (int d = 0; d < ${cuda.head_part}; d++) x[d] += factor * y[d];
+    for (int d = 0; d < ${attends.head_part}; d++) x[d] += factor * y[d];
 }

@@ -4,21 +4,32 @@
 
 enum { MOST_LAUNCHES = ${device.most_launches} };
 
+% local rows_argument, list_rows = streams[2] and "int rows" or false, streams[2] and "rows" or "list->rows"
+% if streams[2] then
+/* A list of launches as it grows. */
+typedef struct launch_list {
+    lh_cuda_launch *next;
+% for _, stream in ipairs(device.streams) do
+    int ${stream.rows};
+% end
+} launch_list;
+% else
 /* A list of launches as it grows; products are over so many rows. */
 typedef struct launch_list {
     lh_cuda_launch *next;
     int rows;
 } launch_list;
+% end
 
 static void phase(launch_list *list, int which, int layer) {
     *list->next++ = (lh_cuda_launch){.phase = which, .layer = layer};
 }
 
 /* y[rows][out] = x[rows][in] weight[in][out] */
-static void forward(launch_list *list, int in, int out, const real *x, const real *weight, real *y) {
+% define("static void forward", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *weight", "real *y")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = list->rows, .columns = out, .inner = in, .a = x, .b = weight, .out = y},
+            .product = {.rows = ${list_rows}, .columns = out, .inner = in, .a = x, .b = weight, .out = y},
     };
 }
 
@@ -35,20 +46,19 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 % end
 % local or_added, adds = device.loops and ", or added to it" or "", device.loops and ".adds = adds, " or ""
 /* Of that product the gradient of the weight, dweight[in][out]${or_added}. */
-% define("static void weight_gradient", "launch_list *list", "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
+% define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = in, .columns = out, .inner = list->rows, .turned_a = true, ${adds}.a = x, .b = dy,
+            .product = {.rows = in, .columns = out, .inner = ${list_rows}, .turned_a = true, ${adds}.a = x, .b = dy,
                     .out = dweight},
     };
 }
 
 /* And that of x, dx[rows][in], or added to it. */
-static void input_gradient(launch_list *list, int in, int out, const real *dy, const real *weight, bool adds,
-        real *dx) {
+% define("static void input_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = list->rows, .columns = in, .inner = out, .turned_b = true, .adds = adds, .a = dy,
+            .product = {.rows = ${list_rows}, .columns = in, .inner = out, .turned_b = true, .adds = adds, .a = dy,
                     .b = weight, .out = dx},
     };
 }
@@ -76,10 +86,15 @@ static void input_gradient(launch_list *list, int in, int out, const real *dy, c
 static int launches(const lh_shape *shape, lh_mode mode, void *memory, const void *from, void *to,
         lh_cuda_launch *first) {
     const bool training = mode == LH_MODE_TRAIN;
+% if streams[2] then
+    const int sequences = shape->sequences;
+    const lengths T = lengths_of(shape);
+% else
     const int sequences = shape->sequences, T = shape->length[0];
+% end
     const parameters *p = from;
     parameters *g = to;
-    launch_list all = {first, sequences * T}, *list = &all;
+    launch_list all = {first, ${device.row_words.of_host}}, *list = &all;
     workspace w = {0};
     lay_out(&w, memory, sequences, T, shape->labels, training);
 % for _, block in ipairs(device.blocks) do

@@ -2,10 +2,15 @@
 % local bias = device.tied and "0" or "v->p->output_bias[c]"
 % local of_weight = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
 % local element = device.tied and "token[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
+% if readout == "probe" then
+/* The row of labelled token n. */
+INLINE int labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
+% else
 /* The row of labelled token n: the last label_count of every sequence are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
-    return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
+    return n / v->label_count * v->${device.labelled} + v->${device.labelled} - v->label_count + n % v->label_count;
 }
+% end
 
 /* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
 INLINE void make_logits(const real *x, int count) {
@@ -110,7 +115,11 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
-    const int count = sequences * v->label_count, unlabelled = v->T - v->label_count;
+% if readout == "probe" then
+    const int count = sequences * v->label_count;
+% else
+    const int count = sequences * v->label_count, unlabelled = v->${device.labelled} - v->label_count;
+% end
     for (int c = 0; c < CLASSES; c++) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
@@ -125,11 +134,17 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
 % if not device.tied then
     strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
 % end
-    for (int e = threadIdx.x; e < sequences * v->T * (WIDTH / 4); e += THREADS) {
-        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
+    for (int e = threadIdx.x; e < sequences * v->${device.labelled} * (WIDTH / 4); e += THREADS) {
+        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled}, sequence = e / (WIDTH / 4) / v->${device.labelled};
         quad sum = {{0, 0, 0, 0}};
+% if readout == "probe" then
+        for (int n = sequence * v->label_count; n < (sequence + 1) * v->label_count; n++) {
+            if (block()->place[n] != t) continue;
+            const real *dlogits = w->logits + n * CLASS_COLUMNS;
+% else
         if (t >= unlabelled) {
             const real *dlogits = w->logits + (sequence * v->label_count + t - unlabelled) * CLASS_COLUMNS;
+% end
             for (int c = 0; c < CLASSES; c++) {
 #pragma unroll
                 for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->${element};

@@ -5,10 +5,10 @@ const real weight = exp_negative(${score_of} - largest) * inverse;
 const real weight = exp_negative(logit - largest) * inverse;
 % end
 % if logit_grad then
-const real dscore = weight * (dot_head(dout, value) - delta);
+const real dscore = weight * (${prefix}dot_head(dout, value) - delta);
 % if not scores_alone then
-const real dlogit = score_logit_grad(a.score, a.T, a.h, i, j, logit, dscore);
+const real dlogit = ${prefix}score_logit_grad(${of_head}, i, j, logit, dscore);
 % end
 % else
-const real dlogit = weight * (dot_head(dout, value) - delta);
+const real dlogit = weight * (${prefix}dot_head(dout, value) - delta);
 % end

@@ -1,34 +1,31 @@
 /* Arrays of all sequences, from that of sequence `first` on. */
 % for _, block in ipairs(device.blocks) do
-INLINE void shift_${block.name}(${block.state} *s, int first, int T) {
-    const size_t rows = (size_t)first * T;
+INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
+    const size_t ${block.row_words.of_first};
 % for _, m in ipairs(block.members) do
-% local count = m.each and "rows * " .. m.each or "rows"
-    s->${m.name} += ${count};
+    s->${m.name} += ${m.count};
 % end
 }
 
 % end
 /* Arrays with numbers in front of [sequences], and masks, lie shard behind shard, each as if it were alone. */
-INLINE void shift_work(workspace *w, int first, int T, int label_count, const bool training) {
-    const size_t rows = (size_t)first * T, labels = (size_t)first * label_count;
+INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
+    const size_t ${device.row_words.of_first}, labels = (size_t)first * label_count;
 % for _, m in ipairs(device.always) do
-% local count = m.each and "rows * " .. m.each or "rows"
-    w->${m.name} += ${count};
+    w->${m.name} += ${m.count};
 % end
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
 % if eval_dropout then
-    w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
+    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8);
 % end
     if (!training) return;
 % if device.masks[1] and not eval_dropout then
-    w->keep += DROPOUT_SITES * rows * (WIDTH / 8);
+    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8);
 % end
 % for _, m in ipairs(device.training) do
-% local count = m.each and "rows * " .. m.each or "rows"
-    w->${m.name} += ${count};
+    w->${m.name} += ${m.count};
 % end
 }
 
@@ -54,13 +51,23 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
  * with what the place's layer keeps${others}. By one thread. */
 INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
+% if streams[2] then
+    const lengths T = b->view.T;
+    const int label_count = b->view.label_count, first = shard_start(all, parts, index);
+% else
     const int T = b->view.T, label_count = b->view.label_count, first = shard_start(all, parts, index);
+% end
     const size_t in_batch = group + first;
     b->first = in_batch;
     b->sequences = shard_start(all, parts, index + 1) - first;
-    b->tokens = b->step.tokens[0] + in_batch * T;
+% for _, stream in ipairs(device.streams) do
+    b->${stream.tokens} = b->step.tokens[${stream.index}] + in_batch * ${stream.T};
+% end
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
+% if readout == "probe" then
+    b->place = b->step.place + in_batch * label_count;
+% end
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
 % if device.loops then

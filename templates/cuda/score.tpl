@@ -13,7 +13,7 @@ static __device__ const real ${list.name}[] = {
 % if score.constants[1] then
 
 % end
-enum { SCORE_STAGES = ${c.stage_count} };
+enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 
 % if c.stages[1] then
 % if c.stages[2] then
@@ -22,18 +22,21 @@ enum { SCORE_STAGES = ${c.stage_count} };
 % else
 /* Fills the tables${c.of_layer}: of each the entries first, first + stride, ... */
 % end
-INLINE void make_score(${c.make.arguments}) {
+INLINE void ${prefix}make_score(${c.make.arguments}) {
 % if c.make.uses.p then
     const parameters *p = v->p;
 % end
 % if c.make.uses.position then
-    const int *position = positions_of(v, l);
+    const int *position = ${prefix}positions_of(v, l);
 % end
 % if c.make.uses.drawn then
-    const int *drawn = distances_of(v, l);
+    const int *drawn = ${prefix}distances_of(v, l);
 % end
 % if c.make.uses.T then
-    const int T = v->T;
+    const int T = v->${attends.T};
+% end
+% if c.make.uses.S then
+    const int S = v->${attends.S};
 % end
 % for _, stage in ipairs(c.stages) do
 % if c.stages[2] then
@@ -52,20 +55,20 @@ INLINE void make_score(${c.make.arguments}) {
 
 % end
 /* The score of a pair: head h, query i, key j. */
-INLINE real score_pair(${c.pair_arguments}) {
+INLINE real ${prefix}score_pair(${c.pair_arguments}) {
     % include("parts/statements.tpl", { list = c.pair })
 }
 % if c.logit_grad then
 
 /* From the gradient of a pair's score that of its logit. */
-INLINE real score_logit_grad(${c.logit_arguments}) {
+INLINE real ${prefix}score_logit_grad(${c.logit_arguments}) {
     % include("parts/statements.tpl", { list = c.logit_grad })
 }
 % end
 % for _, list in ipairs(c.lists) do
 
 /* From the gradient of a pair's score that of ${list.about}, added to out. */
-INLINE void score_grad_${list.class}(${list.arguments}) {
+INLINE void ${prefix}score_grad_${list.class}(${list.arguments}) {
     % include("parts/statements.tpl", { list = list.statements })
 }
 % end
@@ -77,19 +80,22 @@ INLINE void score_grad_${list.class}(${list.arguments}) {
 % else
 /* Takes the gradients of a set of tables back to the parameters: all threads of one block. */
 % end
-INLINE void end_score(${c.finish.arguments},
+INLINE void ${prefix}end_score(${c.finish.arguments},
         ${c.finish.more_arguments}) {
 % if c.finish.uses.p then
     const parameters *p = v->p;
 % end
 % if c.finish.uses.position then
-    const int *position = positions_of(v, l);
+    const int *position = ${prefix}positions_of(v, l);
 % end
 % if c.finish.uses.drawn then
-    const int *drawn = distances_of(v, l);
+    const int *drawn = ${prefix}distances_of(v, l);
 % end
 % if c.finish.uses.T then
-    const int T = v->T;
+    const int T = v->${attends.T};
+% end
+% if c.finish.uses.S then
+    const int S = v->${attends.S};
 % end
 % if c.finish.uses.stride then
     const int first = (int)threadIdx.x, stride = THREADS;
@@ -97,9 +103,9 @@ INLINE void end_score(${c.finish.arguments},
     const int first = (int)threadIdx.x;
 % end
 % if c.finish.uses.w then
-    score_work w;
+    ${prefix}score_work w;
     size_t used = 0;
-    lay_out_score_work(&w, (char *)scratch, &used, T);
+    ${prefix}lay_out_score_work(&w, (char *)scratch, &used, ${cross and "T, S" or "T"});
 % end
 % for _, sum in ipairs(c.uniform_work) do
     if (first < ${sum.extent}) ${sum.array}[first] = 0;

@@ -1,8 +1,9 @@
+% local keys = cross and "S" or "T"
 % local loops = {
 %     query = "for (int i = first; i < T; i += stride) {",
-%     key = "for (int j = first; j < T; j += stride) {",
-%     distance = "for (int o = first - T + 1; o < T; o += stride) {",
-%     sum = "for (int t = first; t < 2 * T - 1; t += stride) {",
+%     key = ("for (int j = first; j < %s; j += stride) {"):format(keys),
+%     distance = ("for (int o = first - %s + 1; o < T; o += stride) {"):format(keys),
+%     sum = ("for (int t = first; t < %s - 1; t += stride) {"):format(cross and "T + S" or "2 * T"),
 %     pair = "for (size_t e = first; e < s->pairs; e += stride) {",
 % }
 % if nest.class ~= "uniform" then
@@ -23,7 +24,7 @@ ${loops[nest.class]}
 % end
 % for _, part in ipairs(nest.parts) do
 % if part.per_head then
-    real ${part.name}[HEADS] = {0};
+    real ${part.name}[${PREFIX}HEADS] = {0};
 % else
     real ${part.name} = 0;
 % end
@@ -33,14 +34,14 @@ ${loops[nest.class]}
     #pragma unroll 1
 % end
 % if nest.head[1] then
-    for (int h = 0; h < HEADS; h++) {
+    for (int h = 0; h < ${PREFIX}HEADS; h++) {
         % include("parts/statements.tpl", { list = nest.head })
     }
 % end
     % include("parts/statements.tpl", { list = nest.after })
 % for _, part in ipairs(nest.parts) do
 % if part.per_head then
-    for (int h = 0; h < HEADS; h++) ${part.array}[${part.place}] = ${part.name}[h];
+    for (int h = 0; h < ${PREFIX}HEADS; h++) ${part.array}[${part.place}] = ${part.name}[h];
 % else
     ${part.array}[${part.place}] = ${part.name};
 % end
@@ -50,14 +51,14 @@ ${loops[nest.class]}
 if (first == 0) {
     % include("parts/statements.tpl", { list = nest.outer })
 % if nest.head[1] then
-    for (int h = 0; h < HEADS; h++) {
+    for (int h = 0; h < ${PREFIX}HEADS; h++) {
         % include("parts/statements.tpl", { list = nest.head })
     }
 % end
 }
 % else
 % include("parts/statements.tpl", { list = nest.outer })
-for (int h = first; h < HEADS; h += stride) {
+for (int h = first; h < ${PREFIX}HEADS; h += stride) {
     % include("parts/statements.tpl", { list = nest.head })
 }
 % end

@@ -2,13 +2,19 @@
 % include("parts/position_row.tpl")
 
 % end
-% if relative.kind ~= "none" then
-% include("cuda/distances.tpl")
+% for _, family in ipairs(attentions) do
+% if family.relative.kind ~= "none" then
+% include("cuda/distances.tpl", family)
 
+% end
 % end
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
+% if streams[2] then
+% include("cuda/lengths.tpl")
+
+% end
 % include("cuda/layout.tpl")
 
 /* One step or evaluation, as a block sees it. */
@@ -17,72 +23,26 @@ typedef struct step_view {
 % if tables then
     global<const position_row> tables;
 % end
-% if cuda.draws then
-    global<const int> draws; /* ${cuda.draw_words}[T] */
+% if cuda.by_sequence then
+    global<const int> draws; /* [sequences][T] */
+% end
+% for _, family in ipairs(attentions) do
+% if family.attends.draws then
+    global<const int> ${family.prefix}draws; /* [draws][T] */
+% end
 % end
 % if cuda.shared then
     shared_tables shared;
 % end
+% if streams[2] then
+    lengths T;
+    int label_count;
+% else
     int T, label_count;
+% end
 } step_view;
-% if draws_distances then
-
-% include("parts/drawn_distance.tpl")
-% end
-% if positions.layer_index and cuda.reads_positions then
-
-/* The drawn positions that layer l reads. */
-INLINE const int *positions_of(const step_view *v, int l) {
-% if positions.layer_index == "0" then
-    (void)l;
-% end
-    return v->draws + (${positions.layer_index}) * v->T;
-}
-% end
-% if draws_distances then
-
-% if positions.distance.independent then
-/* The middle of the drawn distances that layer l reads. */
-% else
-/* The drawn distances that layer l reads, ascending from 0. */
-% end
-INLINE const int *distances_of(const step_view *v, int l) {
-% if positions.distance.layer_index == "0" then
-    (void)l;
-% end
-% if positions.distance.independent then
-    return v->draws + (${cuda.first_distances} + 2 * ${positions.distance.layer_index} + 1) * v->T;
-% else
-    return v->draws + (${cuda.first_distances} + ${positions.distance.layer_index}) * v->T;
-% end
-}
-% end
-% if relative.kind ~= "none" and not relative.toeplitz then
-
-/* The vectors of the pairs of layer l. */
-INLINE pair_rows pair_rows_of(const step_view *v, int l) {
-    pair_rows r;
-    const size_t size = lay_out_pair_rows(&r, (const int *)0, v->T);
-    lay_out_pair_rows(&r, v->draws + ${cuda.draw_rows} * v->T + (RELATIVE_SETS > 1 ? l : 0) * size, v->T);
-    return r;
-}
-
-/* How many vectors they are. */
-INLINE int row_count(const step_view *v, int l) { return *pair_rows_of(v, l).count; }
-% elseif relative.kind ~= "none" then
-
-INLINE int row_count(const step_view *v, int) { return distance_count(v->T); }
-% end
-% if score.kind ~= "none" then
-
-/* The tables that layer l's score reads. */
-INLINE void score_tables_of(const step_view *v, int l, score_tables *s) {
-    size_t used = 0;
-% if not score.per_layer then
-    (void)l;
-% end
-    lay_out_score(s, v->shared.score${score.per_layer and " + (size_t)l * score_bytes(v->T)" or ""}, &used, v->T);
-}
+% for _, family in ipairs(attentions) do
+% include("cuda/family_view.tpl", family)
 % end
 
 /* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
@@ -104,7 +64,10 @@ typedef struct block_state {
     char *memory;      /* the block's part of the launch's workspace */
 % end
     global<${cuda.gradients}> gradient; /* of the shard */
-    global<const unsigned short> tokens, labels;
+    global<const unsigned short> ${device.tokens}, labels;
+% if readout == "probe" then
+    global<const unsigned short> place; /* of a label's token */
+% end
     global<const unsigned char> mask;
 % if cuda.sums then
     table_sums sums; /* of the shard */

@@ -9,7 +9,14 @@ ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % for _, width in ipairs(widths) do
 ${width.name} = ${width.count},
 % end
+% if linear and task.blanks > 0 then
+BLANKS = ${task.blanks}, /* tokens that are blank, the first ones of: ${tokens_words} */
+INPUTS = ${inputs}, /* rows of the embedding: one for each of the others */
+% elseif linear then
+INPUTS = ${inputs}, /* rows of the embedding: ${tokens_words} */
+% else
 TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
+% end
 % if cpu.tied then
 OUTPUT_TOKEN = ${decoder.first_output}, /* the first of the output's symbols */
 % end
@@ -17,6 +24,16 @@ CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 % if additive.kind == "learned" then
 POSITION_ROWS = ${additive.rows},
+% end
+% if additive.grid then
+GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */
+% end
+% if input_draw and input_draw.apart then
+% if input_draw.first == 1 then
+FIRST_POSITION = 1,
+% end
+% local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
+MAX_POSITION = ${input_draw.max_position}, /* of what is added to tokens: from ${first} .. MAX_POSITION - 1 */
 % end
 % for _, family in ipairs(attentions) do
 % include("parts/family_dimensions.tpl", family)

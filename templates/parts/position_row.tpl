@@ -8,6 +8,9 @@ typedef struct position_row {
 % if sinusoids then
     real sinusoid[WIDTH]; /* sines, then cosines */
 % end
+% if additive.member == "place" then
+    real place[WIDTH]; /* ${additive.place_words} */
+% end
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
     real ${family.prefix}rotation[2 * ${family.PREFIX}ROTATION_PERIOD]; /* cosines, then signed sines */

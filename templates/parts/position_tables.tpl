@@ -3,13 +3,16 @@
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
 % if attentions[2] then
     int rows = longest[0] > longest[1] ? longest[0] : longest[1];
+% if input_draw and input_draw.apart then
+    rows = rows > MAX_POSITION ? rows : MAX_POSITION;
+% end
 % for _, family in ipairs(attentions) do
 % if family.positions.max_position or family.positions.distance.max_position then
     rows = rows > ${family.PREFIX}MAX_POSITION ? rows : ${family.PREFIX}MAX_POSITION;
 % end
 % end
     return rows;
-% elseif max_position then
+% elseif any_draws then
     (void)longest;
     return MAX_POSITION;
 % else
@@ -34,6 +37,10 @@ static void make_sinusoid(int position, real *row) {
 }
 
 % end
+% if additive.member == "place" then
+% include("parts/make_place.tpl")
+
+% end
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
 % include("parts/make_rotation.tpl", family)
@@ -45,6 +52,9 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     for (int position = 0; position < position_rows(longest); position++) {
 % if sinusoids then
         make_sinusoid(position, row[position].sinusoid);
+% end
+% if additive.member == "place" then
+        make_place(position, row[position].place);
 % end
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then

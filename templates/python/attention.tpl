@@ -118,7 +118,7 @@ class ${part.Relative}(nn.Module):
 
     def forward(self, query, key, distance):
         """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
-        rows = self.table[distance.clamp(-${clip}, ${clip}) + ${clip}]
+        rows = self.table[distance.clamp(-${clip}, ${farthest}) + ${clip}]
         return query @ key.transpose(-1, -2) + torch.einsum("bhid,ijd->bhij", query, rows)
 
 
@@ -178,7 +178,12 @@ class ${name}(nn.Module):
         self.query = nn.Linear(WIDTH, WIDTH${query_bias})
         self.key = nn.Linear(WIDTH, WIDTH${memory_bias})
         self.value = nn.Linear(WIDTH, WIDTH${memory_bias})
+% if output then
         self.output = nn.Linear(WIDTH, WIDTH${output_bias})
+% end
+% if dropout then
+        self.dropout = nn.Dropout(${dropout})
+% end
 % if relative then
         self.relative = ${part.Relative}()
 % end
@@ -217,14 +222,23 @@ class ${name}(nn.Module):
 % if score then
         score = ${part.change_score}(score${score.pass})
 % end
+% if temperature then
+        score = score / ${f64(temperature)}
+% end
 % if mask then
         score = score.masked_fill(${part.hidden}(${sizes}), -math.inf)
 % end
 % if geometric then
         mixed = ${part.match_first}(score) @ value
+% elseif dropout then
+        mixed = self.dropout(score.softmax(dim=-1)) @ value
 % else
         mixed = score.softmax(dim=-1) @ value
 % end
+% if output then
         return self.output(mixed.transpose(1, 2).flatten(-2))
+% else
+        return mixed.transpose(1, 2).flatten(-2)
+% end
 
 

@@ -9,6 +9,10 @@ ${line}
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
     target = decode(model, inputs, 5)
     logits = model(${star}with_target(inputs, target))[:, -5:]
+% elseif readout ~= "outputs" then
+    from model import answers, load
+    model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
+    logits = answers(model(inputs), inputs)
 % else
     from model import load, with_outputs
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
@@ -40,11 +44,17 @@ HERE = pathlib.Path(__file__).parent
 % for _, line in ipairs(sizes) do
 ${line}
 % end
+% if linear then
+SYMBOLS, CLASSES = ${tokens}, ${classes}  # tokens, classes
+% else
 SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes
+% end
 % if decoder then
 FIRST_OUTPUT = ${decoder.first_output}  # the token of the target's first symbol
 SEPARATOR = ${decoder.separator}  # the token between input and target
-% else
+% elseif readout == "probe" then
+PROBE = ${probe}  # the token at the place that is asked for
+% elseif readout == "outputs" then
 EMPTY = ${empty_token}  # the token at the place of every output
 % end
 % if computation then
@@ -136,6 +146,28 @@ def sinusoid(positions):
 
 
 % end
+% if waves then
+def waves(numbers, channels):
+    """[...][channels]: sines and cosines of channels / 2 frequencies${waves.interleaved and ", in even and odd channels" or ", in halves"}."""
+    angle = numbers.double()[..., None] * 10000.0 ** (-2 * torch.arange(channels // 2).double() / channels)
+% if waves.interleaved then
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).to(torch.get_default_dtype())
+% else
+    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(torch.get_default_dtype())
+% end
+
+
+def places(positions):
+% if waves.grid then
+    """[...][WIDTH]: what is added to tokens: half the channels of their column, half of their row."""
+    return torch.cat([waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)], dim=-1)
+% else
+    """[...][WIDTH]: what is added to tokens."""
+    return waves(positions, WIDTH)
+% end
+
+
+% end
 % for _, class in ipairs(list) do
 % include(class.template, class.attention or class)
 % end
@@ -157,7 +189,7 @@ class ${network.name}(nn.Module):
 % end
 
 
-% include(decoder and "python/decoder_sequence.tpl" or "python/encoder_sequence.tpl")
+% include(decoder and "python/decoder_sequence.tpl" or readout == "outputs" and "python/encoder_sequence.tpl" or "python/answers.tpl")
 
 
 TYPES = {"F32": torch.float32, "F64": torch.float64}
@@ -225,10 +257,16 @@ def check(path=HERE / "stored.jsonl"):
         stored = torch.tensor(example["logits"])
 % if decoder then
         tokens = with_target([example["input"]], [example["output"]])
-% else
+% elseif readout == "outputs" then
         tokens = with_outputs([example["input"]], len(stored))
+% else
+        tokens = torch.as_tensor([example["input"]])
 % end
+% if readout == "outputs" then
         found = model(${star}tokens${check_arguments})[0, -len(stored):]
+% else
+        found = answers(model(tokens${check_arguments}), tokens)[0]
+% end
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # also where it is no number
         sequences, logits = sequences + 1, logits + stored.numel()

@@ -21,6 +21,7 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q)
     in.step = (lh_cuda_step){.tokens = {batch->token},
                              .labels = batch->label,
                              .mask = q->mask,
+                             .place = batch->place,
                              .draws = in.draws,
                              .sequences = batch->sequences,
                              .T = {batch->tokens},

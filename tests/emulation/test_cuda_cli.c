@@ -31,7 +31,7 @@ static int make_toy(void **state) {
     program = toy_cuda;
     task = *lh_toy_spec.task;
     toy = lh_toy_spec_with(toy_drawn_list);
-    toy.position_range = 64;
+    toy.position_range[0] = 64;
     toy.task = &task;
     toy.cuda = &program;
     toy.eval.during_every = 7;

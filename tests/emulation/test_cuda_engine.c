@@ -39,7 +39,7 @@ static void end_device(void) {
 
 static lh_spec toy(void) {
     lh_spec spec = lh_toy_spec_with(toy_drawn_list);
-    spec.position_range = 64;
+    spec.position_range[0] = 64;
     spec.cuda = &toy_cuda;
     spec.train.batch = 13;
     return spec;
@@ -813,7 +813,7 @@ static void test_predict_logits_are_those_of_the_cpu(void **state) {
 
 static lh_spec toy_pair(void) {
     lh_spec spec = lh_toy_pair_with(toy_drawn_list);
-    spec.position_range = 64;
+    spec.position_range[0] = 64;
     spec.cuda = &toy_cuda;
     spec.train.batch = 13;
     return spec;

@@ -80,7 +80,7 @@ static void end_device(void) {
 
 static lh_spec toy(const lh_cuda_program *program) {
     lh_spec spec = lh_toy_spec_with(toy_drawn_list);
-    spec.position_range = 64;
+    spec.position_range[0] = 64;
     spec.cuda = program;
     spec.train.batch = 13;
     return spec;

@@ -194,6 +194,7 @@ static lh_cuda_step device_step(const problem *p) {
         .tokens = {p->batch.tokens[0], p->batch.tokens[1]},
         .labels = p->batch.labels,
         .mask = p->batch.mask,
+        .place = p->batch.place,
         .draws = p->draws,
         .sequences = p->shape.sequences,
         .T = {p->shape.length[0], p->shape.length[1]},

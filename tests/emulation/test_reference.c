@@ -17,6 +17,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
     longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw, longhand_spec_parity_geometric_plain,
     longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
     longhand_spec_parity_float64_decoder_alibi;
+extern const lh_spec longhand_spec_parity_lst_probe;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -42,6 +43,7 @@ static const lh_parity_case CASES[] = {
     {"decoder_rope", &longhand_spec_parity_decoder_rope},
     {"decoder_relative", &longhand_spec_parity_decoder_relative},
     {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi},
+    {"lst_probe", &longhand_spec_parity_lst_probe},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 

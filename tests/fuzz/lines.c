@@ -46,8 +46,8 @@ static void check_lists(const lh_input_list *positions, const lh_input_list *dis
 static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_error error = {""};
     lh_input input;
-    spec.position_range = 64;
-    spec.distance_range = 32;
+    spec.position_range[0] = 64;
+    spec.distance_range[0] = 32;
     lh_status status = (as_symbols ? lh_input_read_symbols : lh_input_read_json)(&input, &spec, 7, text, &error);
     if (status != LH_OK) lh_fuzz_require(status == LH_ERR_INPUT && strlen(error.text) > 8, "a message", error.text);
     if (status == LH_OK) {

@@ -12,7 +12,6 @@ local gen = require("render.gen")
 local lfs = require("lfs")
 local plan_module = require("plan.plan")
 local support = require("support")
-local tasks = require("spec.tasks")
 
 local M = {}
 
@@ -32,13 +31,11 @@ function M.template(name, folder)
   return templates[path]
 end
 
-local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
-
 -- Resolves, plans and renders a row of cases.
 local function rendered(row)
   local resolved, info, d = support.check(row.spec or M.SPEC, support.sets({ table.unpack(row, 2) }))
   assert(resolved, d:text())
-  local plan = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
+  local plan = plan_module.build(resolved, { task = info.task, score = info.score })
   local made, err = gen.files(plan, M.template, {})
   assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
   local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = made,

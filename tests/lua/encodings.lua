@@ -9,7 +9,7 @@ M.NOTHING = { kind = "index", distance = { kind = "none" } }
 
 -- A family of two heads with its positions, as other facets are given it.
 function M.family(positions, head_width)
-  return { layers = M.LAYERS, heads = 2, head_width = head_width or 8, positions = positions }
+  return { layers = M.LAYERS, heads = 2, head_width = head_width or 8, positions = positions, PREFIX = "" }
 end
 
 -- Kinds of additive, rotation and positions; the draw of randomized ones.

@@ -101,6 +101,8 @@ local function numbers_of(scope, make)
       set[p] = { scale = make(p.columns.count, 1), offset = p.norm == "layer" and make(p.columns.count) or nil }
     elseif p.kind == "table" then
       set[p] = { weight = make(p.rows.count * p.columns.count) }
+    elseif p.kind == "linear" then
+      set[p] = { weight = make(p.rows.count * p.columns.count), bias = make(p.columns.count) }
     elseif p.kind == "output" then
       set[p] = { weight = make(p.rows.count * p.columns.count), bias = make(p.columns.count) }
     end
@@ -140,16 +142,27 @@ function Machine:output_parameter()
   end
 end
 
--- The mask of a dropout at a use: 1 / (1 - rate) or 0; all ones where nothing is dropped.
-function Machine:mask(op, use, width, stream)
-  local to, rate = self:saved(op.scope, use, op.keep, width, stream), self.drops and op.dropout.rate or 0
+-- The first `count` elements of an operation's mask at a use: 1 / (1 - rate) or 0; all ones where nothing is dropped.
+function Machine:drawn(op, use, count, into)
+  local rate = self.drops and op.dropout and op.dropout.rate or 0
   local key = ("%s %s %d"):format(op.scope.name, op.place, use)
   self.masks[key] = self.masks[key] or {}
-  for i = 1, #to.data do
+  for i = 1, count do
     self.masks[key][i] = self.masks[key][i] or self.random:below(1000) / 1000
-    to.data[i] = self.masks[key][i] < rate and 0 or 1 / (1 - rate)
+    into[i] = self.masks[key][i] < rate and 0 or 1 / (1 - rate)
   end
-  return to.data
+  return into
+end
+
+-- Of values of that width, in a buffer of the layer.
+function Machine:mask(op, use, width, stream)
+  local to = self:saved(op.scope, use, op.keep, width, stream).data
+  return self:drawn(op, use, #to, to)
+end
+
+-- Of so many weights of attention.
+function Machine:weights_mask(op, use, count)
+  return self:drawn(op, use, count, {})
 end
 
 -- --- lists --------------------------------------------------------------------------------------------------------
@@ -195,6 +208,11 @@ function Machine:loss()
     sum = sum + logit * self.objective[i]
   end
   return sum
+end
+
+-- The row of x that label l is asked for at.
+function Machine:labelled(op, x, l)
+  return op.readout == "probe" and (2 * l + 1) % x.rows or x.rows - self.labels + l
 end
 
 -- Gradients of all parameters.

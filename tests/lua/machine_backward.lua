@@ -19,7 +19,7 @@ function back.classify_grad(m, b, _, at)
     to.data[i] = 0
   end
   for l = 0, m.labels - 1 do
-    local row = (x.rows - m.labels + l) * x.width
+    local row = m:labelled(op, x, l) * x.width
     for v = 1, classes do
       local d = m.objective[l * classes + v]
       if g.bias then
@@ -159,26 +159,26 @@ end
 
 function back.attention_grad(m, b, use, at)
   local op, dy = b.op, m:gradient(b.dy)
-  local q, kv, weights = at(op.q), at(op.kv), m.weights[op.out][use]
+  local q, kv, weights, mask = at(op.q), at(op.kv), m.weights[op.out][use].softmax, m.weights[op.out][use].mask
   local dq, dkv = filled(m:gradient(b.dq)), b.dkv ~= b.dq and filled(m:gradient(b.dkv)) or m:gradient(b.dq)
   local dway = b.ddirection and filled(m:gradient(b.ddirection))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
-  local function dweight(h, i, value)
+  local function dweight(h, i, j, value)
     local sum = 0
     for d = 1, D do
       sum = sum + dy.data[i * C + h * D + d] * kv.data[value + d]
     end
-    return sum
+    return sum * mask[(h * q.rows + i) * kv.rows + j + 1]
   end
   each_pair(op, q, kv, function(h, i, j, _, _, value)
     local row = h * q.rows + i
-    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * dweight(h, i, value)
+    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * dweight(h, i, j, value)
   end)
   each_pair(op, q, kv, function(h, i, j, query, key, value, way)
-    local weight = weights[(h * q.rows + i) * kv.rows + j + 1]
-    local dlogit = weight * (dweight(h, i, value) - along[h * q.rows + i])
+    local pair = (h * q.rows + i) * kv.rows + j + 1
+    local dlogit = weights[pair] * (dweight(h, i, j, value) - along[h * q.rows + i])
     for d = 1, D do
-      put(dkv, value + d, weight * dy.data[i * C + h * D + d], true)
+      put(dkv, value + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
       put(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
       put(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
     end
@@ -195,13 +195,33 @@ function back.block_grad(m, b)
   end
 end
 
+-- In place: what is dropped out is so for whoever reads the gradient next.
+function back.place_grad(m, b, use)
+  local op, dy = b.op, m:gradient(b.dy)
+  local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local g = op.p and m:g(op, use).weight
+  for i = 1, #dy.data do
+    dy.data[i] = dy.data[i] * (mask and mask[i] or 1)
+    if g then
+      g[i] = g[i] + dy.data[i]
+    end
+  end
+end
+
 function back.embed_grad(m, b, use)
-  local op, dy, g = b.op, m:gradient(b.dy), m:g(b.op, use).weight
+  local op, dy, g = b.op, m:gradient(b.dy), m:g(b.op, use)
+  local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
   local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
   for t = 0, dy.rows - 1 do
+    local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, dy.width do
-      local at = m.tokens[op.stream.index + 1][t + 1] * dy.width + c
-      g[at] = g[at] + op.scale * dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
+      local at, d = row * dy.width + c, dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
+      if row >= 0 then
+        g.weight[at] = g.weight[at] + (op.scale or 1) * d
+      end
+      if g.bias then
+        g.bias[c] = g.bias[c] + d
+      end
     end
   end
 end

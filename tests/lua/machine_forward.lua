@@ -9,15 +9,36 @@ local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, number
 local forward = {}
 
 function forward.embed(m, op, use, at)
-  local out, table_of = at(op.out), m:p(op, use).weight
+  local out, p = at(op.out), m:p(op, use)
+  local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
   local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
   for t = 0, out.rows - 1 do
+    local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, out.width do
-      local sum = op.scale * table_of[m.tokens[op.stream.index + 1][t + 1] * out.width + c]
+      local sum = (row >= 0 and (op.scale or 1) * p.weight[row * out.width + c] or 0) + (p.bias and p.bias[c] or 0)
         + (op.encoding and math.sin(t * c) or 0)
       out.data[t * out.width + c] = sum * (mask and mask[t * out.width + c] or 1)
     end
   end
+end
+
+-- The result of an operation that drops out what it gives.
+local function drop(m, op, use, out)
+  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream) or {}
+  for i = 1, #mask do
+    out.data[i] = out.data[i] * mask[i]
+  end
+end
+
+function forward.place(m, op, use, at)
+  local x, out, vectors = at(op.x), at(op.out), op.p and m:p(op, use).weight
+  for t = 0, out.rows - 1 do
+    for c = 1, out.width do
+      local i = t * out.width + c
+      out.data[i] = x.data[i] + (vectors and vectors[i] or math.sin(t * c))
+    end
+  end
+  drop(m, op, use, out)
 end
 
 function forward.product(m, op, use, at)
@@ -32,16 +53,18 @@ function forward.product(m, op, use, at)
       out.data[t * out.width + c] = op.relu and math.max(sum, 0) or sum
     end
   end
+  drop(m, op, use, out)
 end
 
-function forward.activation(_, op, _, at)
+function forward.activation(m, op, use, at)
   local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
   for i = 1, #x.data do
     out.data[i] = f(x.data[i])
   end
+  drop(m, op, use, out)
 end
 
-function forward.gate(_, op, _, at)
+function forward.gate(m, op, use, at)
   local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
   apart(op, x, out)
   local C = out.width
@@ -50,6 +73,7 @@ function forward.gate(_, op, _, at)
       out.data[t * C + c] = f(x.data[2 * t * C + c]) * x.data[2 * t * C + C + c]
     end
   end
+  drop(m, op, use, out)
 end
 
 function forward.add(m, op, use, at)
@@ -131,12 +155,14 @@ function forward.attention(m, op, use, at)
   local weights = attend_weights(op, q, kv, op.direction and at(op.direction))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
-  m.weights[op.out][m.training and use or 0] = weights
+  local mask = m:weights_mask(op, use, #weights)
+  m.weights[op.out][m.training and use or 0] = { softmax = weights, mask = mask }
   for i = 1, #out.data do
     out.data[i] = 0
   end
   each_pair(op, q, kv, function(h, i, j, _, _, value)
-    local weight = weights[(h * q.rows + i) * kv.rows + j + 1]
+    local pair = (h * q.rows + i) * kv.rows + j + 1
+    local weight = weights[pair] * mask[pair]
     for d = 1, D do
       out.data[i * C + h * D + d] = out.data[i * C + h * D + d] + weight * kv.data[value + d]
     end
@@ -150,7 +176,7 @@ function forward.block(m, op)
   end
 end
 
--- Logits of the last tokens.
+-- Logits of the labelled tokens.
 function forward.classify(m, op, _, at)
   local x, classes = at(op.x), m.net.classes.count
   local p = op.tied and op.tied or m:output_parameter()
@@ -161,7 +187,7 @@ function forward.classify(m, op, _, at)
       local sum = of.bias and of.bias[v] or 0
       for c = 1, x.width do
         local weight = op.tied and of.weight[(v - 1) * x.width + c] or of.weight[(c - 1) * classes + v]
-        sum = sum + x.data[(x.rows - m.labels + l) * x.width + c] * weight
+        sum = sum + x.data[m:labelled(op, x, l) * x.width + c] * weight
       end
       m.logits[l * classes + v] = sum
     end

@@ -5,7 +5,10 @@
 --   families   names of attentions that may be used; "cross" is used where there are two streams
 --   widths     of the model, to pick from
 --   tied       false: an output of its own
+--   places     vectors of positions are added in blocks, not to the vectors of tokens
 --   single     one attention, in one of the blocks, as the generator prints networks today
+--   model      the model's section: a linear embedding is not tied
+--   whole      names of families whose weights are not dropped out
 -- Output: { text, width, streams, layers, tied }: text is a Lua chunk that returns the description; layers: how often
 -- the single attention is run through; tied: the output layer's weight is the table of tokens.
 --
@@ -63,6 +66,12 @@ function Writer:rate()
   return self.random:pick(self.dropout and RATES or { 0 })
 end
 
+-- One of the options of a composite, or nothing.
+function Writer:dropout_option(name)
+  local rate = self:rate()
+  return rate > 0 and (", %s = %g"):format(name, rate) or ""
+end
+
 function Writer:bool()
   return tostring(self.random:chance(2))
 end
@@ -74,21 +83,23 @@ function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  return w:value("%s:attention(%q, %s, %s, { bias = %s%s })", w.scope, family, y, y, w:bool(),
-    name and (", name = %q"):format(w:unique("look")) or "")
+  return w:value("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(),
+    name and (", name = %q"):format(w:unique("look")) or "", w.whole[family] and "" or w:dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
   local name = w.used.cross and (", name = %q"):format(w:unique("memory_look")) or ""
   w.used.cross = true
-  return w:value("%s:attention(\"cross\", %s, %s, { bias = %s%s })", w.scope, y, w.memory, w:bool(), name)
+  return w:value("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:bool(), name,
+    w:dropout_option("dropout"))
 end
 
 function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
   local activation = w.random:pick(not w.steady and w.random:chance(3) and GATES or ACTIVATIONS)
-  return w:value("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q })", w.scope, y, hidden,
-    activation, w:bool(), w:sized("mlp", hidden))
+  local behind = w.random:chance(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
+  return w:value("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
+    activation, w:bool(), w:sized("mlp", hidden), w:dropout_option("hidden_dropout"), behind)
 end
 
 function branches.map(w, y)
@@ -100,7 +111,8 @@ function branches.chain(w, y)
   local hidden = w.random:pick(HIDDEN)
   local up = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("up", hidden), y, hidden,
     w:bool())
-  local act = w:value("%s:activation(%q, %s, %q)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS))
+  local act = w:value("%s:activation(%q, %s, %q, %g)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS),
+    w:rate())
   local down = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
   return w.random:chance(3) and w:value("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
@@ -117,7 +129,7 @@ function branches.gate(w, y)
   local name = w:sized("wide", w.width)
   local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width, name .. ".gate",
     name .. ".up")
-  return w:value("%s:gate(%q, %s, %q)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }))
+  return w:value("%s:gate(%q, %s, %q, %g)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }), w:rate())
 end
 
 function branches.norm(w, y)
@@ -220,7 +232,11 @@ local function block(w, number, x, width, attends)
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
-  local h = inside(inner, w:value("b%d:input(%s)", number, x), attends)
+  local h = w:value("b%d:input(%s)", number, x)
+  if w.places and width == w.model and (attends or w.random:chance(2)) then
+    h = w:value("b%d:place(%s, net.additive)", number, h)
+  end
+  h = inside(inner, h, attends)
   w:line("b%d:output(%s)", number, h)
   w:line("local h%d = b%d.result", number, number)
   w.layers = attends and count * loops or w.layers
@@ -236,7 +252,8 @@ local function wing(w, number, x)
 end
 
 local function second_stream(w)
-  local memory = w:value("net:embed(\"memory\", net:stream(\"target\"), { table = tokens, scale = 2 })")
+  local memory = w:value("net:embed(\"memory\", net:stream(\"target\"), { table = tokens%s })",
+    w.linear and "" or ", scale = 2")
   if w.random:chance(2) then
     memory = norm(w, memory)
   end
@@ -245,8 +262,8 @@ end
 
 local function network(w, streams)
   w:line("local tokens = net:table(\"token\")")
-  local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens, scale = 4, "
-    .. "place = net.additive, dropout = %g })", w:rate())
+  local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens%s, %sdropout = %g })",
+    w.linear and "" or ", scale = 4", w.places and "" or "place = net.additive, ", w:rate())
   if streams == 2 then
     second_stream(w)
   end
@@ -269,20 +286,23 @@ local function network(w, streams)
   if w.random:chance(2) then
     x = norm(w, x)
   end
-  w.tied = w.tied and w.random:chance(4)
-  w:line("net:classify(net:readout(%s, \"last\")%s)", x, w.tied and ", { tied = tokens }" or "")
+  w.tied = w.tied and not w.linear and w.random:chance(4)
+  w:line("local place = model.readout == \"probe\" and \"probe\" or \"last\"")
+  w:line("net:classify(net:readout(%s, place)%s)", x, w.tied and ", { tied = tokens }" or "")
 end
 
 function M.random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, single = options.single, width = width, model = width, detours = random:chance(3),
-    tied = options.tied ~= false, dropout = random:chance(2) }, Writer)
+    families = options.families, whole = options.whole or {}, single = options.single, places = options.places,
+    width = width, model = width, detours = random:chance(3),
+    tied = options.tied ~= false, dropout = random:chance(2),
+    linear = options.model and options.model.embedding == "linear" }, Writer)
   local streams = options.streams == 2 and random:chance(3) and 2 or 1
   network(w, streams)
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))
-  table.insert(w.lines, 2, "return function(net)")
+  table.insert(w.lines, 2, "return function(net, model)")
   w.lines[#w.lines + 1] = "end"
   return { text = table.concat(w.lines, "\n") .. "\n", width = width, streams = streams, layers = w.layers,
     tied = w.tied }

@@ -35,7 +35,7 @@ end
 
 function M.build(resolved, facts)
   facts = facts or M.task(5, 5, "n")
-  facts.apart = resolved.model.kind == "encoder_decoder" or nil
+  facts.apart, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout
   return plan_module.build(resolved, { task = facts })
 end
 

@@ -143,8 +143,8 @@ function TestNetwork.test_dropout_sites_are_counted_by_places()
 end
 
 -- A spec with a network of its own: what the branch of its block is.
-local function own(branch, width, encoding, repeated)
-  support.write("own.lua", ([[
+local function own_text(branch, repeated)
+  return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 1 })
   local block = net:block("layer", %s)
@@ -152,7 +152,11 @@ return function(net, model)
   %s
   net:classify(net:readout(block.result, "last"))
 end
-]]):format(repeated or "model.layers", branch))
+]]):format(repeated or "model.layers", branch)
+end
+
+local function own(branch, width, encoding, repeated)
+  support.write("own.lua", own_text(branch, repeated))
   local path = support.write("own_spec.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }
@@ -224,6 +228,82 @@ function TestNetwork.test_biases_ride_on_a_wide_models_products()
   lu.assertNotStrContains(select(3, looped(WIDE)), "add_bias")
 end
 
+TestFamilies = {}
+
+-- The texts of device.cu and cuda.c of a spec: its encoding, and the fields of its model.
+local function generated(encoding, model)
+  local path = support.write("families.lua", ([[
+return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { dropout = 0.1, heads = 4, %s } }
+]]):format(encoding, model))
+  local spec, message = project:plan(path, {})
+  assert(spec, message)
+  local text = {}
+  for _, file in ipairs(assert(project:files(spec.plan, true))) do
+    text[file.path] = file.text
+  end
+  return text["device.cu"], text["cuda.c"], spec.plan
+end
+
+local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, feedforward = 48, width = %d'
+
+local function contains(text, list)
+  for _, words in ipairs(list) do
+    lu.assertStrContains(text, words)
+  end
+end
+
+function TestFamilies.test_each_has_constants_functions_and_room_of_its_own()
+  local device = generated('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
+    PAIR:format(32))
+  for _, family in ipairs({ "encoder", "decoder", "cross" }) do
+    contains(device, { ("NOINLINE void %s_attend(void) {"):format(family),
+      ("typedef struct %s_head {"):format(family) })
+  end
+  contains(device, { "enum { ENCODER_QUERY_SUMS = 3 };", "reals decoder_rows;", "char *cross_score;",
+    "#define CROSS_LOGIT_SCALE ", "encoder_attend_backward(encoder_layer_dweights());", "cross_attend_backward();" })
+  lu.assertNotStrContains(device, "encoder_rows")
+  lu.assertNotStrContains(device, "cross_rows")
+end
+
+function TestFamilies.test_queries_of_one_stream_look_at_keys_of_another()
+  local device, host = generated('kind = "rope"', PAIR:format(32))
+  contains(device, { "CROSS_QUERY_STRIDE = WIDTH,", "CROSS_KEY_STRIDE = 2 * WIDTH,", "a.S = v->T.source;",
+    "cross_rotate(1, block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);",
+    "cross_rotate(1, block()->view.T.source, CROSS_KEY_STRIDE, s->cross_key_value);",
+    "b->target_tokens = b->step.tokens[1] + ", "embed_target_backward(b->gradient);" })
+  contains(host, { "static lengths lengths_of(const lh_shape *shape)" })
+  lu.assertEquals(select(2, device:gsub("g%->token%[e%] %+= sum", "")), 1) -- the first one on the way back stores
+end
+
+-- Which rows a product is over, the host's list says.
+function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_stream()
+  local _, host = generated('kind = "none"', PAIR:format(256))
+  contains(host, { "launch_list all = {first, sequences * T.source, sequences * T.target}, *list = &all;",
+    "forward(list, list->source_rows, WIDTH, 2 * WIDTH, w->encoder_norm, p->cross_key_value, s->cross_key_value);",
+    "forward(list, list->target_rows, WIDTH, WIDTH, s->cross_attended, p->cross_output, w->" })
+end
+
+-- Each draws numbers of its own, one behind the other.
+function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
+  local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
+    ', block:attention("self", h, h, { name = "other" }))))'
+  support.write("twice.lua", own_text(twice))
+  local device, host = generated('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
+    'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
+  contains(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
+  contains(host, { "out += self_draw_count(shape);",
+    "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
+end
+
+function TestFamilies.test_what_is_not_there_for_two_streams_is_refused_by_name()
+  local path = support.write("drawn.lua", ([[
+return { task = { kind = "duplicate_string" }, encoding = { kind = "rope",
+    positions = { kind = "randomized", max_position = 4000, reading = "difference" } },
+  model = { %s, heads = 4, dropout = 0.1 } }
+]]):format(PAIR:format(32)))
+  lu.assertEquals(assert(project:plan(path, {})).plan.no_device_code.what, "drawn positions of two streams")
+end
+
 TestHeads = {}
 
 -- The least power of two that leaves a thread 16 channels of a head, or 8 in float64.
@@ -235,8 +315,8 @@ function TestHeads.test_are_spread_where_a_thread_cannot_hold_them()
     { 256, 4, "float32", 4, false }, { 288, 8, "float32", 4, true }, { 256, 1, "float64", 32, false },
   }
   for _, case in ipairs(cases) do
-    local cuda = planned("none", case[1], case[3], nil, case[2]).cuda
-    lu.assertEquals({ cuda.head_lanes, cuda.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
+    local attends = planned("none", case[1], case[3], nil, case[2]).first.attends
+    lu.assertEquals({ attends.head_lanes, attends.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
   end
 end
 

@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
+local describe = require("plan.describe")
 local json = require("dkjson")
 local lu = require("luaunit")
 local network_page = require("plan.network_page")
@@ -65,6 +66,11 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
   lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
+  local lst = plan_module.text(plan_of({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
+    ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
+  lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
+    .. "answers at the last token of the input\n")
+  lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
 
 -- A node for every operation, an arrow for every value that is read; blocks are drawn once.
@@ -227,6 +233,19 @@ function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
   for i, choice in ipairs(plan_module.json(plan).choices) do
     lu.assertEquals(read.choices[i], { choice.what, choice.value, choice.why })
   end
+end
+
+-- Rates, where they are asked for.
+TestDropout = {}
+
+function TestDropout.test_every_rate_is_named()
+  local function dropout(model)
+    return describe.dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
+  end
+  lu.assertEquals(dropout({}), "dropout 0.1")
+  lu.assertEquals(dropout({ hidden_dropout = 0.25 }), "dropout 0.1, of hidden numbers 0.25")
+  lu.assertEquals(dropout({ attention_dropout = 0.2, embedding_dropout = 0 }),
+    "dropout 0.1, of attention's weights 0.2, of the embedding 0")
 end
 
 support.run()

@@ -22,12 +22,18 @@ local FIELDS = {
   { "model.width", 32, true, true },
   { "model.feedforward", 64, true, true },
   { "model.dropout", 0.25, true, false },
+  { "model.attention_dropout", 0.25, true, false, { ["model.attention_dropout"] = "0.5" } },
+  { "model.hidden_dropout", 0.25, true, false, { ["model.hidden_dropout"] = "0.5" } },
+  { "model.embedding_dropout", 0.25, true, false, { ["model.embedding_dropout"] = "0.5" } },
   { "model.spare_token", true, true, true },
   { "model.norm.kind", "layer", true, true, { ["model.norm.kind"] = "rms" } },
   { "model.norm.place", "post", true, true, { ["model.norm.place"] = "pre" } },
   { "model.activation", "silu", true, true, { ["model.activation"] = "gelu" } },
   { "model.bias", "none", true, true, { ["model.bias"] = "all" } },
   { "model.init", "xavier", true, false, { ["model.init"] = "torch" } },
+  { "model.branch_activation", "silu", true, true, { ["model.branch_activation"] = "gelu" } },
+  { "model.embedding", "table", true, true, { ["model.embedding"] = "linear" } },
+  { "model.readout", "probe", true, true, { ["model.readout"] = "last", ["task.kind"] = "even_pairs" } },
   { "model.tied", false, true, true, { ["model.kind"] = "decoder", ["model.tied"] = "true" } },
   { "encoding.rotation.kind", "none", true, true },
   { "encoding.rotation.base", 500.0, true, true },
@@ -41,10 +47,18 @@ local FIELDS = {
   { "encoding.mask.left", 5, true, true },
   { "encoding.mask.right", 5, true, true },
   { "encoding.normaliser.kind", "another", true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.normaliser.temperature", 2.0, true, true, { ["encoding.normaliser.temperature"] = "0.5" } },
+  { "encoding.projections.bias", true, true, true, { ["encoding.projections.bias"] = "false" } },
+  { "encoding.projections.output", true, true, true, { ["encoding.projections.output"] = "false" } },
+  { "encoding.projections.init", "attention", true, false, { ["encoding.projections.init"] = "linear",
+    ["model.init"] = "torch" } },
   { "encoding.normaliser.normalised", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
   { "encoding.normaliser.directional", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
   { "encoding.relative.kind", "transformer_xl", true, true },
   { "encoding.relative.clip", 5, true, true },
+  { "encoding.relative.sides", "both", true, true, { ["encoding.mask.kind"] = "causal",
+    ["encoding.relative"] = "{ kind = 'shaw', sides = 'left' }" } },
+  { "encoding.relative.init_sigma", 1.0, true, false, { ["encoding.relative"] = "{ kind = 'shaw', init_sigma = 2 }" } },
   { "encoding.positions.kind", "index", true, true },
   { "encoding.positions.max_position", 500, true, false },
   { "encoding.positions.range", "zero_based", true, false },
@@ -54,6 +68,13 @@ local FIELDS = {
   { "encoding.positions.sides", "mirrored", true, false },
   { "encoding.additive.kind", "sinusoid", true, true },
   { "encoding.additive.rows", 1200, true, true },
+  { "encoding.additive.at", "input", true, true, { ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" } },
+  { "encoding.additive.channels", "halves", true, true,
+    { ["encoding.additive"] = "{ kind = 'sinusoid', channels = 'interleaved' }" } },
+  { "encoding.additive.learned", true, true, true,
+    { ["encoding.additive"] = "{ kind = 'learned', learned = false }" } },
+  { "encoding.additive.init", "truncated_normal", true, false,
+    { ["encoding.additive"] = "{ kind = 'learned', init = 'normal' }" } },
   { "encoding.additive.init_sigma", 0.5, true, false },
   { "encoding.additive.dropout", 0.0, true, false },
   { "encoding.score", "x.score - x.slope", true, true },
@@ -202,7 +223,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
-    ", train = { epochs = 4 }, eval = { examples = 3 }") }, same)
+    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
   local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)
@@ -266,9 +287,11 @@ function TestDigests.test_finite_data_by_what_longest_settles()
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true, ["train.epochs"] = true, ["model.source"] = true, ["model.options"] = true,
+  local seen = { id = true, source = true, ["train.epochs"] = true, ["train.cadence"] = true,
+    ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
-    ["eval.by"] = true, ["eval.splits"] = true, ["eval.during.by"] = true, ["eval.during.splits"] = true }
+    ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
+    ["eval.during.splits"] = true }
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
   end

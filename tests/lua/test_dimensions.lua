@@ -23,6 +23,22 @@ function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
   lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
 end
 
+-- Without empty tokens there is none to have a vector; of blanks a linear embedding has no row.
+function TestDimensions.test_tokens_of_an_input_that_is_read_out()
+  local function tokens(sets, blank)
+    sets["task.kind"] = "even_pairs"
+    local facts = task(7, 2)
+    facts.blank = blank
+    local plan = plan_of(sets, facts)
+    return { plan.tokens, plan.empty_token, plan.inputs, plan.longest_training }
+  end
+  lu.assertEquals(tokens({}), { 9, 8, 9, 41 })
+  lu.assertEquals(tokens({ ["model.embedding"] = "linear" }), { 8, 7, 8, 41 })
+  lu.assertEquals(tokens({ ["model.readout"] = "last" }), { 7, false, 7, 40 })
+  lu.assertEquals(tokens({ ["model.readout"] = "last", ["model.embedding"] = "linear" }, { "s1", "s2" }),
+    { 7, false, 5, 40 })
+end
+
 -- Input, output, computation, separator; the spare token is an encoder's.
 function TestDimensions.test_tokens_of_a_decoder()
   local function tokens(computation)
@@ -54,11 +70,22 @@ end
 function TestDimensions.test_dropout()
   local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
-  lu.assertEquals(plan.additive.dropout.threshold, 16384)
+  lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- 16 bits hold it
-  lu.assertEquals(plan.dropouts, { plan.dropout, plan.additive.dropout })
+  lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
-  lu.assertEquals(plan_of({}).additive.dropout, { kind = "none" })
+  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
+    ["model.hidden_dropout"] = "0.1" }) -- where nothing is added, too
+  local names = {}
+  for i, d in ipairs(plan.dropouts) do
+    names[i] = d.name .. " " .. d.rate_text
+  end
+  lu.assertEquals(names, { "ATTENTION 0.5", "BRANCH 0.1", "EMBEDDING 0.25", "HIDDEN 0.1" })
+  lu.assertEquals(plan.attentions[1].drops, { name = "ATTENTION", place = 0 })
+  lu.assertFalse(plan_of({}).attentions[1].drops)
+  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" })
+  lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[3].name, plan.dropouts[3].rate_text },
+    { "EMBEDDING", "PLACE", "0.1" })
 end
 
 function TestDimensions.test_scales()

@@ -115,6 +115,12 @@ function TestPytorch.test_an_encoder_decoder()
   local text = text_of("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)
   assert_has(text, "self.cross_attention", "self.encoder", "self.decoder")
   assert_has(text_of("kind = 'alibi'", sizes), "change_score")
+  for _, kind in ipairs({ "rope", "sinusoid", "alibi" }) do
+    local spec = exports.planned(("{ task = { kind = 'reverse_string' }, encoding = { kind = %q, %s }%s }"):format(kind,
+      "positions = { kind = 'randomized' }", sizes))
+    local facts, problem = pytorch.facts(spec, exports.RUN, exports.project:network(spec))
+    lu.assertEquals({ facts, problem }, { nil, "does not know drawn positions of two streams" })
+  end
 end
 
 function TestPytorch.test_geometric_has_what_it_uses()
@@ -159,9 +165,10 @@ function TestPytorch.test_tokens_of_the_model_itself()
     "(batch, count), COMPUTATION", "a computation token for each")
 end
 
-local function plan(fields)
-  return setmetatable(fields, { __index = { limit = false, task = {}, position_range = 0, distance_range = 0,
-    first_position = 0, computation = false } })
+local function plan(fields, drawn)
+  local stream = setmetatable(drawn or {}, { __index = { position_range = 0, distance_range = 0, first_position = 0 } })
+  return setmetatable(fields, { __index = { limit = false, task = {}, streams = { stream }, computation = false,
+    readout = "outputs" } })
 end
 
 -- Distinct, ascending, inside, up to the most that fit.
@@ -178,15 +185,15 @@ function TestPytorch.test_requests_have_every_draw()
     for i = 1, count - 1 do
       input[i] = 0
     end
-    local got = examples.request(plan({ position_range = 16, distance_range = 16 }), input, 1)
+    local got = examples.request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
     assert_draws(got.positions, count, 0, 16)
     assert_draws(got.distances, count, 0, 16)
     lu.assertEquals(got.distances[1], 0)
   end
-  local one = examples.request(plan({ position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
+  local one = examples.request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
   assert_draws(one.positions, 16, 1, 17)
   assert_draws(one.distances, 16, 0, 17)
-  local computing = plan({ position_range = 16, computation = { all = 4 } })
+  local computing = plan({ computation = { all = 4 } }, { position_range = 16 })
   assert_draws(examples.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
   lu.assertEquals(examples.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
   lu.assertNil(examples.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))

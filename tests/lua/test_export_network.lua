@@ -43,6 +43,18 @@ function TestNetworks.test_every_field_of_a_model_is_there()
   assert_has(model_of('activation = "silu"'), "F.silu(self.up(h))")
 end
 
+function TestNetworks.test_every_dropout_is_there()
+  local text = model_of('dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3, embedding_dropout = 0.4')
+  assert_has(text, "        self.dropout = nn.Dropout(0.2)\n",
+    "mixed = self.dropout(score.softmax(dim=-1)) @ value", "return self.down(self.dropout(F.relu(self.up(h))))",
+    "self.dropout = nn.Dropout(0.3)", "h = self.norm1(h + self.dropout(self.attention(h)))",
+    "self.dropout = nn.Dropout(0.1)", 'h = self.dropout(self.embed["token"](tokens) * math.sqrt(WIDTH))',
+    "self.dropout = nn.Dropout(0.4)")
+  assert_lacks(text, "branch_dropout", "hidden_dropout")
+  assert_has(model_of('hidden_dropout = 0.3, activation = "swiglu"'),
+    "self.down(self.dropout(F.silu(self.gate(h)) * self.up(h)))")
+end
+
 function TestNetworks.test_a_decoder_reads_its_target()
   local text = model_of('kind = "decoder"', 'kind = "rope", ' .. RANDOM:format('draw = "pass"'))
   assert_has(text, "class Decoder(nn.Module)", "FIRST_OUTPUT = 2 ", "SEPARATOR = 4 ", "return offset > 0",
@@ -414,7 +426,7 @@ function TestNetworks.test_networks_that_python_cannot_say_are_named()
   lu.assertEquals(unknown_of(looks_across, nil, with_cross),
     "does not know the stream target of the network beside source")
   lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
-    "does not know positions that are drawn, of two streams")
+    "does not know drawn positions of two streams")
   lu.assertEquals(unknown_of(looks_across, nil, function(own)
     local families = with_cross(own)
     families.cross.normaliser = { kind = "geometric", fill = 14 }

@@ -9,7 +9,8 @@ TestNormaliser = {}
 
 function TestNormaliser.test_softmax_is_what_there_is_without()
   lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", kept = "cpu/attention_kept.tpl",
-    template = "cpu/attention.inc.tpl", trace = "cpu/trace_attention.tpl" })
+    template = "cpu/attention.inc.tpl", trace = "cpu/trace_attention.tpl", temperature = 1 })
+  lu.assertEquals(normaliser.plan({ normaliser = { kind = "softmax", temperature = 0.01 } }, {}).temperature, 0.01)
 end
 
 function TestNormaliser.test_directions_fill_whole_vectors()

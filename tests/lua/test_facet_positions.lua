@@ -176,7 +176,7 @@ function TestPurity.test_facets_change_nothing_they_are_given()
     local spec = encoding(case[1], case[2], "randomized", case[3])
     local planned = positions.plan(spec, LAYERS)
     rotation.plan(spec, encodings.family(planned))
-    additive.plan(spec)
+    additive.plan(spec, {})
     lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
     lu.assertEquals(planned, positions.plan(spec, LAYERS))
   end

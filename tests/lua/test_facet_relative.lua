@@ -22,9 +22,17 @@ function TestRelative.test_rows_of_the_two_kinds()
   local shaw = plan("shaw", "drawn")
   lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
+  lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)
   lu.assertFalse(plan("transformer_xl", "difference").toeplitz)
   lu.assertFalse(plan("shaw", "difference").behind)
   lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), 16).kind, "none")
+end
+
+function TestRelative.test_keys_before_the_query_alone()
+  local spec = with_distances("none", "none", "layer", "index", "shaw")
+  spec.relative.sides, spec.relative.init_sigma = "left", 1.0
+  local plan = relative.plan(spec, encodings.family(positions.plan(spec, LAYERS)), 16)
+  lu.assertEquals({ plan.rows, plan.rows_text, plan.farthest, plan.init_sigma }, { 5, "CLIP + 1", "0", 1.0 })
 end
 
 support.run()

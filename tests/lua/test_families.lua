@@ -26,6 +26,7 @@ local function two_families(self_facets, cross)
   plan.resolved.encoding.cross = cross
   local width = plan.width
   plan.attentions[1].queries, plan.attentions[1].keys = TARGET, TARGET
+  plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
   plan.attentions[2] = { name = "cross", stack = LAYERS, queries = TARGET, keys = SOURCE, ranged = true,
     layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4),
     logit_scale = 1 / math.sqrt(width // 4) }
@@ -64,8 +65,8 @@ end
 function TestFamilies.test_facets_of_one_sequence_are_refused()
   for field, cross in pairs({
     normaliser = { normaliser = { kind = "geometric", normalised = true, directional = false } },
-    positions = { positions = { kind = "randomized", max_position = 100, sorted = true, draw = "pass",
-      reading = "drawn" }, rotation = { kind = "rope", base = 100.0 } },
+    ["positions.reading"] = { positions = { kind = "randomized", max_position = 100, sorted = true, draw = "pass",
+      reading = "drawn" }, relative = { kind = "shaw", clip = 4 } },
   }) do
     local ok, problem = pcall(derive, two_families("{}", cross))
     lu.assertFalse(ok, field)

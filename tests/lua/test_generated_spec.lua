@@ -139,6 +139,17 @@ function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest
   lu.assertNotEquals(other, digest)
 end
 
+-- Formulas of a user's own file that name options, ranges among them: numbers in the text, and the tokens that follow.
+function TestTasks.test_an_own_source_may_name_its_options()
+  local framed = "task.source=../tasks/own/framed.c"
+  local text, _, plan = rendered_task({ framed, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
+  check_words(text["spec.c"], { "return 9 + n;", "return 1 + 1;", "task_options[] = {9, 1, 3};",
+    "enum { FIRST_OUTPUT = 0, SEPARATOR = 5 };", ".input_symbols = 6,", ".output_symbols = 6," }, { "width + n" })
+  lu.assertEquals({ plan.tokens, plan.task.chance }, { 6, 1 / 3 })
+  local encoder = rendered_task({ framed })["spec.c"]
+  check_words(encoder, { "return 6 + n;", "return 0 + 1;", "EMPTY_TOKEN = 7" }, {})
+end
+
 function TestTasks.test_finite_data_has_no_sampler_and_no_lengths()
   local text = rendered_task(DATA, "tests/golden/specs/bare.lua")
   lu.assertNil(text["task.c"])

@@ -124,7 +124,7 @@ function TestFields.test_specs_and_their_runs()
     local made, message = project:plan(path, {})
     lu.assertTrue(made ~= nil, message)
     local plan = made.plan
-    lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil, path)
+    lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil or path:find("/abc_") ~= nil, path)
     lu.assertNil(seen[plan.model_digest], path)
     seen[plan.model_digest] = path
     if not plan.own_network then
@@ -134,23 +134,120 @@ function TestFields.test_specs_and_their_runs()
   end
 end
 
+-- What is in the model of Ito et al. 2024, its first values, and that nothing else is.
+function TestFields.test_the_latin_square_encoder()
+  local plan = assert(project:plan("lst_nope")).plan
+  lu.assertEquals(plan.parameters, 1238724) -- embedding 960, four blocks of 309,280, head 644
+  lu.assertEquals({ plan.longest_training, plan.classes, plan.train.batch }, { 16, 4, 128 })
+  local count, uniform = 0, "LH_INIT_UNIFORM"
+  local function check(name, shape, init, value)
+    for _, t in ipairs(plan.tensors) do
+      if t.name == name then
+        lu.assertEquals({ t.shape, t.init }, { shape, init }, name)
+        lu.assertAlmostEquals(t.value, value, 1e-12, name)
+        count = count + 1
+        return
+      end
+    end
+    lu.fail("there is no " .. name)
+  end
+  check("embed.token.weight", { 5, 160 }, uniform, 1 / math.sqrt(5))
+  check("embed.token.bias", { 160 }, uniform, 1 / math.sqrt(5))
+  for layer = 0, 3 do
+    local function inside(name, ...)
+      check(("layers.%d.%s"):format(layer, name), ...)
+    end
+    for _, which in ipairs({ "query", "key", "value" }) do
+      inside(("attention.%s.weight"):format(which), { 160, 160 }, uniform, math.sqrt(6 / 640))
+      inside(("attention.%s.bias"):format(which), { 160 }, "LH_INIT_CONSTANT", 0)
+    end
+    inside("attention.output.weight", { 160, 160 }, uniform, 1 / math.sqrt(160))
+    inside("attention.output.bias", { 160 }, "LH_INIT_CONSTANT", 0)
+    inside("feedforward.up.weight", { 160, 640 }, uniform, 1 / math.sqrt(160))
+    inside("feedforward.up.bias", { 640 }, uniform, 1 / math.sqrt(160))
+    inside("feedforward.down.weight", { 640, 160 }, uniform, 1 / math.sqrt(640))
+    inside("feedforward.down.bias", { 160 }, uniform, 1 / math.sqrt(640))
+    for _, norm in ipairs({ "norm1", "norm2" }) do
+      inside(norm .. ".scale", { 160 }, "LH_INIT_CONSTANT", 1)
+      inside(norm .. ".offset", { 160 }, "LH_INIT_CONSTANT", 0)
+    end
+  end
+  check("output.weight", { 160, 4 }, uniform, 1 / math.sqrt(160))
+  check("output.bias", { 4 }, uniform, 1 / math.sqrt(160))
+  lu.assertEquals(count, #plan.tensors)
+end
+
+-- Blanks have no row; an encoder's empty token has one.
+function TestFields.test_a_linear_embedding_of_every_kind_of_model()
+  for kind, rows in pairs({ encoder = 6, decoder = 10, encoder_decoder = 10 }) do
+    local plan = assert(project:plan("latin_square_learned", { "model.embedding=linear", "model.kind=" .. kind })).plan
+    lu.assertEquals({ plan.tensors[1].name, plan.tensors[1].shape, plan.tensors[2].name, plan.tensors[2].shape },
+      { "embed.token.weight", { rows, 160 }, "embed.token.bias", { 160 } }, kind)
+    lu.assertTrue(project:files(plan) ~= nil, kind)
+  end
+end
+
+-- Why a token of the input cannot answer.
+function TestFields.test_readouts_that_are_refused()
+  local function refused(spec, expected, ...)
+    local made, message = project:plan(spec, { ... })
+    lu.assertTrue(made == nil, expected)
+    lu.assertStrContains(message, expected)
+  end
+  refused("bucket_sort_none", '"last" does not go with this task: bucket_sort has n outputs', "model.readout=last")
+  refused("even_pairs_none", '"probe" does not go with this task: even_pairs declares no probe', "model.readout=probe")
+  refused("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
+  refused("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
+  refused("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",
+    "model.embedding=linear")
+  local file = support.write("read_out.lua", [[return { model = { readout = "last" },
+    task = { data = "train.jsonl", input_symbols = 3, output_symbols = 2 } }]])
+  support.write("train.jsonl", '{"input":[0],"target":[1]}\n')
+  refused(file, "examples of files have any number of outputs")
+end
+
+-- The small spec of a task, and the tokens that a decoder has for it.
+local function of_every_task(kind, try)
+  for _, facts in ipairs(assert(project:tasks()).list) do
+    local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
+    local spec, message = project:plan(base, { "task.kind=" .. facts.kind, "model.kind=" .. kind })
+    lu.assertNotNil(spec, message)
+    try(spec, facts.start_symbol and 15 or #facts.input_symbols + #facts.output_symbols + 1, facts)
+  end
+end
+
 -- All tasks take a decoder.
 function TestFields.test_a_decoder_learns_every_task()
-  for _, facts in ipairs(assert(project:tasks()).list) do
-    local base = facts.sets and "latin_square_learned" or "even_pairs_none" -- which has lengths
-    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=decoder" }))
-    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
-    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { facts.chance, facts.baseline })
-  end
+  of_every_task("decoder", function(spec, tokens, facts)
+    lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
+    local chance = type(facts.chance) == "table" and 0.1 or facts.chance
+    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { chance, facts.baseline })
+  end)
 end
 
 -- An encoder-decoder takes them, too, and has the tensors of Duan and Shi 2024.
 function TestFields.test_an_encoder_decoder_learns_every_task()
-  for _, facts in ipairs(assert(project:tasks()).list) do
-    local base = facts.sets and "latin_square_learned" or "even_pairs_none"
-    local spec = assert(project:plan(base, { "task.kind=" .. facts.kind, "model.kind=encoder_decoder" }))
-    lu.assertEquals(spec.plan.tokens, #facts.input_symbols + #facts.output_symbols + 1, facts.kind)
+  of_every_task("encoder_decoder", function(spec, tokens, facts)
+    lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
     lu.assertTrue(project:files(spec.plan) ~= nil, facts.kind)
+  end)
+end
+
+-- The paper's model on its addition: 15 tokens that both streams share, and what begins a target is one of them.
+function TestFields.test_addition_has_the_parameters_of_the_paper()
+  local plan = assert(project:plan("abc_addition_vanilla", {})).plan
+  lu.assertEquals(plan.parameters, 1591567)
+  lu.assertEquals({ plan.tokens, plan.classes, plan.decoder.first_output, plan.decoder.separator }, { 15, 15, 0, 12 })
+  lu.assertEquals(plan.task.input_count, 15)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "model.encoder_layers=1" })).plan.parameters, 1790095)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=16" })).plan.tokens, 21)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=2" })).plan.tokens, 15)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.computation=1" })).plan.tokens, 16)
+  local seen = {}
+  for _, set in ipairs({ "task.options.width=60", "task.options.input=aligned", "task.seed=1", "task.seed=0" }) do
+    local other = assert(project:plan("abc_addition_vanilla", { set })).plan
+    lu.assertNil(seen[other.digest], set)
+    seen[other.digest] = set
   end
 end
 
@@ -379,7 +476,10 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
   { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
-  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"', "activation, bias, hidden, name" },
+  { [[b:output(b:feedforward(h, { hidden = 32, activation = "relu", branch_activation = "swiglu" }))]], 5,
+    'the activation "swiglu"', "one of gelu, gelu_tanh, relu or silu" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"',
+    "bias, branch_activation, hidden, hidden_dropout, name" },
   { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
   { [[b.output(h)]], 5, "is called on the value input", "a colon" },
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
@@ -477,6 +577,38 @@ function TestOwn.test_an_encoding_that_nothing_reads()
   refused("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
   refused("window", with_block(FULL), "is read by nothing in net.lua")
   good(with_block(FULL))
+end
+
+-- Nor do rates; attention has that of the spec, or its own.
+function TestOwn.test_dropouts_of_the_spec_and_of_the_description()
+  local text = with_block([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
+b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
+  local function planned_with(attention, feedforward, ...)
+    return planned(text:format(attention, feedforward), { ... })
+  end
+  local _, message = planned_with("", "", "model.hidden_dropout=0.2")
+  lu.assertStrContains(message, "model.hidden_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "hidden_dropout = model.hidden_dropout")
+  _, message = planned_with("", "", "model.embedding_dropout=0.2")
+  lu.assertStrContains(message, "model.embedding_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "dropout = net.additive_dropout")
+  _, message = planned_with(", { dropout = 0.2 }", "", "encoding.normaliser.kind=geometric")
+  lu.assertStrContains(message, "net.lua:5:")
+  lu.assertStrContains(message, "attention self is geometric, and its weights are dropped out")
+  local function rates(...)
+    local of = {}
+    for _, d in ipairs(good(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
+      of[d.name] = d.rate_text
+    end
+    return of
+  end
+  local take = ", hidden_dropout = model.hidden_dropout"
+  lu.assertEquals(rates("", take), { BRANCH = "0.1" })
+  lu.assertEquals(rates("", take, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
+    { BRANCH = "0.1", HIDDEN = "0.2", ATTENTION = "0.3" })
+  lu.assertEquals(rates(", { dropout = 0.4 }", "", "model.attention_dropout=0.3"),
+    { BRANCH = "0.1", ATTENTION = "0.4" })
+  lu.assertEquals(rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
 end
 
 -- A study varies options; the file is found from where the study stands.

@@ -27,18 +27,23 @@ local function families()
   return list
 end
 
-local function build(describe, chunk, given)
+local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
+  first = { kind = "normal", value = 1 } }
+
+-- given: families; section: of the model, and what is added to tokens. One of the tokens is blank.
+local function build(describe, chunk, given, section)
+  section = section or {}
   return builder.build(describe, {
-    model = { width = networks.WIDTH },
-    tokens = { count = 5, text = "TOKENS" },
+    model = { width = networks.WIDTH, embedding = section.embedding, readout = section.readout },
+    tokens = { count = 5, text = "TOKENS" }, inputs = { count = 4, text = "INPUTS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
     families = given or families(),
-    additive = { kind = "sinusoid" },
+    additive = section.additive or { kind = "sinusoid" },
   }, chunk)
 end
 
-local function machine_of(describe, number)
-  local net = build(describe)
+local function machine_of(describe, number, section)
+  local net = build(describe, nil, nil, section)
   return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
 end
 
@@ -107,9 +112,9 @@ local function wrong_gradients(m, number)
   return table.concat(canonical.sorted_keys(suspects), ", ")
 end
 
-local function check(name, describe, text)
+local function check(name, describe, text, section)
   local ok, wrong = xpcall(function()
-    return wrong_gradients(machine_of(describe, 1), 1)
+    return wrong_gradients(machine_of(describe, 1, section), 1)
   end, function(err)
     return type(err) == "table" and err.what or debug.traceback(err)
   end)
@@ -118,9 +123,15 @@ local function check(name, describe, text)
   end
 end
 
+-- What of a model's section random networks differ in; and positions in blocks.
+local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", readout = "probe" },
+  { additive = IN_BLOCKS }, { embedding = "linear", additive = IN_BLOCKS } }
+
 local function random_network(number)
-  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" } })
-  return assert(load(given.text))(), given.text
+  local section = SECTIONS[number % #SECTIONS + 1]
+  local given = networks.random(number, { streams = 2, families = { "self", "sloped", "causal", "directional" },
+    whole = { directional = true }, model = section, places = section.additive ~= nil })
+  return assert(load(given.text))(), given.text, section
 end
 
 TestNetworks = {}
@@ -215,15 +226,16 @@ end
 
 function TestNetworks.test_gradients_of_random_networks()
   for number = 1, NETWORKS do
-    local describe, text = random_network(number)
-    check("random network " .. number, describe, text)
+    local describe, text, section = random_network(number)
+    check("random network " .. number, describe, text, section)
   end
 end
 
 -- One set of kept buffers for all repetitions, the stream in one place.
 function TestNetworks.test_evaluation_gives_the_logits_of_training()
   for number = 1, NETWORKS // 3 do
-    local m = machine_of(random_network(number), number)
+    local describe, _, section = random_network(number)
+    local m = machine_of(describe, number, section)
     m.drops = false
     m:loss()
     local logits = m.logits

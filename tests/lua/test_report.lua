@@ -215,4 +215,30 @@ function TestSettings.test_other_axes_and_models()
     .. "over the examples that are held out from training, at the last step")
 end
 
+-- Conditions that are finer than those of the first axis, and what was trained on, stand in tables of their own.
+function TestSettings.test_what_is_held_out()
+  local spec = spec_of("addition")
+  spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
+  spec.eval.novel = false
+  local function line(by, exact, more)
+    return (reports.eval_line(100, "test", 16, 0.5, more):gsub('"length":16', by):gsub('"exact_match":0.25',
+      ('"exact_match":%g'):format(exact)))
+  end
+  local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,
+    eval = line('"digits":1', 1, ',"trained":1')
+      .. line('"digits":2', 0.5, ',"trained":1') .. line('"digits":3', 0.5, ',"trained":0.125')
+      .. line('"digits":3,"carry":0', 0.5) .. line('"digits":2,"carry":0', 0.25)
+      .. line('"digits":3,"carry":3', 0.75, ',"beyond":["carry"]'),
+    facts = { spec = spec, data = { train = "addition", by = { "digits", "carry" } } } })
+  local said = ""
+  report.run({ project = project, runs = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"), say = function(text)
+    said = said .. text
+  end })
+  lu.assertStrContains(said, "task options                     base = 10, odd = x, width = 20")
+  lu.assertStrContains(said, "Exact match in percent by carry\n")
+  lu.assertStrContains(said, "\n0                 37.5\n3 (beyond)        75.0\n")
+  lu.assertStrContains(said, "Examples that were trained on, by digits\n")
+  lu.assertStrContains(said, "addition_x  100% of 1 to 2, 12.5% of 3\n")
+end
+
 support.run()

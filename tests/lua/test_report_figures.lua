@@ -34,6 +34,62 @@ function TestFigures.test_curves_by_length()
   lu.assertAlmostEquals(mean[2][2], 53, 1e-9)
 end
 
+-- Two runs of each of two encodings, with lines of whole epochs and of parts, and evaluations on the way by set; data:
+-- what run.json says of it.
+local function while_training(name, data)
+  local root
+  for i, encoding in ipairs({ "rope", "rand_rope" }) do
+    for seed = 0, 1 do
+      local metrics, during = {}, {}
+      for n, line in ipairs({ { 5, 0, 0 }, { 15, 1, 0.25 }, { 20, 2, 0.5 }, { 25, 2, 0.5 } }) do
+        local epoch = line[2] > 0 and (',"epoch":%d,"epoch_accuracy":%g'):format(line[2], line[3] + seed / 10) or ""
+        metrics[n] = ('{"step":%d,"accuracy":0.125%s}\n'):format(line[1], epoch)
+      end
+      for n, set in ipairs({ "train", "test" }) do
+        during[n] = ('{"step":20,"split":"during","set":"%s","by":{"vectors":1},"examples":5,"draws":1,'
+          .. '"accuracy":%g}\n'):format(set, i / 10 + n / 100)
+      end
+      local dir = write_run(name, "bucket_sort_" .. encoding, seed, 0.1, { exit = 0, metrics = table.concat(metrics),
+        eval = table.concat(during) .. scored(50), facts = { data = data } })
+      root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
+    end
+  end
+  return cells.of_folder(root)
+end
+
+-- Over epochs of 10 steps: each whole epoch once, however many lines tell of it.
+function TestFigures.test_accuracy_while_training()
+  local item = { kind = "progress", lines = "encoding" }
+  local figure = figures.by_epoch(while_training("epochs", { epoch_batches = 10 }), item)
+  local titles = {}
+  for i, panel in ipairs(figure.panels) do
+    titles[i] = panel.title
+  end
+  lu.assertEquals(titles, { "batches of training", "training, evaluated", "held out" })
+  lu.assertEquals(figure.panels[1].xlabel, "epochs")
+  local faint, second, mean = table.unpack(figure.panels[1].curves)
+  lu.assertEquals({ faint.points, faint.faint }, { { { 1, 25 }, { 2, 50 } }, true })
+  lu.assertEquals(second.points, { { 1, 35 }, { 2, 60 } })
+  lu.assertEquals({ mean.points, mean.title }, { { { 1, 30 }, { 2, 55 } }, "rand_rope" })
+  lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
+  lu.assertStrContains(curves.script({ name = "progress1", title = figure.title, panels = figure.panels,
+    legend = figure.legend }), "set xlabel 'epochs'")
+  -- Where runs do not say what an epoch is, the axis has steps, and the windows' accuracy.
+  figure = figures.by_epoch(while_training("steps"), { kind = "progress", lines = "encoding", splits = { "epoch" } })
+  lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
+  lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
+  lu.assertNil(figures.by_epoch(make_study("nothing", SCORES), item))
+end
+
+-- Numbers along an axis have shades in their order, names the colours that they always have.
+function TestFigures.test_colours_along_an_axis()
+  local styles = colours.along({ "2", "0.1", "0.5" })
+  lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#2c728e",
+    "#5ec962" })
+  lu.assertEquals(colours.along({ "rope", "2" }), colours.all({ "rope", "2" }))
+  lu.assertEquals(colours.along({ "2" }), colours.all({ "2" }))
+end
+
 function TestFigures.test_runs_evaluated_beyond_training_alone()
   local text = eval_line(100, "test", 20, 0.5) .. eval_line(100, "test", 30, 0.25)
   local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })

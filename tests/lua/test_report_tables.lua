@@ -110,7 +110,7 @@ local function puzzle_study(name, scored)
     for rate, seeds in pairs(PUZZLES[encoding]) do
       for seed, sets in ipairs(seeds) do
         local dir = reports.write_run(name, encoding, seed, rate, { exit = 0, eval = puzzle_lines(sets),
-          facts = { data = { by = { "vectors" } } } })
+          facts = { data = { by = { "vectors" } }, epoch_accuracy = 0.9 + seed / 100 } })
         table.insert(cell.runs, { seed = seed, learning_rate = rate, dir = dir:match("[^/]*/[^/]*/[^/]*$") })
       end
     end
@@ -131,6 +131,11 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
   lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
+  -- Beside the share of training examples right, the mean over the batches of the last epoch; the paper has one number.
+  local both = views.splits(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
+  lu.assertEquals(both.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
+  lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
+  lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
   lu.assertStrContains(model.title, "on the set validation; the best learning rate is that of the set train")
   model.name = "splits1"
@@ -238,8 +243,8 @@ end
 
 function TestItems.test_mistakes_name_the_field()
   local cases = {
-    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, splits, '
-      .. "table, time\n"
+    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
+      .. "progress, splits, table, time\n"
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },

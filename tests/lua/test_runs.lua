@@ -131,6 +131,37 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
 end
 
+-- Where a number on the first axis has a condition of its own, finer ones beside it have examples of their own.
+function TestRuns.test_finer_conditions_stand_beside()
+  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
+  facts.spec.eval.novel = false
+  local run = runs.read(write_run("finer", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "test", '{"digits":1}', 1, ',"trained":0.5')
+      .. by_line(100, "test", '{"digits":1,"carry":0}', 0.25, ',"trained":1')
+      .. by_line(100, "test", '{"digits":1,"carry":1}', 0, ',"beyond":["carry"],"trained":0')
+      .. by_line(100, "test", '{"digits":2,"carry":0}', 0.5) .. by_line(100, "test", '{"digits":2,"carry":1}', 1) }))
+  lu.assertEquals({ run.state, run.test.lengths, run.test.accuracy }, { "evaluated", { 1, 2 }, { 1.0, 0.75 } })
+  lu.assertEquals({ run.test.conditions[1].trained, run.test.conditions[3].beyond[1] }, { 0.5, "carry" })
+  run = runs.read(write_run("shares", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "test", '{"digits":1}', 1, ',"trained":1.5') }))
+  lu.assertStrContains(run.notes[1], "eval.jsonl: line 1: trained: found 1.5; expected")
+end
+
+-- Lines with the examples that were trained on, and without: the spec says which count.
+function TestRuns.test_novel_lines_are_told_apart()
+  for _, novel in ipairs({ false, true }) do
+    local spec = reports.spec_of("addition")
+    spec.eval.novel = novel
+    local run = runs.read(write_run("novel", "rr", novel and 1 or 0, 0.1, { exit = 0,
+      facts = { data = { train = "addition", by = { "digits" } }, spec = spec },
+      eval = by_line(100, "test", '{"digits":1}', 0.5, ',"trained":1')
+        .. by_line(100, "test", '{"digits":2}', 1, ',"trained":0.5')
+        .. by_line(100, "test", '{"digits":2}', 0.25, ',"trained":0.5,"novel":true') }))
+    lu.assertEquals(run.test.lengths, novel and { 2 } or { 1, 2 })
+    lu.assertEquals(run.test.accuracy, novel and { 0.25 } or { 0.5, 1.0 })
+  end
+end
+
 function TestRuns.test_a_torn_line_is_skipped_and_told()
   local line = eval_line(100, "test", 20, 0.5)
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))

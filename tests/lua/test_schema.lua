@@ -15,6 +15,7 @@ local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
 local AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'digits', 'carry' }" }
+local TRAINED = { DATA[1], DATA[2], DATA[3], "task.axes={ 'trained' }" }
 local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.during.every=5" }
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
@@ -50,6 +51,9 @@ local CASES = {
   { "model.activation", "swiglu", "swish", "expected: relu, gelu, gelu_tanh, silu, swiglu, geglu" },
   { "model.bias", "all", "true", "expected: feedforward, all, none" },
   { "model.init", "torch", "keras", "expected: haiku, torch, xavier" },
+  { "model.branch_activation", "gelu", "swiglu", "expected: none, relu, gelu, gelu_tanh, silu" },
+  { "model.embedding", "linear", "onehot", "expected: table, linear" },
+  { "model.readout", "last", "first", "expected: outputs, last, probe", { "task.kind=even_pairs" } },
   { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
   { "model.encoder_layers", "0", "-1", "-1 is below 0", { APART } },
@@ -58,6 +62,9 @@ local CASES = {
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
   { "model.dropout", "0.99", "0.9901", "0.9901 is above 0.99" },
+  { "model.attention_dropout", "0.5", "1", "1 is above 0.99" },
+  { "model.hidden_dropout", "0.99", "-0.1", "-0.1 is below 0" },
+  { "model.embedding_dropout", "0", "0.991", "0.991 is above 0.99" },
   { "model.spare_token", "false", "0", "expected: true or false" },
   { "encoding", "{ kind = 'rope' }", "word", 'write encoding = { kind = "word" }' },
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
@@ -73,6 +80,12 @@ local CASES = {
   { "encoding.relative", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.relative.kind", "transformer_xl", "xl", "expected: none, transformer_xl, shaw" },
   { "encoding.relative.clip", "1", "0", "0 is below 1", { SHAW } },
+  { "encoding.relative.sides", "left", "right", "expected: both, left", { SHAW, "encoding.mask.kind=causal" } },
+  { "encoding.relative.init_sigma", "1", "0", "0 is not above 0", { SHAW } },
+  { "encoding.projections", "{ bias = false }", "false", "false does not fit here" },
+  { "encoding.projections.bias", "true", "all", "expected: true or false" },
+  { "encoding.projections.output", "false", "none", "expected: true or false" },
+  { "encoding.projections.init", "linear", "torch", "expected: attention, linear", { "model.init=torch" } },
   { "encoding.mask", "{ kind = 'causal' }", "1", "1 does not fit here" },
   { "encoding.mask.kind", "causal", "casual", 'did you mean "causal"?' },
   { "encoding.mask.left", "3", "-1", "-1 is below 0", { "encoding.mask.kind=window" } },
@@ -80,10 +93,11 @@ local CASES = {
     { "encoding.mask.kind=window", "encoding.mask.left=2" } },
   { "encoding.normaliser", "{ kind = 'geometric' }", "1", "1 does not fit here" },
   { "encoding.normaliser.kind", "geometric", "geometrical", 'did you mean "geometric"?' },
+  { "encoding.normaliser.temperature", "0.01", "0", "0 is not above 0" },
   { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
   { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
-  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized" },
+  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid" },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
   { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
   { "encoding.positions.range", "one_based", "1", "expected: zero_based, one_based", { RANDOM } },
@@ -95,6 +109,11 @@ local CASES = {
   { "encoding.additive", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.additive.kind", "sinusoid", "sinus", "expected: none, sinusoid, learned" },
   { "encoding.additive.rows", "1000", "0", "0 is below 1", { LEARNED } },
+  { "encoding.additive.at", "block", "layer", "expected: input, block", { LEARNED } },
+  { "encoding.additive.channels", "interleaved", "pairs", "expected: halves, interleaved",
+    { "encoding.additive.kind=sinusoid" } },
+  { "encoding.additive.learned", "false", "0", "expected: true or false", { LEARNED } },
+  { "encoding.additive.init", "normal", "uniform", "expected: truncated_normal, normal", { LEARNED } },
   { "encoding.additive.init_sigma", "0.02", "0", "0 is not above 0", { LEARNED } },
   { "encoding.additive.dropout", "0.99", "-0.1", "-0.1 is below 0", { LEARNED } },
   { "encoding.encoder", "{ use = 'geometric' }", "1", "1 does not fit here", { APART } },
@@ -123,16 +142,18 @@ local CASES = {
   { "train.clip", "{ kind = 'none' }", "none", '"none" is a string' },
   { "train.clip.kind", "none", "value", "expected: none, global_norm" },
   { "train.clip.max_norm", "0.5", "0", "0 is not above 0" },
+  { "train.cadence", "epochs", "batches", "expected: steps, epochs", DATA },
   { "train.log_every", "1", "0", "0 is below 1" },
   { "train.checkpoint", "{ every = 5 }", "5", "5 does not fit here" },
   { "train.checkpoint.every", "5", "2.5", "2.5 is not an integer" },
   { "train.checkpoint.minutes", "0", "-1", "-1 is below 0" },
-  { "train.checkpoint.keep", "{ 100, 200 }", "first", "expected: last, all, or an ascending list of steps" },
+  { "train.checkpoint.keep", "{ 0, 200 }", "first", "expected: last, all, or an ascending list of steps" },
   { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
   { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
   { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",
     "eval.by.digits: 5 does not fit here", AXES },
   { "eval.splits", "{ 'test', 'train' }", "{ 'tests' }", 'did you mean "test"?', DATA },
+  { "eval.novel", "true", "1", "expected: true or false", TRAINED },
   { "eval.examples", "1", "0", "0 is below 1" },
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
@@ -255,42 +276,49 @@ function TestSchema.test_absent_follows_the_features()
   end
   local updates = " adamw_update kernels/cpu/sgd.h momentum"
   local off = updates .. " EVAL_DROPOUT"
-  local score = " score_pair score_tables" .. off
-  local drawn = "FIRST_POSITION draw_sequence signed_distances "
+  local score = " placed score_pair score_tables" .. off
+  local drawn = "GRID_WIDTH FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
   local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
-  local turns = "rotate rotation " .. scalings
+  local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local turns = others .. "rotate rotation " .. scalings
   lu.assertEquals(absent(), turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0"),
     "dropout " .. turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. drawn .. "sinusoid" .. score)
-  lu.assertEquals(absent(RANDOM, ROPE), scalings .. relative .. drawn .. "sinusoid position_table" .. score)
+  lu.assertEquals(absent(RANDOM, ROPE), others .. scalings .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM), absent())
   lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
-    scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
+    others .. scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(XL),
     turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(SHAW, RANDOM),
     turns .. "signed_sinusoid position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
-    "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
+    others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
     .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
-    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. off)
+    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
   -- where what is chosen is not used, it leaves nothing either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    scalings .. relative .. "draw_sequence signed_distances sinusoid position_table" .. score)
+    others .. scalings .. relative .. "GRID_WIDTH draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     turns .. "signed_sinusoid position_bias visible " .. geometric
-    .. "FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+    .. "GRID_WIDTH FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "FIRST_POSITION signed_distances sinusoid score_pair score_tables" .. updates)
+    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
+      .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
+  local off_alone = absent("model.dropout=0"):gsub("^dropout ", "")
+  lu.assertEquals(absent("model.dropout=0", "model.embedding_dropout=0.1"), off_alone)
+  lu.assertEquals(absent("model.dropout=0", "model.attention_dropout=0.1"),
+    (off_alone:gsub("ATTENTION_KEEP_SCALE ", "")))
+  lu.assertEquals(absent("model.dropout=0", "model.hidden_dropout=0.1"), (off_alone:gsub("HIDDEN_KEEP_SCALE ", "")))
   local function updated(optimizer)
     return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
   end

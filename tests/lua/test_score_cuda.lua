@@ -29,7 +29,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
   local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false,
-    stack = { member = "layer" },
+    stack = { member = "layer" }, attends = { T = "T", S = "T" },
     positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
   plan.score = score_facet.plan(resolved.score, plan, plan.precision)
   if plan.score.kind == "none" then
@@ -43,7 +43,7 @@ end
 local function each_preset(visit)
   local count = 0
   for _, name in ipairs(project:names("spec/encodings", ".lua")) do
-    for _, reading in ipairs(READINGS) do
+    for _, reading in ipairs(name:find("^lst_") and {} or READINGS) do -- without scores, some for grids alone
       local cuda, layout, code = device(("use = %q"):format(name), reading)
       if cuda then
         visit(("%s, %s"):format(name, reading), cuda, layout, code)

@@ -10,6 +10,7 @@ local json = require("dkjson")
 local lu = require("luaunit")
 local position_tables = require("study.analyse.position_tables")
 local procrustes = require("study.analyse.procrustes")
+local published = require("study.read.published")
 local reports = require("reports")
 local shell = require("base.shell")
 local tensors = require("study.read.tensors")
@@ -64,6 +65,26 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
+-- What a run's spec says of a sinusoid: where it is added, its channels, and whether positions are a grid's.
+function TestSinusoids.test_runs_without_a_stored_table()
+  local path = support.write("sinusoid/checkpoint.safetensors", (tensors.file({}, {})))
+  local function of(positions, additive)
+    additive.kind = additive.kind or "sinusoid"
+    return assert(position_tables.of(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
+      additive = additive } }, 16, 4))[1]
+  end
+  lu.assertEquals(of("grid", { at = "block", channels = "interleaved" }), { block = "block", rows = 16, columns = 16,
+    values = position_tables.grid(16, 4, 16) })
+  lu.assertEquals(of("index", { channels = "interleaved" }).values, position_tables.line(16, 16))
+  local halves = of("index", {})
+  lu.assertEquals(halves.block, "input")
+  lu.assertAlmostEquals(halves.values[3 * 16 + 1], math.sin(3), 1e-12)
+  lu.assertAlmostEquals(halves.values[3 * 16 + 9], math.cos(3), 1e-12)
+  lu.assertNil(of("randomized", {}))
+  lu.assertNil(of("index", { kind = "none" }))
+  support.clean()
+end
+
 TestProcrustes = {}
 
 local function measure(shape, reference, tables, rotated)
@@ -108,6 +129,25 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   end
 end
 
+-- The number that a page must not show alone: tables that nobody has trained, by the sizes of the paper's sweep,
+-- against the accuracies that it prints.
+function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local tables, accuracy, norms, distances = {}, {}, {}, {}
+  for _, row in ipairs(assert(published.read(reports.project, "ito_2024/sigmas")).rows) do
+    if row.decay == "0" then
+      tables[#tables + 1] = normal(16 * 160, tonumber(row.sigma))
+      accuracy[#accuracy + 1] = tonumber(row.validation_mean)
+    end
+  end
+  lu.assertEquals(#tables, 20)
+  for i, one in ipairs(measure({ rows = 16, columns = 160 }, position_tables.grid(16, 4, 160), tables)) do
+    norms[i], distances[i] = one.norm, one.distance
+  end
+  lu.assertAlmostEquals(correlation.pearson(distances, accuracy), -0.98, 0.01)
+  lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
+end
+
 -- A table turned and mirrored is found again, whichever side of it is longer.
 function TestProcrustes.test_a_turned_table_is_turned_back()
   if not has_lapack then return lu.skip("no LAPACK") end
@@ -150,7 +190,7 @@ function TestProcrustes.test_without_lapack()
     return procrustes.helper({ root = root }, folder)
   end)
   lu.assertEquals({ path or false, code }, { false, 4 })
-  lu.assertStrContains(message, "LAPACK, which this analysis needs, cannot be linked:\ncannot find -llapack")
+  lu.assertStrContains(message, "A program with LAPACK, which this analysis needs, cannot be made:\ncannot find")
   lu.assertStrContains(message, "liblapack-dev")
   support.clean()
 end
@@ -229,8 +269,9 @@ function TestVerb.test_files()
   lu.assertStrContains(rows, ("line,1,0.1,trained,input,%.9g,"):format(correlation.norm(line)))
   lu.assertStrContains(rows, (",%.9g,60\n"):format(correlation.cosine(line, grid)))
   local correlations = read("correlations.csv")
-  lu.assertStrContains(correlations, "\nall runs,trained,unit,6,")
-  lu.assertStrContains(correlations, "\nall runs,start,norm,5,")
+  lu.assertStrContains(correlations, "\nall runs,trained,mean,unit,6,")
+  lu.assertStrContains(correlations, "\nall runs,start,mean,norm,5,")
+  lu.assertStrContains(correlations, "\nlearn_5,trained,2,distance,2,")
   lu.assertNil(correlations:find("\nline,", 1, true))
   -- Trained tables have the sinusoid in common, those at the start nothing but their numbers.
   lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
@@ -256,6 +297,9 @@ function TestVerb.test_mistakes()
     local _, _, said = run(root)
     lu.assertStrContains(said, "none: adds no table")
   end
+  write.file(dir .. "/checkpoint.safetensors", (tensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
+    values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
+  lu.assertStrContains(select(2, run(root)), "embed.position.weight: has numbers that are not finite")
   write.file(dir .. "/checkpoint.safetensors", "no tensors")
   local code, message = run(root)
   lu.assertEquals(code, 1)

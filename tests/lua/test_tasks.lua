@@ -82,6 +82,110 @@ function TestTasks.test_options_may_be_a_range()
   end
 end
 
+-- Lengths, alphabets, chance and axes may name options; a spec's choices settle them.
+function TestTasks.test_formulas_and_alphabets_name_options()
+  local all, d = read(8, table.concat({ " * option width: 2..40 = 6; tokens of a frame",
+    " * option order: up down; words are their places", " * option size: 2 3; symbols",
+    " * output symbol count: size - 1", " * input symbol count: width - 20, at least 2" }, "\n"))
+  lu.assertNil(all.probe)
+  lu.assertStrContains(d:text(), "probe.c:12:4: error: input symbol count: 40 - 20 is 20")
+  lu.assertStrContains(d:text(), "expected: 1 to 3, the symbols there are")
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  lines[5], lines[6] = " * input length: 2 * width + n", " * output length: n + order * width"
+  lines[7] = " * chance: 1 / size"
+  lines[8] = table.concat({ " * option width: 2..40 = 6; tokens of a frame", " * option order: up down; the order",
+    " * option size: 2 3; symbols", " * input symbol count: size" }, "\n")
+  d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  local probe = tasks.read(folder, d).probe
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals(probe.options[1], { name = "width", first = 2, last = 40, default = 6, doc = "tokens of a frame" })
+  local own = tasks.settle(probe, { width = 7, order = "down", size = 2 })
+  lu.assertEquals({ own.input_length, own.output_length, own.chance, own.input_symbols, own.output_symbols },
+    { "2 * 7 + n", "n + 1 * 7", 0.5, { "a", "b" }, { "0", "1" } })
+  lu.assertEquals(tasks.tokens(own, 5), 31)
+  lu.assertEquals(#tasks.settle(probe, { width = 7, order = "up", size = 3 }).input_symbols, 3)
+end
+
+function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
+  for line, what in pairs({
+    [" * input length: n - width + 4"] = "input length: n - 6 + 4 is -1 at n = 1",
+    [" * input length: n + widht"] = 'input length: "w" does not belong in a formula',
+    [" * chance: 1 / (width - 2)"] = "chance: (2 - 2) is 0",
+    [" * chance: 1 / height"] = 'chance: "h" does not belong in a formula',
+  }) do
+    local lines = table.move(HEADER, 1, #HEADER, 1, {})
+    lines[line:find("chance") and 7 or 5], lines[8] = line, " * option width: 2..40 = 6; tokens of a frame"
+    local d = diagnostics.new()
+    local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+    lu.assertNil(tasks.read(folder, d).probe)
+    lu.assertStrContains(d:text(), what)
+  end
+end
+
+-- What no end of a range shows is found when a spec chooses.
+function TestTasks.test_choices_that_formulas_do_not_allow()
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
+  lines[7] = " * chance: 1 / ((width - 9) * (width - 9))"
+  local d = diagnostics.new()
+  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+  local probe = tasks.read(folder, d).probe
+  lu.assertNil(probe)
+  lu.assertStrContains(d:text(), "input length: n + 100 / (2 - 5) is -33 at n = 1")
+  lines[5] = " * input length: n + 100 / ((width - 5) * (width - 5))"
+  support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n")
+  probe = assert(tasks.read(folder, diagnostics.new()).probe)
+  lu.assertEquals({ tasks.settle(probe, { width = 5 }) },
+    { nil, "input length: n + 100 / ((5 - 5) * (5 - 5)) has no value at n = 1" })
+  lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: it has no value" })
+  lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
+end
+
+-- One alphabet for inputs and outputs, of which one symbol may begin a decoder's target.
+function TestTasks.test_a_shared_alphabet()
+  local function shared(...)
+    local lines = table.move(HEADER, 1, #HEADER, 1, {})
+    lines[3], lines[4] = " * symbols: a b $", table.concat({ ... }, "\n")
+    local d = diagnostics.new()
+    local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
+    return tasks.read(folder, d).probe, d:text()
+  end
+  local probe, text = shared(" * start symbol: $")
+  lu.assertEquals(text, "")
+  lu.assertEquals({ probe.input_symbols, probe.output_symbols, probe.start_symbol },
+    { { "a", "b", "$" }, { "a", "b", "$" }, "$" })
+  for line, what in pairs({
+    [" * start symbol: c"] = 'start symbol: "c" is not always among the symbols',
+    [" * option few: 1..3 = 3; x\n * symbol count: few\n * start symbol: $"] = '"$" is not always among the symbols',
+    [" * output symbols: a b"] = "output symbols: they stand beside symbols",
+    [" * symbol count: 4"] = "symbol count: 4 is 4",
+  }) do
+    probe, text = shared(line)
+    lu.assertNil(probe)
+    lu.assertStrContains(text, what)
+  end
+  local all, d = read(8, " * start symbol: a")
+  lu.assertNil(all.probe)
+  lu.assertStrContains(d:text(), "start symbol: \"a\" is not always among the symbols")
+end
+
+-- The ends of an axis may be formulas; a spec's choices settle them, and an error says by what.
+function TestTasks.test_axes_may_name_options()
+  local real = tasks.read("runtime/data/tasks", diagnostics.new())
+  local own = tasks.settle(real.addition, { base = 16, width = 30, input = "plain", split = "permutation",
+    numbers = 64, parts = 8 })
+  lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
+    { 1, 29, "the greatest is width - 1, and task.options.width is 30", 21, 1 / 16 })
+  lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
+  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has a place more than its number
+    own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
+      split = "permutation", numbers = 64, parts = 8 })
+    lu.assertEquals({ own.axes[1].last, tasks.length(own.input_length, 1), tasks.length(own.output_length, 1) },
+      { most, 63, 31 + extra })
+  end
+end
+
 -- A header of finite data: lengths are numbers, and lines are added.
 local function read_finite(...)
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
@@ -114,6 +218,26 @@ function TestTasks.test_finite_data_has_sets_and_axes()
   local all, d = read(8, " * sets: train")
   lu.assertNil(all.probe)
   lu.assertStrContains(d:text(), "a length depends on n")
+end
+
+-- Blank symbols come first; what is asked for is one of the others.
+function TestTasks.test_blanks_and_a_probe()
+  local all, d = read(8, " * blank: a b\n * probe: c")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals({ all.probe.blank, all.probe.probe }, { { "a", "b" }, "c" })
+  for line, what in pairs({
+    [" * blank: b"] = 'probe.c:8:4: error: blank: "b" is not among the first 1 input symbols',
+    [" * blank: a c"] = 'blank: "c" is not among the first 2 input symbols',
+    [" * blank: a b c"] = "blank: all input symbols are blank",
+    [" * blank: d"] = 'blank: "d" is not among',
+    [" * blank: a\n * probe: a"] = 'probe.c:9:4: error: probe: "a" is blank',
+    [" * probe: d"] = 'probe.c:8:4: error: probe: "d" is not always an input symbol',
+    [" * probe: a b"] = "probe: 2 symbols",
+  }) do
+    all, d = read(8, line)
+    lu.assertNil(all.probe)
+    lu.assertStrContains(d:text(), what)
+  end
 end
 
 function TestTasks.test_a_title_may_have_brackets()
@@ -200,7 +324,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
       taken[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(taken, { sample = true, collect = true })
+  lu.assertEquals(taken, { sample = true, collect = true, expand = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')

@@ -235,6 +235,16 @@ function TestValidate.test_sequences_fit_their_encoding()
     additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be drawn")
 end
 
+-- Names of files are looked at in time proportional to their length, whatever they are made of.
+function TestValidate.test_long_names_of_files()
+  for _, name in ipairs({ ("x"):rep(300000), ("x"):rep(300000) .. "/", ("/x"):rep(100000) }) do
+    local began = os.clock()
+    refused(("return { task = { source = %q } }"):format(name), "task.source")
+    refused(("return { %smodel = { source = %q } }"):format(PLAIN, name), "model.source")
+    lu.assertTrue(os.clock() - began < 5)
+  end
+end
+
 function TestValidate.test_head_width()
   good("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
   refused("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
@@ -292,17 +302,42 @@ function TestValidate.test_warnings()
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
   lu.assertStrContains(warnings("train = { steps = 500, schedule = { warmup = 501 } }"), "warmup: 501 is")
   lu.assertEquals(warnings("train = { steps = 500, schedule = { warmup = 500 } }"), "")
+  local _, epochs = good('return { task = { kind = "latin_square" }, train = { epochs = 9, cadence = "epochs", '
+    .. 'log_every = 9, checkpoint = { keep = { 0, 10 } } }, eval = { during = { every = 11 } } }')
+  lu.assertEquals(epochs.warnings, { "train.checkpoint.keep: epoch 10 is past the last epoch, 9",
+    "eval.during.every: 11 is past the last epoch, 9" })
   lu.assertStrContains(warnings("model = { dropout = 1e-6 }"), "model.dropout: 1e-6 drops nothing")
+  for _, name in ipairs({ "attention", "hidden", "embedding" }) do
+    local field = name .. "_dropout"
+    lu.assertEquals(warnings(("model = { dropout = 0, %s = 0.1 }, eval = { dropout = true }"):format(field)), "")
+    lu.assertStrContains(warnings(("model = { %s = 1e-6 }"):format(field)), field .. ": 1e-6 drops nothing")
+  end
 end
 
 -- A value that is left out of the resolved spec is the same spec, written or not.
 function TestValidate.test_defaults_that_are_left_out()
   local plain = good("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
   local written = good("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
-    range = "zero_based", sides = "mirrored" } }, eval = { dropout = false } }]])
+    range = "zero_based", sides = "mirrored" } }, eval = { dropout = false },
+    model = { attention_dropout = 0, hidden_dropout = 0 } }]])
   lu.assertEquals(written, plain)
   lu.assertNil(plain.encoding.positions.sides)
   lu.assertNil(plain.eval.dropout)
+end
+
+-- The embedding has one rate, whatever is added to it.
+function TestValidate.test_the_rate_of_the_embedding()
+  local function rate(additive, model)
+    local resolved = good(("return { %s encoding = { additive = { %s } }, model = { %s } }"):format(PLAIN, additive,
+      model))
+    return resolved.encoding.additive.dropout
+  end
+  lu.assertEquals(rate('kind = "sinusoid"', ""), 0.1)
+  lu.assertEquals(rate('kind = "sinusoid"', "dropout = 0.3"), 0.3)
+  lu.assertEquals(rate('kind = "learned"', "embedding_dropout = 0"), 0)
+  lu.assertEquals(rate('kind = "sinusoid"', "dropout = 0.3, embedding_dropout = 0.2"), 0.2)
+  lu.assertEquals(rate('kind = "sinusoid", dropout = 0.2', "embedding_dropout = 0.2"), 0.2)
+  lu.assertNil(rate('kind = "none"', "embedding_dropout = 0.2"))
 end
 
 function TestValidate.test_origins_name_file_set_and_default()

@@ -30,8 +30,10 @@ class Network:
         self.names = {word: name for name, word in getattr(self.file, "IN_FILE", {}).items()}
         if hasattr(self.file, "with_target"):
             self.tokens = self.file.with_target([[0, 1, 2]], [[1, 2, 3]])
-        else:
+        elif hasattr(self.file, "with_outputs"):
             self.tokens = self.file.with_outputs([[0, 1, 2]], 3)
+        else:
+            self.tokens = torch.tensor([[0, 1, 1, 0]])
 
     def __getitem__(self, name):
         """What a checkpoint has of that name, for load."""
@@ -47,12 +49,22 @@ class Network:
 
     def embed(self, op, prefix, read):
         place = torch.arange(self.tokens.shape[1])
-        y = op["scale"] * self.tensors[op["table"]][self.tokens]
+        if "table" in op:
+            y = op["scale"] * self.tensors[op["table"]][self.tokens]
+        else:
+            rows = self.tensors[f"{op['linear']}.weight"]
+            rows = torch.cat([torch.zeros(op["blanks"], rows.shape[1]), rows])
+            y = rows[self.tokens] + self.tensors[f"{op['linear']}.bias"]
         if op["additive"] == "sinusoid":
             y = y + self.file.sinusoid(place)
         elif op["additive"] == "learned":
             y = y + self.tensors["embed.position.weight"][place]
         return y
+
+    def place(self, op, prefix, read):
+        place = torch.arange(self.tokens.shape[1])
+        rows = self.file.sinusoid(place) if op["additive"] == "sinusoid" else self.tensors[prefix + op["table"]][place]
+        return read("x") + rows
 
     def product(self, op, prefix, read):
         parts = [read("x") @ self.tensors[f"{prefix}{name}.weight"] for name in op["tensors"]]
@@ -79,13 +91,16 @@ class Network:
         return read("residual") + read("branch")
 
     def attention(self, op, prefix, read):
-        """Ahead of the product of its output, which is an operation of its own."""
+        """Ahead of the product of its output, if there is one, which is an operation of its own."""
         module = self.module(prefix + op["path"].rstrip("."))
         place = torch.arange(self.tokens.shape[1])
         given = {"positions": place, "distance": place - place[:, None], "shared": getattr(self.model, "score", None)}
-        output, module.output = module.output, nn.Identity()
+        output = getattr(module, "output", None)
+        if output is not None:
+            module.output = nn.Identity()
         y = module(read("x"), *(given[name] for name in list(inspect.signature(module.forward).parameters)[1:]))
-        module.output = output
+        if output is not None:
+            module.output = output
         return y
 
     def block(self, op, prefix, read):

@@ -26,6 +26,12 @@ def check_tokens(exported):
         tokens = exported.with_target(INPUTS, [[1, 0, 1, 1], [0, 0, 1, 0]])
         first, separator = exported.FIRST_OUTPUT, exported.SEPARATOR
         assert tokens[:, -4:].tolist() == [[separator, first + 1, first, first + 1], [separator, first, first, first + 1]]
+    elif hasattr(exported, "answers"):
+        inputs = [[0, 1, exported.PROBE, 0], [exported.PROBE, 1, 0, 0]] if hasattr(exported, "PROBE") else INPUTS
+        place = [2, 0] if hasattr(exported, "PROBE") else [3, 3]
+        logits = torch.arange(8.0).view(2, 4, 1)
+        assert exported.answers(logits, inputs)[:, 0, 0].tolist() == [place[0], 4 + place[1]]
+        return torch.tensor(inputs)
     else:
         tokens = exported.with_outputs(INPUTS, 4)
         assert (tokens[:, -4:] == exported.EMPTY).all()

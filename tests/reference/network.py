@@ -8,7 +8,9 @@ Geometric attention with directional encoding: Csordas et al. 2022, "The Neural 
 Norms ahead of the branches and behind the last block: Xiong et al. 2020, "On Layer Normalization in the Transformer
 Architecture". Root mean square norm: Zhang and Sennrich 2019. GELU and its approximation: Hendrycks and Gimpel 2016.
 SiLU: Elfwing et al. 2018. SwiGLU and GEGLU: Shazeer 2020, "GLU Variants Improve Transformer", equation 6. Tied logits:
-Press and Wolf 2017, "Using the Output Embedding to Improve Language Models".
+Press and Wolf 2017, "Using the Output Embedding to Improve Language Models". The Latin Square Task's encoder, and its
+encodings before every block, on a grid, with vectors of distances to the left, at a temperature: Ito et al. 2024, "The
+Importance of Positional Encoding Initialization in Transformers for Relational Reasoning", and its code.
 """
 
 import dataclasses
@@ -25,6 +27,7 @@ SCALING = 4.0                    # of rope_*: to reach four times the tokens of 
 TRAINED = 36
 ALPHA, BETA = 0.25, 4            # of rope_yarn: of the four pairs one turns fast, two slowly and one in between
 CLIP = 4                         # of shaw
+GRID = 4                         # of cells: tokens of a row
 EPSILON = 1e-5                   # of the norms
 
 
@@ -43,6 +46,13 @@ class Model:
     outputs: int = 5
     longer: int = 0              # output symbols more than input symbols, in a sequence
     computation: int = 0         # tokens without content, for each input token, behind the input
+    causal: bool = False         # of an encoder: a query sees itself and what is before it
+    attention_bias: bool = False # biases of attention's products, whatever `bias` says
+    projects: bool = True        # what attention gives goes through a product
+    temperature: float = 1.0     # of the softmax
+    linear: bool = False         # one-hot tokens through a linear map; the first symbol is blank, the zero vector
+    behind: str = ""             # an activation behind the second feed-forward layer, too
+    probe: bool = False          # one answer, read where the last symbol stands; no empty tokens
 
     @property
     def special(self):
@@ -62,10 +72,15 @@ def sequences(model, inputs, target):
     many = lambda token, count: np.full((batch, count), token, inputs.dtype)
     behind = [many(model.special, model.computation * n)] if model.computation else []
     if model.kind == "encoder":
-        behind.append(many(model.last, target.shape[1]))
+        behind.append(many(model.last, 0 if model.probe else target.shape[1]))
     else:
         behind += [many(model.last, 1), model.inputs + target[:, :-1]]
     return np.concatenate([inputs, *behind], axis=1)
+
+
+def probes(model, tokens):
+    """[B][1]: where the last symbol stands."""
+    return np.argmax(tokens == model.inputs - 1, axis=1)[:, None].astype(np.int32)
 
 
 # ---- parameters ----
@@ -112,6 +127,8 @@ def encoding_parameters(encoding, draw):
     p = {}
     if encoding.endswith("learned"):
         p["embed.position.weight"] = draw(TABLE_ROWS, WIDTH, sd=1.0)
+    for layer in range(LAYERS if encoding == "tables" else 0):
+        p[f"layers.{layer}.position.weight"] = draw(TABLE_ROWS, WIDTH, sd=0.5)
     for layer in range(LAYERS):
         name = f"layers.{layer}.attention."
         if "relative" in encoding:
@@ -120,6 +137,8 @@ def encoding_parameters(encoding, draw):
             p[f"{name}relative.position_bias"] = draw(HEADS, WIDTH // HEADS, sd=0.4)
         if encoding == "shaw":
             p[f"{name}relative.table"] = draw(2 * CLIP + 1, WIDTH // HEADS, sd=0.5)
+        if encoding == "tables":  # of distances -CLIP .. 0
+            p[f"{name}relative.table"] = draw(CLIP + 1, WIDTH // HEADS, sd=0.5)
         if "geometric" in encoding:
             p |= geometric_parameters(encoding, draw, name)
     return p
@@ -129,12 +148,15 @@ def initial_parameters(model, rng):
     """Name -> float32 array. Sizes as the paper's, but biases, norms and the token table away from their start values,
     where a missing term would not show."""
     draw = lambda *shape, sd: truncated_normal(rng, shape, sd)
-    p = {"embed.token.weight": draw(model.last + 1, WIDTH, sd=0.2)}
+    if model.linear:
+        p = {"embed.token.weight": draw(model.inputs - 1, WIDTH, sd=0.5), "embed.token.bias": draw(WIDTH, sd=0.5)}
+    else:
+        p = {"embed.token.weight": draw(model.last + 1, WIDTH, sd=0.2)}
     for layer in range(LAYERS):
         name = f"layers.{layer}."
-        for matrix in ("query", "key", "value", "output"):
+        for matrix in ("query", "key", "value", "output") if model.projects else ("query", "key", "value"):
             p[f"{name}attention.{matrix}.weight"] = draw(WIDTH, WIDTH, sd=WIDTH**-0.5)
-            if model.bias == "all":
+            if model.bias == "all" or model.attention_bias:
                 p[f"{name}attention.{matrix}.bias"] = draw(WIDTH, sd=0.2)
         p |= norm_parameters(model, draw, f"{name}norm1") | norm_parameters(model, draw, f"{name}norm2")
         p |= feedforward_parameters(model, draw, f"{name}feedforward.")
@@ -154,6 +176,18 @@ def sinusoid(positions):
     frequency = 10000.0 ** (-2 * jnp.arange(WIDTH // 2) / WIDTH)
     angle = positions[..., None] * frequency
     return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=-1)
+
+
+def waves(numbers, channels):
+    """[...][channels]: Vaswani et al. 2017: the sine in channel 2k and the cosine in channel 2k + 1 of frequency k."""
+    angle = numbers[..., None] / 10000.0 ** (2 * (jnp.arange(channels) // 2) / channels)
+    return jnp.where(jnp.arange(channels) % 2 == 0, jnp.sin(angle), jnp.cos(angle))
+
+
+def cells(tokens):
+    """[tokens][WIDTH]: of every token of a grid its column in the first half of the channels, its row in the second."""
+    t = jnp.arange(tokens)
+    return jnp.concatenate([waves(t % GRID, WIDTH // 2), waves(t // GRID, WIDTH // 2)], axis=-1)
 
 
 def frequencies(encoding, width):
@@ -185,7 +219,8 @@ def pair_vectors(p, name, encoding, distances):
     if "relative" in encoding:
         rows = sinusoid(distances) @ p[f"{name}relative.weight"]
         return rows.reshape(*distances.shape, HEADS, WIDTH // HEADS)
-    rows = p[f"{name}relative.table"][jnp.clip(distances, -CLIP, CLIP) + CLIP]
+    farthest = 0 if encoding == "tables" else CLIP  # what is behind the query is masked
+    rows = p[f"{name}relative.table"][jnp.clip(distances, -CLIP, farthest) + CLIP]
     return jnp.broadcast_to(rows[:, :, None], (*distances.shape, HEADS, WIDTH // HEADS))
 
 
@@ -229,7 +264,7 @@ def geometric(encoding, logits):
 def seen(model, tokens):
     """[T][T]: whether a query (rows) sees a key (columns)."""
     i, j = np.arange(tokens)[:, None], np.arange(tokens)[None, :]
-    if model.kind == "encoder":
+    if model.kind == "encoder" and not model.causal:
         return np.ones((tokens, tokens), bool)
     return (j <= i) & (i - j <= (model.window or tokens))
 
@@ -247,17 +282,18 @@ def attention(p, name, model, h, positions, distances):
     if positions is not None:
         q, k = rotate(encoding, q, positions), rotate(encoding, k, positions)
     scores = jnp.einsum("bihd,bjhd->bhij", q + p.get(f"{name}relative.content_bias", 0), k)
-    if "relative" in encoding or encoding == "shaw":
+    if "relative" in encoding or encoding in ("shaw", "tables"):
         pairs = pair_vectors(p, name, encoding, distances)
         scores += jnp.einsum("bihd,ijhd->bhij", q + p.get(f"{name}relative.position_bias", 0), pairs)
     scores /= jnp.sqrt(width / HEADS)
     if encoding.endswith("alibi"):
         scores += alibi(distances)
-    weights = jax.nn.softmax(jnp.where(seen(model, tokens), scores, -jnp.inf), axis=-1)
+    weights = jax.nn.softmax(jnp.where(seen(model, tokens), scores / model.temperature, -jnp.inf), axis=-1)
     if "geometric" in encoding:
         weights = geometric(encoding, geometric_logits(p, name, h, q, k))
     mixed = jnp.einsum("bhij,bjhd->bihd", weights, v)
-    return linear(p, f"{name}output", mixed.reshape(batch, tokens, width))
+    mixed = mixed.reshape(batch, tokens, width)
+    return linear(p, f"{name}output", mixed) if model.projects else mixed
 
 
 # ---- blocks ----
@@ -292,13 +328,22 @@ def feedforward(p, name, model, x):
         hidden = GATES[model.activation](linear(p, f"{name}gate", x)) * up
     else:
         hidden = ACTIVATIONS[model.activation](up)
-    return linear(p, f"{name}down", hidden)
+    y = linear(p, f"{name}down", hidden)
+    return ACTIVATIONS[model.behind](y) if model.behind else y
+
+
+def embed(p, model, tokens):
+    """[B][T][WIDTH]"""
+    if not model.linear:
+        return p["embed.token.weight"][tokens] * jnp.sqrt(WIDTH)
+    one_hot = jax.nn.one_hot(tokens, model.inputs, dtype=jnp.float64)[..., 1:]
+    return linear(p, "embed.token", one_hot)
 
 
 def network(p, model, tokens, positions, distances):
     """tokens [B][T]; positions: one [T] array per layer (the additive encodings use the first); distances [T][T].
     Returns the logits of every position, [B][T][outputs]. Dropout off."""
-    h = p["embed.token.weight"][tokens] * jnp.sqrt(WIDTH)
+    h = embed(p, model, tokens)
     if model.encoding.endswith("sincos"):
         h = h + sinusoid(positions[0])
     if model.encoding.endswith("learned"):
@@ -308,6 +353,10 @@ def network(p, model, tokens, positions, distances):
         turn = positions[layer] if "rope" in model.encoding else None
         attend = lambda x: attention(p, f"{name}attention.", model, x, turn, distances)
         forward = lambda x: feedforward(p, f"{name}feedforward.", model, x)
+        if model.encoding == "cells":
+            h = h + cells(h.shape[1])
+        if model.encoding == "tables":
+            h = h + p[f"{name}position.weight"][positions[layer]]
         if model.place == "pre":
             h = h + attend(norm(p, f"{name}norm1", h))
             h = h + forward(norm(p, f"{name}norm2", h))
@@ -322,7 +371,12 @@ def network(p, model, tokens, positions, distances):
 
 
 def loss_and_logits(p, model, tokens, target, positions, distances):
-    """Cross-entropy in nats, averaged over all output places, the last ones; logits there, [B][labels][outputs]."""
-    logits = network(p, model, tokens, positions, distances)[:, -target.shape[1]:]
+    """Cross-entropy in nats, averaged over all output places, the last ones, or the probe's; logits there,
+    [B][labels][outputs]."""
+    logits = network(p, model, tokens, positions, distances)
+    if model.probe:
+        logits = jnp.take_along_axis(logits, jnp.asarray(probes(model, tokens))[..., None], axis=1)
+    else:
+        logits = logits[:, -target.shape[1]:]
     picked = jnp.take_along_axis(jax.nn.log_softmax(logits), target[..., None], axis=-1)
     return -jnp.mean(picked), logits

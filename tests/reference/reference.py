@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the vectors of network.py that the C tests read: the .safetensors files beside this script.
+"""Writes the vectors of network.py and encoder_decoder.py that the C tests read: the .safetensors files beside this
+script.
 
 Not part of the build. The gradients come from JAX's automatic differentiation and are rounded to float32 when stored;
 logits and losses stay float64. README.md says what is in a file.
@@ -17,12 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
+from encoder_decoder import PAIRS, pair_metadata, pair_vectors
 from network import (FEEDFORWARD, HEADS, LAYERS, MAX_POSITION, WIDTH, Model, initial_parameters, loss_and_logits,
-                     sequences)
+                     probes, sequences)
 
 SEQUENCES = 3
-LENGTHS = (1, 5, 18)             # input tokens n
-GRADIENT_LENGTH = 18
+LENGTHS = (1, 5, 18)             # input tokens n; gradients are those of the last
 SEED = 2023
 
 # A file's random numbers come from its number here. One encoder for each encoding:
@@ -42,6 +43,10 @@ NETWORKS = {
     "decoder_window": (21, Model("none", "decoder", norm="rms", activation="silu", window=4, computation=1, **REVERSE)),
     "encoder_gelu_pre": (22, Model("sincos", place="pre", activation="gelu", bias="all")),
     "encoder_geglu_geometric": (23, Model("geometric", norm="rms", activation="geglu")),
+    "lst_probe": (24, Model("none", activation="gelu", behind="gelu", bias="all", inputs=6, outputs=4, linear=True,
+                            probe=True)),
+    "cells": (24, Model("cells", temperature=0.5, bias="all", inputs=6, outputs=4)),
+    "tables": (25, Model("tables", causal=True, attention_bias=True, projects=False)),
 }
 
 FILES = {name: (number, Model(name)) for name, number in ENCODINGS.items()} | NETWORKS
@@ -82,13 +87,16 @@ def pair_distances(encoding, drawn, positions):
 
 
 def reads_distances(encoding):
-    return "relative" in encoding or "alibi" in encoding or encoding == "shaw"
+    return "relative" in encoding or "alibi" in encoding or encoding in ("shaw", "tables")
 
 
 def draw_examples(model, n, rng):
     """An encoder's are those of bucket_sort; to a decoder all targets are alike."""
-    inputs = rng.integers(0, model.inputs, size=(SEQUENCES, n), dtype=np.int32)
-    if model.kind == "encoder":
+    inputs = rng.integers(0, model.inputs - model.probe, size=(SEQUENCES, n), dtype=np.int32)
+    if model.probe:
+        inputs[np.arange(SEQUENCES), rng.integers(0, n, size=SEQUENCES)] = model.inputs - 1
+        return inputs, rng.integers(0, model.outputs, size=(SEQUENCES, 1), dtype=np.int32)
+    if model.kind == "encoder" and model.inputs == model.outputs:
         return inputs, np.sort(inputs, axis=1)
     return inputs, rng.integers(0, model.outputs, size=(SEQUENCES, n + model.longer), dtype=np.int32)
 
@@ -110,13 +118,15 @@ def vectors(number, model):
         out[f"data.n{n}.target"] = target
         out[f"data.n{n}.tokens"] = tokens
         out[f"data.n{n}.positions"] = positions[None]
+        if model.probe:
+            out[f"data.n{n}.place"] = probes(model, tokens)
         if drawn is not None:
             out[f"data.n{n}.drawn"] = drawn[None]
         if reads_distances(encoding):
             out[f"data.n{n}.distances"] = distances
         out[f"result.n{n}.logits"] = np.asarray(logits, np.float64)
         out[f"result.n{n}.loss"] = np.asarray(loss, np.float64).reshape(1)
-        if n == GRADIENT_LENGTH:
+        if n == LENGTHS[-1]:
             out |= {f"gradient.{name}": np.asarray(value, np.float32) for name, value in gradient.items()}
     return out
 
@@ -126,7 +136,7 @@ def metadata(model):
              "feedforward": FEEDFORWARD, "norm": f"{model.norm}, {model.place}", "activation": model.activation,
              "bias": model.bias, "tied": "yes" if model.tied else "no", "positions": MAX_POSITION,
              "distances": distances_are(model.encoding), "score": "alibi" if "alibi" in model.encoding else "none",
-             "lengths": " ".join(map(str, LENGTHS)), "gradient": GRADIENT_LENGTH}
+             "lengths": " ".join(map(str, LENGTHS)), "gradient": LENGTHS[-1]}
     return {key: str(value) for key, value in facts.items()}
 
 
@@ -144,13 +154,16 @@ def sort_metadata(path):
 
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
-    for name, (number, model) in FILES.items():
+    made = {name: lambda at=at: (vectors(*at), metadata(at[1])) for name, at in FILES.items()}
+    made |= {name: lambda at=at: (pair_vectors(*at, SEED), pair_metadata(at[1])) for name, at in PAIRS.items()}
+    for name, make in made.items():
         path = directory / f"{name}.safetensors"
-        tensors = {name: np.ascontiguousarray(value) for name, value in vectors(number, model).items()}
-        save_file(tensors, path, metadata=metadata(model))
+        tensors, facts = make()
+        tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+        save_file(tensors, path, metadata=facts)
         sort_metadata(path)
-        print(f"{path.name:36} {path.stat().st_size:7} bytes  loss at n = {GRADIENT_LENGTH}: "
-              f"{float(tensors[f'result.n{GRADIENT_LENGTH}.loss'][0]):.6f}")
+        print(f"{path.name:36} {path.stat().st_size:7} bytes  loss at n = {LENGTHS[-1]}: "
+              f"{float(tensors[f'result.n{LENGTHS[-1]}.loss'][0]):.6f}")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ const char *const lh_vectors_name[LH_VECTORS_FILES] = {
     "decoder_window",
     "encoder_gelu_pre",
     "encoder_geglu_geometric",
+    "lst_probe",
 };
 
 static void broken(const char *what, const char *why) {
@@ -197,10 +198,10 @@ void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *p
     }
 }
 
-void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score) {
+void lh_vectors_alibi(int heads, int pairs, const int32_t *distances, double *score) {
     for (int h = 0; h < heads; h++)
-        for (int pair = 0; pair < T * T; pair++)
-            score[h * T * T + pair] =
+        for (int pair = 0; pair < pairs; pair++)
+            score[h * pairs + pair] =
                 slope_of(heads, h) * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
 }
 
@@ -224,7 +225,9 @@ static int32_t *integers(const lh_st_file *file, int n, const char *name, int co
     return out;
 }
 
+/* NULL: the file has no such tensor. */
 static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
+    if (!find(file, "data", n, name)) return NULL;
     double *values = doubles(file, find(file, "data", n, name), name, count);
     uint16_t *out = malloc((size_t)count * sizeof *out);
     if (!out) abort();
@@ -242,15 +245,17 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
                            .input = symbols(file, n, "input", sequences * n),
                            .token = symbols(file, n, "tokens", sequences * tokens),
                            .label = symbols(file, n, "target", sequences * labels),
+                           .place = symbols(file, n, "place", sequences * labels),
                            .positions = integers(file, n, "positions", tokens),
                            .drawn = integers(file, n, "drawn", tokens),
                            .distances = integers(file, n, "distances", tokens * tokens)};
+    if (!out.input || !out.token || !out.label) broken("input, tokens, target", "missing");
     if (!out.positions || facts.drawn != (out.drawn != NULL)) broken("positions, drawn", "not as the metadata says");
     if (facts.alibi && !out.distances) broken("distances", "missing");
     if (facts.alibi) {
         out.score = malloc(sizeof(double) * (size_t)(facts.heads * tokens * tokens));
         if (!out.score) abort();
-        lh_vectors_alibi(facts.heads, tokens, out.distances, out.score);
+        lh_vectors_alibi(facts.heads, tokens * tokens, out.distances, out.score);
     }
     double *loss = doubles(file, find(file, "result", n, "loss"), "loss", 1);
     out.logits = doubles(file, logits, "logits", sequences * labels * classes);
@@ -260,6 +265,7 @@ lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
                                .labels = labels,
                                .token = out.token,
                                .label = out.label,
+                               .place = out.place,
                                .positions = out.positions,
                                .draws = 1,
                                .distances = out.distances,
@@ -274,6 +280,7 @@ void lh_vectors_case_free(lh_vectors_case *stored) {
     free(stored->input);
     free(stored->token);
     free(stored->label);
+    free(stored->place);
     free(stored->positions);
     free(stored->drawn);
     free(stored->distances);

@@ -9,7 +9,7 @@
 #include "base/safetensors.h"
 #include "support/lh_network.h"
 
-enum { LH_VECTORS_FILES = 27, LH_VECTORS_LENGTHS = 3 };
+enum { LH_VECTORS_FILES = 28, LH_VECTORS_LENGTHS = 3 };
 
 extern const char *const lh_vectors_name[LH_VECTORS_FILES]; /* "none", "sincos", ... */
 
@@ -43,8 +43,8 @@ lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *net
 void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
                           int32_t *distances);
 
-/* score[heads][query][key] of ALiBi, half a step less to the left. */
-void lh_vectors_alibi(int heads, int T, const int32_t *distances, double *score);
+/* score[heads][pairs] of ALiBi, half a step less to the left. */
+void lh_vectors_alibi(int heads, int pairs, const int32_t *distances, double *score);
 
 /* One batch with its results. */
 typedef struct lh_vectors_case {
@@ -54,6 +54,7 @@ typedef struct lh_vectors_case {
     int input_length;
     uint16_t *input; /* [sequences][input_length], of which `token` is made */
     uint16_t *token, *label;
+    uint16_t *place; /* [sequences][labels], or NULL: the last tokens */
     int32_t *positions;
     int32_t *drawn;     /* [tokens] distances, or NULL */
     int32_t *distances; /* [tokens][tokens], or NULL */

@@ -1,8 +1,10 @@
--- AdamW, of which matrices alone decay: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- AdamW, of which matrices alone decay, and the encoder of the Latin Square paper: one head over the whole width, spread
+-- unevenly over threads, a linear embedding, an activation behind each branch, the answer at the last token of the
+-- input: device code in the emulation against the CPU half (tests/emulation/test_model.c).
 return {
-  task = { kind = "bucket_sort" },
+  task = { kind = "even_pairs" },
   encoding = { kind = "none" },
-  model = { layers = 1, heads = 4, width = 32, feedforward = 48, dropout = 0 },
+  model = { use = "lst_encoder", layers = 1, feedforward = 48 },
   train = { lengths = { 1, 20 }, optimizer = { kind = "adamw", weight_decay = 0.1, decays = "matrices" },
     schedule = { kind = "cosine", warmup = 10, final = 0.1 } },
   eval = { lengths = { 1, 20 } },

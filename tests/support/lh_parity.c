@@ -261,6 +261,7 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
                                          batch->target ? batch->target + first * batch->target_tokens : NULL},
                               .labels = batch->label + labels,
                               .mask = mask + labels,
+                              .place = batch->place ? batch->place + labels : NULL,
                               .loss_scale = batch->loss_scale};
         if (train) {
             t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
@@ -283,8 +284,25 @@ static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
     }
 }
 
+/* Of every sequence, tokens that differ, out of order. */
+static void fill_places(lh_rng *rng, int tokens, int labels, uint16_t *place) {
+    for (int b = 0; b < LH_PARITY_SEQUENCES; b++) {
+        int first = (int)lh_rng_below(rng, (uint32_t)tokens);
+        for (int i = 0; i < labels; i++) place[b * labels + i] = (uint16_t)((first + tokens - i) % tokens);
+    }
+}
+
+/* Tokens that say nothing of their place have no row. */
+static int blanks_of(const lh_spec *spec) {
+    const lh_ref_network *network = lh_network_of(spec->id);
+    int blanks = 0;
+    for (int i = 0; i < network->scopes->operation_count; i++) blanks += network->scopes->operations[i].blanks;
+    return blanks;
+}
+
 static void fill_examples(lh_rng *rng, const lh_spec *spec, int tokens, int labels, lh_parity_batch *out) {
     uint32_t kinds = (uint32_t)tensor_of(spec, "embed.token.weight")->shape[0], classes = (uint32_t)spec->classes;
+    kinds += (uint32_t)blanks_of(spec);
     for (int i = 0; i < LH_PARITY_SEQUENCES * tokens; i++) out->token[i] = (uint16_t)lh_rng_below(rng, kinds);
     for (int i = 0; i < LH_PARITY_SEQUENCES * labels; i++) {
         out->label[i] = (uint16_t)lh_rng_below(rng, classes);
@@ -301,17 +319,19 @@ void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint3
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
     fill_examples(&rng, c->spec, tokens, labels, out);
-    ascend(&rng, c->spec->position_range > 0, facts.positions, tokens, out->positions);
-    ascend(&rng, c->spec->distance_range > 0, facts.positions, tokens, out->drawn);
+    ascend(&rng, c->spec->position_range[0] > 0, facts.positions, tokens, out->positions);
+    ascend(&rng, c->spec->distance_range[0] > 0, facts.positions, tokens, out->drawn);
     out->drawn[0] = 0;
     lh_vectors_distances(&facts, tokens, out->positions, out->drawn, out->distances);
-    lh_vectors_alibi(facts.heads, tokens, out->distances, out->score);
+    lh_vectors_alibi(facts.heads, tokens * tokens, out->distances, out->score);
     memset(out->score_gradient, 0, sizeof out->score_gradient);
+    fill_places(&rng, tokens, labels, out->place);
     out->batch = (lh_ref_batch){.sequences = LH_PARITY_SEQUENCES,
                                 .tokens = tokens,
                                 .labels = labels,
                                 .token = out->token,
                                 .label = out->label,
+                                .place = c->spec->format->locate ? out->place : NULL,
                                 .positions = out->positions,
                                 .draws = 1,
                                 .distances = out->distances,

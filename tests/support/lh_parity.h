@@ -93,6 +93,7 @@ enum { LH_PARITY_SEQUENCES = 5, LH_PARITY_LONGEST = 37 /* tokens */, LH_PARITY_H
 typedef struct lh_parity_batch {
     lh_ref_batch batch; /* points into the rest */
     uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
+    uint16_t place[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST];
     int32_t distances[LH_PARITY_LONGEST * LH_PARITY_LONGEST];

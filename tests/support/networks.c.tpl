@@ -15,7 +15,8 @@ static const lh_ref_shape tensors_${n}[] = {
 static const lh_ref_family families_${n}[] = {
 % for _, f in ipairs(network.families) do
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
-    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip}, .scored = ${f.scored},
+    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip},
+     .farthest = ${f.farthest}, .scored = ${f.scored}, .temperature = ${f64(f.temperature)},
      .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
                   ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
      .geometric = ${f.geometric}, .directional = ${f.directional}, .normalised = ${f.normalised},
@@ -36,7 +37,8 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % local kind, f, additive = o.kind:upper(), o.f:upper(), o.additive:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
      .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
-     .additive = LH_REF_${additive}, .rate = ${f64(o.rate)}, .place = ${o.place},
+     .blanks = ${o.blanks}, .stream = ${o.stream},
+     .additive = LH_REF_${additive}, .interleaved = ${o.interleaved}, .grid = ${o.grid}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},
 % end
 };

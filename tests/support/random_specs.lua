@@ -17,13 +17,31 @@ end
 
 local M = {}
 
--- As a spec has them; every one of them with every network would be the same again. both: it looks to both sides, as a
--- decoder may not; heads: as many as the tests have slopes for (lh_parity.h).
+-- As a spec has them; every one of them with every network would be the same again. places: in blocks; both: it looks
+-- to both sides, as a decoder may not; heads: as many as the tests have slopes for (lh_parity.h).
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
-  { [[kind = "sinusoid"]] }, { [[kind = "learned", additive = { rows = 40 }]] },
+  { [[kind = "sinusoid"]] },
+  { [[kind = "learned", additive = { rows = 40, at = "block", dropout = 0.2 }, normaliser = { temperature = 0.5 }]],
+    places = true },
   { [[kind = "geometric"]], both = true }, { [[relative = { kind = "shaw", clip = 4 }]] },
-  { [[kind = "rope", mask = { kind = "causal" }]] }, { [[kind = "none", mask = { kind = "window", left = 2 }]] },
+  { [[kind = "learned", additive = { rows = 40 }]] },
+  { [[kind = "rope", mask = { kind = "causal" }, projections = { bias = true, output = false }]] },
+  { [[kind = "none", mask = { kind = "window", left = 2 }]] },
+  { [[kind = "sinusoid", additive = { at = "block" }, rotation = { kind = "rope" }]], places = true },
+  { [[relative = { kind = "shaw", clip = 3, sides = "left" }, mask = { kind = "causal" }]] },
+  { [[kind = "none", projections = { output = false }]] },
+}
+
+-- What is read, and how: task, training and evaluation, model. Every fourth has its one answer at the last token of the
+-- input, and every other fourth at the one that is asked for.
+local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
+local READINGS = { -- the odd ones drop out attention's weights, which device code does not
+  { task = "latin_square", of = { train = "epochs = 1", eval = "" },
+    model = { embedding = "linear", readout = "probe" } },
+  { task = "bucket_sort", of = SAMPLED },
+  { task = "even_pairs", of = SAMPLED, model = { embedding = "linear", readout = "last" } },
+  { task = "bucket_sort", of = SAMPLED },
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
@@ -32,11 +50,12 @@ local HEAD_WIDTHS = { [16] = { 4, 8 }, [32] = { 8, 16 }, [48] = { 8, 12, 24 }, [
 
 local SPEC = [[
 return {
-  task = { kind = "bucket_sort" },
+  task = { kind = "%s" },
   encoding = { %s },
-  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0 },
-  train = { use = "ruoss", lengths = { 1, 18 } },
-  eval = { lengths = { 1, 18 }, examples = 4, dropout = %s },
+  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0,
+    attention_dropout = %g%s },
+  train = { %s },
+  eval = { %sexamples = 4, dropout = %s },
   precision = "float64",
 }
 ]]
@@ -48,16 +67,22 @@ end
 
 M.number_of = number_of
 
--- The text of a random spec, and its description.
+-- The text of a random spec, and its description. Of every other one attention's weights are dropped out, whatever the
+-- description says of rates of its own.
 function M.random(id)
   local number, wide = number_of(id)
   local encoding = ENCODINGS[number % #ENCODINGS + 1]
+  local reading = READINGS[number % #READINGS + 1]
   local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = true, tied = not encoding.both })
+    single = true, tied = not encoding.both, whole = { self = encoding.both }, model = reading.model,
+    places = encoding.places })
   local head_widths = HEAD_WIDTHS[given.width]
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
-  return SPEC:format(encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
-    given.width, number % 3 == 0), given.text
+  local section = reading.model and (", embedding = %q, readout = %q"):format(reading.model.embedding,
+    reading.model.readout) or ""
+  return SPEC:format(reading.task, encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
+    given.width, number % 2 == 1 and 0.25 or 0, section, reading.of.train, reading.of.eval, number % 3 == 0),
+    given.text
 end
 
 -- Calls f while a description stands in for those of encoders and decoders.

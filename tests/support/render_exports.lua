@@ -37,10 +37,11 @@ local function numbers_of(values, number)
   return list
 end
 
-local function operation_of(op, number, block_numbers)
+local function operation_of(net, op, number, block_numbers)
   local entry = { kind = op.kind, out = number(op.out), activation = op.activation, norm = op.norm,
     scale = op.scale or 1, path = op.path, tensors = op.p and op.p.tensors, bias = op.p and op.p.bias or false,
-    name = op.p and op.p.name, table = op.p and op.p.tensor, tied = op.tied and op.tied.tensor,
+    name = op.p and op.p.name, table = op.p and op.p.tensor, linear = op.p and op.p.path,
+    blanks = op.kind == "embed" and net.tokens.count - op.p.rows.count or 0, tied = op.tied and op.tied.tensor,
     additive = op.encoding and op.encoding.kind or "none" }
   for _, role in ipairs({ "x", "residual", "branch" }) do
     entry[role] = op[role] and number(op[role])
@@ -62,7 +63,7 @@ local function graph_of(net)
   for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
     local number, operations = numbers(), {}
     for k, op in ipairs(scope.ops) do
-      operations[k] = operation_of(op, number, block_numbers)
+      operations[k] = operation_of(net, op, number, block_numbers)
     end
     scopes[i] = { operations = operations, input = scope.entry and number(scope.entry),
       output = number(scope.last or net.classified), externals = numbers_of(scope.externals, number) }

@@ -20,7 +20,10 @@ local function families()
     causal = { mask = { kind = "causal", right = 0 } },
     window = { mask = { kind = "window", left = 1, right = 2 } },
     relative = { relative = { kind = "transformer_xl" } },
-    shaw = { relative = { kind = "shaw", clip = 2, rows = 5, width = 8, room = 48 } },
+    shaw = { relative = { kind = "shaw", clip = 2, rows = 5, width = 8, room = 48, init_sigma = 1 } },
+    left = { relative = { kind = "shaw", clip = 2, rows = 3, width = 8, room = 32, init_sigma = 1, left = true },
+      mask = { kind = "causal", right = 0 }, normaliser = { kind = "softmax", temperature = 0.5 },
+      projections = { bias = true, output = false } },
     geometric = { normaliser = { kind = "geometric", normalised = true, directional = true, direction_width = 16,
       fill = 13 } },
     plain = { normaliser = { kind = "geometric", normalised = false, fill = 14 } },
@@ -35,17 +38,25 @@ local function families()
   return list
 end
 
-local NAMES = { "none", "rope", "causal", "window", "relative", "shaw", "geometric", "plain" }
-local ADDITIVES = { "none", "sinusoid", "learned" }
+local NAMES = { "none", "rope", "causal", "window", "relative", "shaw", "left", "geometric", "plain" }
+local ADDITIVES = {
+  { kind = "none" }, { kind = "sinusoid" }, { kind = "learned" }, { kind = "learned", in_blocks = true },
+  { kind = "sinusoid", in_blocks = true, interleaved = true, grid = 3 },
+}
+for _, additive in ipairs(ADDITIVES) do
+  additive.rows, additive.first = 8, { kind = "normal", value = 1 }
+end
 
 local function any_network(number)
-  local given = networks.random(number, { streams = 2, families = NAMES })
+  local additive = ADDITIVES[number % #ADDITIVES + 1]
+  local given = networks.random(number, { streams = 2, families = NAMES, whole = { geometric = true, plain = true },
+    places = additive.in_blocks })
   return reference.derive(builder.build(assert(load(given.text))(), {
     model = { width = given.width },
     tokens = { count = 5, text = "TOKENS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
     families = families(),
-    additive = { kind = ADDITIVES[number % #ADDITIVES + 1], rows = 8, init_sigma = 1 },
+    additive = additive,
   }))
 end
 

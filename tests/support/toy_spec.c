@@ -116,8 +116,9 @@ static void assemble_pair(const lh_example *example, uint16_t *const tokens[LH_M
     tokens[1][outputs + 1] = tokens[1][outputs + 2] = TOY_EMPTY;
 }
 
-static void locate_pair(const lh_example *example, uint16_t *place) {
+static bool locate_pair(const lh_example *example, uint16_t *place) {
     for (int i = 0; i < example->output_length; i++) place[i] = (uint16_t)i;
+    return true;
 }
 
 static const lh_format pair_format = {

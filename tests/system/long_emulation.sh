@@ -1,11 +1,11 @@
 # Every scheme of the gradient checks as device code, under the emulation, against its CPU half
 # (tests/emulation/test_model.c) and against differences (test_gradcheck.c), geometric attention and labels in wide
-# models, and heads too wide for a thread: the suite itself has those of tests/specs/emulated_*.lua, against their CPU
+# models, heads too wide for a thread, and specs of tests/specs/long: the suite itself has those of tests/specs/emulated_*.lua, against their CPU
 # halves.
 
 . tests/system/common.sh
 
-family=emulate
+family=emulate dropouts=
 . tests/system/schemes.sh
 
 SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label heads_geometric heads_geometric_plain heads_alibi_learned
@@ -25,6 +25,13 @@ for kind in float32 wide_float32 adamw; do
     ${LUA:-lua5.4} tests/support/with_constants.lua query.weight,norm1.scale,embed.token.weight gen "$work/$id.lua" \
         --out "build/tests/specs/$id" >/dev/null || expect "$id" false
     SCHEMES="$SCHEMES fixed_$kind"
+    programs="$programs build/release/tests/emulation/test_model.$id"
+done
+# Several attentions, and two streams.
+for spec in tests/specs/long/${family}_*.lua; do
+    id=$(basename "$spec" .lua)
+    ./longhand gen "$spec" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
+    SCHEMES="$SCHEMES ${id#${family}_}"
     programs="$programs build/release/tests/emulation/test_model.$id"
 done
 expect emulated_models_build make -s -j2 LEVELS=best VARIANT=release MORE_EMULATED="$(echo "$SCHEMES" |

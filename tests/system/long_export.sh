@@ -11,12 +11,14 @@ export PYTHONDONTWRITEBYTECODE=1
     exit 0
 }
 
+TRAIN_LENGTHS='lengths = { 1, 6 },' EVAL_LENGTHS='lengths = { list = { 4 } },'
+
 # NAME MODEL ENCODING [MORE]: fields of a spec. The export is left in $work/torch.
 exports() {
     spec=$work/$1.lua
     echo "return { encoding = { $3 }, model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1, $2 },
-        train = { batch = 8, learning_rate = 1e-2, steps = 40, lengths = { 1, 6 }, log_every = 20 },
-        eval = { lengths = { list = { 4 } }, examples = 4 }, ${4:-task = { kind = \"reverse_string\" \}} }" >"$spec"
+        train = { batch = 8, learning_rate = 1e-2, steps = 40, $TRAIN_LENGTHS log_every = 20 },
+        eval = { $EVAL_LENGTHS examples = 4 }, ${4:-task = { kind = \"reverse_string\" \}} }" >"$spec"
     ./longhand build "$spec" --levels best --out "$work/trainer" >/dev/null &&
         "$work/trainer/trainer" train --out "$work/runs" --threads 1 --no-eval >/dev/null &&
         ./longhand export pytorch "$work/runs/$1"/*/* --spec "$spec" --trainer "$work/trainer/trainer" \
@@ -32,6 +34,7 @@ case_of() {
 
 for file in spec/encodings/*.lua; do
     name=$(basename "$file" .lua)
+    case $name in lst_2d*) continue ;; esac # for grids: below
     case_of "$name" "" "kind = \"$name\""
 done
 
@@ -42,6 +45,20 @@ case_of drawn_sides "" "$DRAWN, sides = \"independent\" }, kind = \"alibi\""
 case_of drawn_difference "" "$DRAWN, reading = \"difference\" }, kind = \"shaw\""
 case_of drawn_sequence "" "$DRAWN, draw = \"sequence\" }, kind = \"learned\""
 
+
+BLOCKS='at = "block", dropout = 0.2'
+case_of block_tables "" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, relative = { kind = \"shaw\", clip = 3,
+    sides = \"left\" }, mask = { kind = \"causal\" }, normaliser = { temperature = 0.5 },
+    projections = { bias = true, output = false }"
+case_of block_drawn "" "additive = { kind = \"learned\", rows = 64, learned = false, $BLOCKS }, $DRAWN, draw = \"layer\" },
+    rotation = { kind = \"rope\" }"
+case_of block_sequence "" "additive = { kind = \"sinusoid\", $BLOCKS }, $DRAWN, draw = \"sequence\" },
+    projections = { output = false }"
+sed 's/lh_task_reverse_string/lh_task_mirrored/; s/^ [*] chance:.*/&\n * grid: 3/' runtime/data/tasks/reverse_string.c \
+    >"$work/mirrored.c"
+case_of grid "" "additive = { kind = \"sinusoid\", channels = \"interleaved\", $BLOCKS }, positions = { kind = \"grid\" }" \
+    'task = { source = "mirrored.c" }'
+
 PRE='norm = { place = "pre" }' DECODER='kind = "decoder"'
 for encoding in none rope relative alibi; do
     case_of "decoder_$encoding" "$DECODER" "kind = \"$encoding\""
@@ -49,6 +66,8 @@ for encoding in none rope relative alibi; do
         tied = true" "kind = \"$encoding\""
 done
 case_of decoder_tied "$DECODER, tied = true" 'kind = "sinusoid"'
+case_of decoder_blocks "$DECODER" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, kind = \"alibi\",
+    normaliser = { temperature = 2 }"
 case_of decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "learned", rows = 30 },
     mask = { kind = "window", left = 3 }'
 case_of decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
@@ -64,6 +83,13 @@ done
 case_of encoder_rms 'norm = { kind = "rms" }, bias = "none", init = "torch"' 'kind = "t5"'
 case_of encoder_rms_pre 'norm = { kind = "rms", place = "pre" }, bias = "all", init = "xavier"' 'kind = "none"'
 case_of encoder_without_spare 'spare_token = false' 'kind = "none"'
+
+LATIN='embedding = "linear", branch_activation = "gelu", bias = "all", init = "torch"'
+case_of encoder_last "$LATIN, readout = \"last\"" 'kind = "rope"' 'task = { kind = "even_pairs" }'
+lengths="$TRAIN_LENGTHS" eval_lengths="$EVAL_LENGTHS" TRAIN_LENGTHS='' EVAL_LENGTHS=''
+case_of encoder_probe "$LATIN, readout = \"probe\"" 'kind = "learned", additive = { rows = 20 }' \
+    'task = { kind = "latin_square" }'
+TRAIN_LENGTHS="$lengths" EVAL_LENGTHS="$eval_lengths"
 
 cp examples/own_network/parallel_block.lua tests/specs/descriptions/blocks.lua "$work"
 case_of own_block 'source = "parallel_block.lua"' 'kind = "relative"'

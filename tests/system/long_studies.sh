@@ -1,4 +1,5 @@
-# Every study of spec/studies in its small scale: swept, nothing left to do, and a score for every run in its report.
+# Every study of spec/studies in its small scale: swept, nothing left to do, and a score for every run in its report; and
+# a study of puzzles through all analyses, onto its page.
 
 . tests/system/common.sh
 
@@ -10,6 +11,44 @@ small() {
         grep -Eq '^([0-9]+) of \1 runs have a score' "$out/report-$1/report.txt"
 }
 
+cat >"$work/puzzles.lua" <<'STUDY'
+return {
+  title = "Puzzles",
+  base = {
+    task = { kind = "latin_square", options = { puzzles = 60 } },
+    model = { layers = 2, heads = 1, width = 32, feedforward = 64, dropout = 0.1 },
+    train = { batch = 32, epochs = 4, cadence = "epochs", log_every = 1, checkpoint = { every = 2, keep = { 0 } } },
+    eval = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 60,
+      during = { every = 2, by = { vectors = true } } },
+  },
+  axes = { { name = "encoding", values = {
+    { name = "learned", spec = { encoding = { kind = "learned", additive = { rows = 17, init_sigma = 0.2 } } } },
+    { name = "fixed", spec = { encoding = { kind = "sinusoid" }, eval = { dropout = true } } },
+  } } },
+  seeds = { 1, 2 },
+  learning_rates = { 1e-3 },
+  report = { { kind = "progress", lines = "encoding" },
+    { kind = "splits", rows = "encoding", splits = { "epoch", "train", "test", "validation" } } },
+}
+STUDY
+
+# Dropout that is on in evaluation is off where attention is compared; 108 puzzles for people, who got all but one right.
+analyses() {
+    out=$work/puzzles
+    { echo accuracy && yes 1 | head -107 && echo 0.5; } >"$work/people.csv"
+    ./longhand sweep "$work/puzzles.lua" --out "$out" &&
+        ends_with 0 'Before any training the distance' ./longhand analyze tables "$out" &&
+        ends_with 0 'fixed: dropout is off here' ./longhand analyze similarity "$out" --reference fixed &&
+        ends_with 0 '108 puzzles of 36 bases' ./longhand analyze human "$out" --human "$work/people.csv" &&
+        ends_with 0 'Differences between' ./longhand analyze compare "$out" --split validation &&
+        ./longhand report "$out" && [ -s "$out/report-puzzles/progress1.svg" ] || return
+    for what in compare similarity tables human; do
+        grep -q "<h2>Analysis: $what</h2>" "$out/report-puzzles/index.html" || return
+    done
+    [ "$(grep -o 'data:image/png;base64,' "$out/report-puzzles/index.html" | wc -l)" -eq 4 ]
+}
+
+expect puzzles analyses
 for file in spec/studies/*.lua; do
     study=$(basename "$file" .lua)
     expect "$study" small "$study"

@@ -1,15 +1,19 @@
-# Small specs in float64 for every encoding, by name; sourced. family: what their ids begin with.
+# Small specs in float64 for every encoding, by name; sourced. family: what their ids begin with; dropouts: further fields
+# of their models.
 # SCHEMES: those of the suite; MORE_SCHEMES: of the long one. Together every scheme, score of the library and reading.
 
 SCHEMES="none sinusoid learned rope rand_learned rand_rope rand_rope_ntk rope_yarn relative rand_relative
-    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap geometric"
+    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap geometric
+    lst_learned"
 MORE_SCHEMES="rand_sinusoid rope_linear rand_relative_clamped rand_shaw_difference alibi rand_alibi
     rand_alibi_clamped window t5 rand_t5 rand_t5_difference kerple_log rand_kerple_log_difference kerple_power
     rand_kerple_power_difference fire rand_fire fire_causal sandwich rand_sandwich cyclic rand_cyclic
     distance_table rand_distance_table_difference log_length softcap constant_cap list places rand_places_difference
     alibi_causal geometric_raw rand_geometric_raw rand_geometric_plain label rand_sinusoid_unsorted rand_rope_sequence
     rand_geometric_raw_sequence rand_relative_independent rand_shaw_independent rand_alibi_learned_independent
-    rand_learned_onebased rand_rope_onebased rand_relative_onebased"
+    rand_learned_onebased rand_rope_onebased rand_relative_onebased
+    lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope
+    lst_cnope_clean"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -25,6 +29,10 @@ facets_of() {
             parameters = { rate = { per = "layer", init = 0.3 }, shift = { per = "head", init = 1 } }' ;;
         geometric_raw) echo 'use = "geometric", normaliser = { normalised = false }, rotation = { kind = "rope" }' ;;
         geometric_plain) echo 'use = "geometric", normaliser = { directional = false }, additive = { kind = "sinusoid" }' ;;
+        lst_2d*) echo "use = \"$1\", positions = { kind = \"index\" }" ;; # the task is no grid
+        lst_learned) echo 'use = "lst_learned", additive = { rows = 64, dropout = 0.2 }, normaliser = { temperature = 0.5 },
+            projections = { output = false }' ;;
+        lst_random) echo 'use = "lst_random", additive = { rows = 64 }' ;;
         label) echo 'use = "label", positions = { max_position = 64 }' ;;
         *) echo "use = \"$1\"" ;;
     esac
@@ -48,12 +56,14 @@ spec_of() {
         *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
         *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
     esac
+    weights=$dropouts
+    case $scheme in geometric*) weights='' ;; esac # which keeps all its weights
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },
   encoding = { $(facets_of "$scheme")$positions },
-  model = { layers = 2, $sizes, dropout = 0.1 },
+  model = { layers = 2, $sizes, dropout = 0.1$weights },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
   precision = "float64",

@@ -91,6 +91,28 @@ side_by_side() {
         grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
 }
 
+# Two cells of a folder, one of them masked, trained and before the first step, which no run has kept.
+similarity() {
+    ends_with 0 'plain *' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
+        --reference drawn --out "$work/similarity" && pictures "$work/similarity/similarity" || return
+    for step in trained start; do
+        for run in drawn plain; do
+            eval "folder=\$$run"
+            checkpoint=$folder/checkpoint.safetensors
+            if [ $step = start ]; then
+                "$(built "$folder")/trainer" train --out "$work/untrained" --seed 0 --steps 0 --no-eval || return
+                checkpoint=$(echo "$work/untrained/$run"/*/*/checkpoint.safetensors)
+            fi
+            "$(built "$folder")/trainer" trace --checkpoint "$checkpoint" --lengths 4 --examples 2 \
+                --out "$work/of_$run.safetensors" || return
+        done
+        $LUA tests/support/check_similarity.lua "$work/of_drawn.safetensors" "$work/of_plain.safetensors" \
+            "$work/similarity/similarity.csv" drawn plain 4 $step || return
+    done
+    grep -q '^plain,trained,all,"window 9, 9",1,,0.[0-9]*,,0.[0-9]*$' "$work/similarity/levels.csv" &&
+        ends_with 1 'did you mean drawn?' ./longhand analyze similarity "$work/runs" --split test --reference drwn
+}
+
 refuses() {
     ends_with 2 'missing argument' ./longhand analyze pca &&
         ends_with 2 '--lengths 4: expected the length to fit on' ./longhand analyze pca "$drawn" --lengths 4 &&
@@ -166,9 +188,10 @@ if command -v gnuplot >/dev/null 2>&1; then
     expect analyze_pca_of_outputs_is_repeatable pca_of_outputs
     expect analyze_attention_is_the_maximum_over_heads attention
     expect analyze_shows_runs_below_each_other side_by_side
+    expect analyze_similarity_is_that_of_traces similarity
     expect analyze_refuses_with_reasons refuses
 else
-    for name in pca attention side_by_side refuses; do echo "skip analyze_$name: gnuplot is not installed"; done
+    for name in pca attention side_by_side similarity refuses; do echo "skip analyze_$name: gnuplot is not installed"; done
 fi
 expect export_refuses_with_reasons export_refuses
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"

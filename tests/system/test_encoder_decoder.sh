@@ -1,5 +1,5 @@
 # An encoder-decoder: trained on a task, evaluated by teacher-forced passes, asked for answers one token after the other;
-# and refused by name where there is no code for it.
+# and its device code.
 
 . tests/system/common.sh
 
@@ -43,13 +43,11 @@ traces() {
         grep -aq '"n4.decoder.layers.1.cross.attention":{[^}]*"shape":\[2,2,4,4\]' "$work/trace"
 }
 
-has_no_device_code() {
-    ./longhand gen "$work/reverse_pair.lua" --target cpu,cuda --out "$work/none" 2>"$work/message"
-    [ $? -eq 1 ] && grep -q "there is no device code for a network of 2 streams" "$work/message" && [ ! -e "$work/none" ] ||
-        return
-    ./longhand gen "$work/reverse_pair.lua" --out "$work/half" 2>"$work/message" &&
-        grep -q "the CPU half alone: there is no device code" "$work/message" &&
-        [ -e "$work/half/step.c" ] && [ ! -e "$work/half/device.cu" ]
+# Both halves without being asked, where there is a network for each.
+has_device_code() {
+    ./longhand gen "$work/reverse_pair.lua" --out "$work/both" 2>"$work/message" &&
+        [ ! -s "$work/message" ] && grep -q "^INLINE void cross_attend_backward" "$work/both/device.cu" &&
+        grep -q "step.tokens\[1\]" "$work/both/device.cu" && [ -e "$work/both/cuda.c" ]
 }
 
 expect encoder_decoder_builds ./longhand build "$work/reverse_pair.lua" --levels best --out "$work/trainer"
@@ -58,5 +56,5 @@ if [ "$failures" -eq 0 ]; then
     expect encoder_decoder_predicts_token_by_token predicts
     expect encoder_decoder_traces_all_attentions traces
 fi
-expect encoder_decoder_has_no_device_code has_no_device_code
+expect encoder_decoder_has_device_code has_device_code
 finish

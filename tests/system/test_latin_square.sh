@@ -27,7 +27,7 @@ folder() {
 
 results() {
     cksum <"$(folder "$1")/checkpoint.safetensors"
-    sed 's/,"steps_per_second":[^}]*//' "$(folder "$1")/metrics.jsonl"
+    sed 's/,"steps_per_second":[^,]*,"seconds":[^,}]*//' "$(folder "$1")/metrics.jsonl"
     cat "$(folder "$1")/eval.jsonl"
 }
 
@@ -98,6 +98,66 @@ validation_file() {
     ends_with 1 'task.validation: cannot read' ./longhand plan "$work/latin_file.lua"
 }
 
+# Lines of any lengths, one after the other as each alone: memory of the first is too small for the second, although
+# rows of activations are as many.
+lines_of_any_length() {
+    file=$(folder whole)/checkpoint.safetensors
+    for input in 1 1,4,3 2,3; do
+        echo "{\"input\":[$input]}" >>"$work/lines"
+        echo "{\"input\":[$input]}" | "$trainer" predict --checkpoint "$file" >>"$work/apart" || return
+    done
+    "$trainer" predict --checkpoint "$file" <"$work/lines" >"$work/together" && cmp "$work/apart" "$work/together"
+}
+
+# The model of Ito et al. 2024, small: its gradients; the cell that is asked for answers, of an input that has one; the
+# checkpoint is none of a model that answers elsewhere.
+probe() {
+    cat >"$work/latin_probe.lua" <<'END'
+return { use = "./latin_small.lua", encoding = { kind = "none" }, eval = { by = { vectors = true } },
+  model = { use = "lst_encoder", layers = 2, width = 16, feedforward = 32, readout = "probe" },
+  precision = "float64" }
+END
+    ./longhand build "$work/latin_probe.lua" --levels best --out "$work/probe" &&
+        ends_with 0 'embed.token.bias' "$work/probe/trainer" gradcheck &&
+        "$work/probe/trainer" train --out "$work/probed" || return
+    file=$(folder probed)/checkpoint.safetensors
+    "$work/probe/trainer" predict --checkpoint "$file" --text ..12.?.. | grep -q '^[1-4]$' &&
+        ends_with 1 'expected: one ? in the input, and one output' "$work/probe/trainer" predict --checkpoint "$file" \
+            --text ..12.?.? &&
+        ends_with 1 'no place to read the answer' "$work/probe/trainer" predict --checkpoint "$file" --text 1234 &&
+        ends_with 1 'embed.token.weight: shape' "$trainer" eval --checkpoint "$file"
+}
+
+# What the authors log: the mean of an epoch's batches, each before its update, the short one counting as much; each is a
+# line here.
+epoch_accuracy() {
+    "$trainer" train --out "$work/batches" --threads 2 --no-eval --log-every 1 || return
+    tr ':,}' '   ' <"$(folder batches)/metrics.jsonl" | awk '
+        { for (i = 1; i < NF; i += 2) value[$i] = $(i + 1)
+          sum += value["\"accuracy\""]
+          if (NR % 9) next
+          d = sum / 9 - value["\"epoch_accuracy\""]; sum = 0
+          if (value["\"epoch\""] != NR / 9 || d > 1e-9 || d < -1e-9) { print "line " NR ": off by " d; bad = 1 } }
+        END { exit bad || NR != 54 }' &&
+        for run in batches whole; do grep -o '"epoch_accuracy":[0-9.]*' "$(folder $run)/run.json"; done >"$work/last" &&
+        [ "$(sort -u "$work/last" | wc -l)" -eq 1 ] && [ "$(wc -l <"$work/last")" -eq 2 ] &&
+        grep -q "$(head -1 "$work/last")" "$(folder whole)/metrics.jsonl" &&
+        grep -q '"data":{"epoch_batches":9,' "$(folder whole)/run.json"
+}
+
+steps_of() { grep "$1" "$(folder epochs)/$2" | sed 's/{"step":\([0-9]*\).*/\1/' | uniq | tr '\n' ' '; }
+
+# Everything by epochs of 9 batches; the trainer is the same but for its defaults.
+cadence() {
+    ./longhand build "$work/latin_small.lua" --levels best --out "$work/out" --set train.cadence=epochs \
+        --set train.log_every=2 --set 'train.checkpoint={ every = 4, keep = { 0, 3 } }' \
+        --set 'eval.during={ every = 5, by = { vectors = true }, splits = { "test" } }' &&
+        "$trainer" train --out "$work/epochs" --no-eval && [ "$(steps_of . metrics.jsonl)" = '18 36 54 ' ] &&
+        [ "$(steps_of during eval.jsonl)" = '45 ' ] && [ "$(steps_of . window.jsonl)" = '0 27 36 54 ' ] &&
+        [ -e "$(folder epochs)/checkpoint-0.safetensors" ] && [ -e "$(folder epochs)/checkpoint-27.safetensors" ] &&
+        cmp "$(folder epochs)/checkpoint.safetensors" "$(folder whole)/checkpoint.safetensors"
+}
+
 # Tables and curves go by the first axis.
 reports() {
     ends_with 0 'latin_small' ./longhand report "$work/whole" --out "$work/report" &&
@@ -109,5 +169,9 @@ expect same_bits same_bits
 expect lines lines
 expect flags flags
 expect validation_file validation_file
+expect lines_of_any_length lines_of_any_length
+expect probe probe
+expect epoch_accuracy epoch_accuracy
 expect reports reports
+expect cadence cadence
 finish

@@ -261,7 +261,7 @@ static void test_predict_bad_positions_named(void **state) {
     };
     const char *checkpoint = train(state);
     toy.cpu = toy_drawn_list;
-    toy.position_range = 64;
+    toy.position_range[0] = 64;
     check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 
@@ -275,7 +275,7 @@ static void test_predict_bad_distances_named(void **state) {
         {"{\"input\":[1,2],\"distances\":[0,5,5,6]}", "distances[2] is 5\n  expected: more than 5"},
     };
     const char *checkpoint = train(state);
-    toy.distance_range = 64;
+    toy.distance_range[0] = 64;
     check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 

@@ -111,6 +111,17 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     f.spec.train.epochs = 7;
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
     assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one of each shape */
+    int64_t logged = f.spec.train.log_every, kept[] = {0, 4};
+    f.spec.train.by_epochs = true;
+    f.spec.train.keep_steps = kept;
+    f.spec.eval.during_every = 2;
+    for (int again = 0; again < 2; again++) { /* a spec that was bound counts steps */
+        lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+        assert_int_equal(f.spec.train.log_every, 3 * logged);
+        assert_int_equal(f.spec.eval.during_every, 6);
+        assert_int_equal(lh_kept_step(&f.spec.train, 0), 0);
+        assert_int_equal(lh_kept_step(&f.spec.train, 1), 12);
+    }
     lh_corpus_close(&c);
 }
 
@@ -339,6 +350,28 @@ static void test_batch_copies_the_picked_examples(void **state) {
     lh_corpus_close(&c);
 }
 
+/* Examples are those of the set that was asked for, or there are none. */
+static void test_batch_takes_no_examples_of_another_set(void **state) {
+    fixture f;
+    lh_corpus c;
+    lh_batch batch;
+    lh_error error;
+    const char *eval = write_text(*state, "eval.jsonl", "{\"input\":[1],\"target\":[1]}\n");
+    make_spec(&f, write_many(*state, 3, 2), eval);
+    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    lh_assert_ok(lh_batch_open(&batch, &f.spec, 3, 1, &error), &error);
+    lh_source source = {.domain = LH_DOMAIN_EVAL};
+    lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 1, 0, 1, &error), &error);
+    for (int named = 0; named < 2; named++) {
+        source.set = named ? &c.eval : NULL;
+        lh_assert_error(lh_batch_fill(&batch, &f.spec, &source, 2, 0, 1, &error), LH_ERR_INPUT, &error,
+                        "eval.jsonl has no example with an input of 2 tokens and a target of 1");
+    }
+    lh_batch_close(&batch);
+    lh_corpus_close(&c);
+}
+
 /* What an engine trains on, by input length and the example's number. */
 static atomic_int trained[7][25], blocks_wrong;
 
@@ -401,6 +434,7 @@ int main(void) {
         in_directory(test_epoch_follows_from_seed_and_step_alone),
         in_directory(test_epoch_order_is_uniform),
         in_directory(test_batch_copies_the_picked_examples),
+        in_directory(test_batch_takes_no_examples_of_another_set),
         in_directory(test_engine_trains_on_every_example_once_in_an_epoch),
     };
     return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);

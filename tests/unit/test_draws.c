@@ -92,7 +92,7 @@ static void rows_of(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_
     lh_draw draw = draw_of(mode);
     int32_t scratch[RANGE];
     for (int s = 0; s < SEQUENCES; s++) {
-        lh_draw_sequence(&draw, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, tokens, true, rows[s], scratch);
+        lh_draw_sequence(&draw, 0, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, tokens, true, rows[s], scratch);
         for (int t = 0; t < tokens; t++) assert_in_range(--rows[s][t], 0, RANGE - 1);
     }
 }
@@ -169,14 +169,14 @@ static void test_draw_sequences_gives_a_device_the_same_positions(void **state) 
     const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
     assert_int_equal(cuda->draw_count(&shape), TOKENS);
-    assert_int_equal(LABELS.spec->first_position, 1);
-    assert_int_equal(LABELS.spec->position_range, RANGE + 1);
+    assert_int_equal(LABELS.spec->first_position[0], 1);
+    assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
     assert_true(cuda->draw == NULL && cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
         lh_draw draw = draw_of(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
         cuda->draw_sequences(&draw, &shape, drawn, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
-            lh_draw_sequence(&draw, (uint32_t)s, 1, RANGE, TOKENS, true, want, scratch);
+            lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, want, scratch);
             assert_memory_equal(out + s * TOKENS, want, sizeof want);
         }
     }
@@ -252,7 +252,7 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_parity_make_batch(&SIDES, tokens, labels, FIRST_EXAMPLE, &made);
     for (int i = 0; i < tokens; i++)
         for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
-    lh_vectors_alibi(LH_PARITY_HEADS, tokens, made.distances, made.score);
+    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, made.distances, made.score);
     made.batch.score = made.score;
     made.batch.backward = mode == LH_MODE_TRAIN;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
@@ -289,7 +289,7 @@ static void test_draw_gives_a_device_both_sides(void **state) {
     lh_draw draw = draw_of(LH_MODE_TRAIN);
     const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, room);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
-    assert_int_equal(SIDES.spec->distance_range, RANGE + 1);
+    assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);
     assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* so many distances as there are, and the token itself */
     cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);

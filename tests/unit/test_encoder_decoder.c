@@ -1,14 +1,19 @@
 /* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder}.lua) against kernels/ref:
- * values and gradients of every parameter, sources and targets of different lengths, in blocks of several sizes. */
+ * values and gradients of every parameter, sources and targets of different lengths, in blocks of several sizes. And
+ * both, with positions that are drawn for either stream, too, against the stored vectors of an independent
+ * implementation. */
 #include "support/lh_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/level.h"
+#include "reference/pairs.h"
 #include "support/lh_parity.h"
 
-extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_identity_encoder;
+extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_identity_encoder,
+    longhand_spec_parity_float64_drawn_layers;
 
 static const lh_spec *const SPECS[] = {&longhand_spec_parity_float64_encoder_decoder,
                                        &longhand_spec_parity_float64_identity_encoder};
@@ -119,8 +124,68 @@ static void test_encoder_decoders_match_reference(void **state) {
     }
 }
 
+/* ---- stored vectors ---- */
+
+/* In the order of lh_pairs_name. */
+static const lh_spec *const STORED[LH_PAIRS_FILES] = {&longhand_spec_parity_float64_encoder_decoder,
+                                                      &longhand_spec_parity_float64_identity_encoder,
+                                                      &longhand_spec_parity_float64_drawn_layers};
+
+/* Dropout is off where the vectors are; nothing of it is in an evaluation. */
+static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_model *model, int n) {
+    lh_pairs_case stored;
+    lh_pairs_case_read(file, model->network, n, &stored);
+    size_t count = (size_t)(stored.batch.sequences * stored.batch.labels * spec->classes);
+    double *logits = lh_parity_reserve(count * sizeof *logits), bound = lh_parity_tolerance_of(8)->logits;
+    lh_ref_model_clear(model);
+    double loss = lh_ref_run(model, &stored.batch, logits) * stored.batch.loss_scale;
+    lh_assert_close(&loss, &stored.loss, 1, bound, 0);
+    lh_parity_check_logits(8, logits, stored.logits, count, bound);
+    for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
+        if (!lh_level_runs((*program)->level)) continue;
+        static const uint8_t all[SEQUENCES * LONGEST] = {0};
+        lh_trainer t = lh_trainer_open(spec, *program, model, &stored.batch, NULL, LH_MODE_EVALUATE);
+        memcpy(t.step.positions, stored.positions, sizeof t.step.positions);
+        memcpy(t.step.distances, stored.distances, sizeof t.step.distances);
+        (*program)->begin_step(&t.step, 0, 1);
+        lh_trainer_run(&t, &stored.batch, all, 2, logits);
+        lh_parity_check_logits(8, logits, stored.logits, count, bound);
+        lh_trainer_close(&t);
+    }
+    lh_pairs_case_free(&stored);
+    free(logits);
+}
+
+/* The model's gradients behind lh_ref_run against the stored ones, which are rounded to float32. */
+static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *tensor = &model->tensors[i];
+        char name[80];
+        int count = 0;
+        snprintf(name, sizeof name, "gradient.%s", tensor->name);
+        double *want = lh_vectors_doubles(file, name, &count);
+        assert_non_null(want);
+        lh_assert_close(tensor->gradient, want, (size_t)count, 1.2e-7, 1e-12);
+        free(want);
+    }
+}
+
+static void test_encoder_decoders_match_stored_vectors(void **state) {
+    (void)state;
+    for (int i = 0; i < LH_PAIRS_FILES; i++) {
+        print_message("           %s\n", STORED[i]->id);
+        lh_st_file *file = lh_vectors_open(lh_pairs_name[i]);
+        lh_ref_model *model = lh_pairs_model(file, lh_network_of(STORED[i]->id));
+        for (int l = 0; l < LH_PAIRS_LENGTHS; l++) check_stored(STORED[i], file, model, lh_pairs_length[l]);
+        check_stored_gradients(file, model); /* of the last */
+        lh_ref_model_free(model);
+        lh_st_free(file);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encoder_decoders_match_stored_vectors),
         cmocka_unit_test(test_encoder_decoders_match_reference),
     };
     return cmocka_run_group_tests_name("encoder_decoder", tests, NULL, NULL);

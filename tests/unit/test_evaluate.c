@@ -27,7 +27,7 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     lh_error error;
     enum { DRAWS = 5 };
     lh_spec spec = lh_toy_spec;
-    spec.position_range = 64;
+    spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
     lh_eval_request request = request_of(6, 6, DRAWS);
     lh_eval_result result;
@@ -53,7 +53,7 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
     (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
-    spec.distance_range = 64;
+    spec.distance_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
     lh_eval_request request = request_of(6, 6, 3);
     lh_eval_result result;
@@ -102,7 +102,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     lh_error error;
     enum { DRAWS = 3, BATCHES = 3 };
     lh_spec spec = lh_toy_spec;
-    spec.position_range = 64;
+    spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
     lh_eval_request request = request_of(6, 6, DRAWS);
     lh_eval_result result;
@@ -159,7 +159,7 @@ static void test_evaluate_more_draws_than_sites_refused(void **state) {
     (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
-    spec.position_range = 64;
+    spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
     lh_eval_request request = request_of(6, 6, 4000);
     lh_eval_result result;

@@ -261,6 +261,96 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
+/* ---- beside training ---- */
+
+static void add_axis(fixture *f) {
+    static const char *const axis[] = {"digits", "carry", "trained"};
+    f->task.axis = axis;
+    f->task.axes = 3;
+}
+
+static void open_with_trained(fixture *f, const char *directory) {
+    static const char *const held_out = "{\"input\":[1],\"target\":[0],\"digits\":2,\"trained\":1}\n"
+                                        "{\"input\":[2],\"target\":[1],\"digits\":2,\"trained\":0}\n"
+                                        "{\"input\":[2],\"target\":[2],\"digits\":2,\"carry\":4,\"trained\":0}\n"
+                                        "{\"input\":[3],\"target\":[3],\"digits\":1,\"trained\":1}\n"
+                                        "{\"input\":[4],\"target\":[3],\"digits\":3,\"trained\":0}\n";
+    lh_error error;
+    make_spec(f, write_text(directory, "train.jsonl", train_lines), write_text(directory, "held.jsonl", held_out),
+              NULL);
+    add_axis(f);
+    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
+}
+
+static void check_lines(const char *path, const char *const *ends, int count) {
+    size_t bytes;
+    char *text = lh_test_read(path, &bytes), *line = text;
+    for (int i = 0; i < count; i++) {
+        char *end = strchr(line, '\n');
+        assert_non_null(end);
+        assert_true((size_t)(end - line) > strlen(ends[i]));
+        assert_memory_equal(end - strlen(ends[i]), ends[i], strlen(ends[i]));
+        line = end + 1;
+    }
+    assert_int_equal(*line, 0);
+    free(text);
+}
+
+/* Lines say what share was trained on, and which axes go past training; new examples alone have lines of their own. */
+static void test_evaluation_lines_compare_with_training(void **state) {
+    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    static const char *const whole[] = {
+        "\"sd_over_draws\":0,\"trained\":1}",
+        "\"sd_over_draws\":0,\"trained\":0.5}",
+        "\"sd_over_draws\":0,\"beyond\":[\"carry\"],\"trained\":0}",
+        "\"sd_over_draws\":0,\"beyond\":[\"digits\"],\"trained\":0}",
+    };
+    static const char *const novel[] = {
+        "\"trained\":0.5,\"novel\":true}",
+        "\"beyond\":[\"carry\"],\"trained\":0,\"novel\":true}",
+        "\"beyond\":[\"digits\"],\"trained\":0,\"novel\":true}",
+    };
+    fixture f;
+    lh_groups g;
+    lh_eval_result results[MOST];
+    open_with_trained(&f, *state);
+    f.spec.eval.with_trained = true;
+    open_groups(&g, &f, &by_both, 0);
+    assert_int_equal(evaluate(&f, &g, path, results), 4);
+    check_lines(path, whole, 4);
+    lh_groups_close(&g);
+    f.spec.eval.with_trained = false;
+    open_groups(&g, &f, &by_both, 0);
+    assert_int_equal(g.group[0].value[DIGITS], 2); /* of one digit there is nothing new */
+    remove(path);
+    assert_int_equal(evaluate(&f, &g, path, results), 3);
+    check_lines(path, novel, 3);
+    lh_groups_close(&g);
+    f.spec.eval.with_trained = true; /* lines without those trained on are not taken for lines with them */
+    open_groups(&g, &f, &digits, 0);
+    f.corpus.eval.apart = 1u << CARRY;
+    lh_groups_close(&g);
+    open_groups(&g, &f, &digits, 0);
+    assert_int_equal(g.count, 3);
+    assert_int_equal(g.group[1].count, 2); /* without the one that was made for its carries */
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_nothing_novel_is_told(void **state) {
+    const lh_by few = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
+    fixture f;
+    lh_groups g;
+    lh_error error;
+    open_with_trained(&f, *state);
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &few, 0, &error), LH_ERR_INPUT, &error,
+                    "held.jsonl that eval.by asks for is among those trained on");
+    lh_groups_close(&g);
+    lh_corpus_close(&f.corpus);
+}
+
 #define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
 
 int main(void) {
@@ -271,6 +361,8 @@ int main(void) {
         in_directory(test_axes_that_say_nothing_are_refused),
         in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
         in_directory(test_evaluation_by_axes_lines_read_back),
+        in_directory(test_evaluation_lines_compare_with_training),
+        in_directory(test_nothing_novel_is_told),
     };
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);
 }

@@ -269,6 +269,41 @@ static void test_dropout_keep_any_count_and_counter_match_reference(void **state
     check_dropout_keep(7, 0, 0, lh_site(3, 0, 0), 100, 0);
 }
 
+static void test_dropout_keep_at_any_element_matches_reference(void **state) {
+    (void)state;
+    const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
+    const keep_source from = {reference.key, reference.step, 21, reference.site};
+    enum { MOST = 150 };
+    int8_t room[MOST + KEEP_ROOM];
+    const size_t far = (size_t)1 << 34; /* its block has 31 bits */
+    for (int first = 0; first < 20; first++) {
+        for (int count = 1; count <= MOST; count += 37) {
+            const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), room);
+            for (int e = 0; e < count; e++)
+                assert_int_equal(keep[e], lh_ref_dropout_keeps(&reference, 21, (uint32_t)(first + e)) ? -1 : 0);
+        }
+    }
+    const int8_t *keep = dropout_keep_at(&from, far + 3, 5, (uint16_t)lround(65536 * 0.4), room);
+    const uint32_t counter[4] = {1u << 31, reference.site, 21, reference.step};
+    uint32_t word[4];
+    lh_philox(counter, reference.key, word);
+    for (uint32_t e = 3; e < 8; e++)
+        assert_int_equal(keep[e - 3], (word[e / 2] >> 16 * (e % 2) & 0xffff) >= lround(65536 * 0.4) ? -1 : 0);
+}
+
+static void test_keep_columns_turns_rows_into_lanes(void **state) {
+    (void)state;
+    enum { STRIDE = 11 };
+    int8_t keep[LANES * STRIDE + REAL_BYTES];
+    for (size_t i = 0; i < sizeof keep; i++) keep[i] = i * 7 % 3 ? -1 : 0;
+    bits columns = {0};
+    for (int j = 0; j < STRIDE; j++) {
+        columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, STRIDE);
+        bits lanes = first_keeps(columns);
+        for (int i = 0; i < LANES; i++) assert_int_equal(lanes[i], keep[i * STRIDE + j]);
+    }
+}
+
 static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
     (void)state;
     enum { COUNT = 5 * LANES };
@@ -558,6 +593,8 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),
     cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
+    cmocka_unit_test(test_dropout_keep_at_any_element_matches_reference),
+    cmocka_unit_test(test_keep_columns_turns_rows_into_lanes),
     cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
     cmocka_unit_test(test_class_logits_and_softmax_loss_match_reference),
     cmocka_unit_test(test_softmax_loss_large_logits_do_not_overflow),

@@ -497,17 +497,43 @@ static void test_train_second_process_refused(void **state) {
     run(state, 0, "train --out . --no-eval --steps 4294967295 --overfit 1 --learning-rate 0.02 --threads 1");
 }
 
+/* Batches of 4, 4 and 2 examples count alike; an epoch whose beginning is not known has no mean. */
+static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
+    (void)state;
+    static const int64_t correct[] = {4, 1, 1}, counted[] = {4, 4, 2};
+    lh_window window = {0};
+    for (int64_t step = 1; step <= 7; step++) {
+        int batch = (int)((step - 1) % 3);
+        lh_step_metrics metrics = {.sums = {.correct = correct[batch], .counted = counted[batch]}};
+        lh_window_add(&window, &metrics);
+        lh_window_add_to_epoch(&window, &metrics, step, 3);
+        assert_int_equal(window.epoch.last, step / 3);
+        lh_window_clear(&window);
+    }
+    assert_true(fabs(window.epoch.accuracy - (1 + 0.25 + 0.5) / 3) < 1e-15);
+    assert_int_equal(window.epoch.steps, 1);
+    window.epoch = (lh_window_epoch){0};
+    lh_step_metrics late = {.sums = {.correct = 1, .counted = 1}};
+    for (int64_t step = 8; step <= 9; step++) lh_window_add_to_epoch(&window, &late, step, 3);
+    assert_int_equal(window.epoch.last, 0);
+    assert_int_equal(window.epoch.steps, 0);
+}
+
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2}, other = window, back;
+    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2, {5, 2.5, 3, 0.1}},
+              other = window, back;
     bool found;
     other.loss = 5;
+    other.epoch = (lh_window_epoch){0};
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
     lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);
     assert_true(found);
     assert_memory_equal(&window, &back, sizeof window);
+    lh_assert_ok(lh_window_load(&back, path, 12, &found, &error), &error);
+    assert_memory_equal(&other, &back, sizeof other);
     lh_assert_ok(lh_window_load(&back, path, 14, &found, &error), &error);
     assert_false(found);
     assert_int_equal(back.steps, 0);
@@ -542,6 +568,7 @@ int main(void) {
         RUN_TEST(test_train_sighup_writes_checkpoint),
         RUN_TEST(test_train_ignored_sighup_stays_ignored),
         RUN_TEST(test_train_second_process_refused),
+        RUN_TEST(test_window_epoch_is_the_mean_of_its_batches),
         RUN_TEST(test_window_save_load_same_sums),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

@@ -27,6 +27,9 @@ extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parit
     longhand_spec_parity_geometric_plain;
 extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
     longhand_spec_parity_float64_decoder_alibi;
+extern const lh_spec longhand_spec_parity_float64_cells, longhand_spec_parity_float64_tables;
+extern const lh_spec longhand_spec_parity_lst_probe;
+extern const lh_spec longhand_spec_parity_dropout_relative;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -38,6 +41,7 @@ static const lh_parity_case CASES[] = {
     {"rand_rope", &longhand_spec_parity_rand_rope},
     {"sincos", &longhand_spec_parity_dropout_sincos},
     {"rand_rope", &longhand_spec_parity_dropout_rand_rope},
+    {"relative", &longhand_spec_parity_dropout_relative},
     {"rope", &longhand_spec_parity_float64_rope},
     {"rand_learned", &longhand_spec_parity_float64_rand_learned},
     {"rope_linear", &longhand_spec_parity_rope_linear},
@@ -60,6 +64,9 @@ static const lh_parity_case CASES[] = {
     {"decoder_rope", &longhand_spec_parity_decoder_rope},
     {"decoder_relative", &longhand_spec_parity_decoder_relative},
     {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi},
+    {"cells", &longhand_spec_parity_float64_cells},
+    {"tables", &longhand_spec_parity_float64_tables},
+    {"lst_probe", &longhand_spec_parity_lst_probe},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -153,20 +160,32 @@ static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
-/* Sequences are as long as the stored ones, and made of inputs and targets alike. */
+/* Sequences are as long as the stored ones, and made of inputs and targets alike; labels have their tokens. */
 static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) {
     const lh_ref_batch *batch = &stored->batch;
+    const lh_format *format = spec->format;
     int n = stored->input_length;
-    assert_int_equal(spec->format->stream[0].length(n), batch->tokens);
-    assert_int_equal(spec->format->labels(n), batch->labels);
+    lh_shape shape = {.labels = batch->labels};
+    if (format->shape != NULL) {
+        format->shape(n, batch->labels, &shape);
+    } else {
+        shape.length[0] = format->stream[0].length(n);
+        shape.labels = format->labels(n);
+    }
+    assert_int_equal(shape.length[0], batch->tokens);
+    assert_int_equal(shape.labels, batch->labels);
+    assert_int_equal(format->locate != NULL, batch->place != NULL);
     uint16_t *made = lh_parity_reserve((size_t)batch->tokens * sizeof *made);
     for (int b = 0; b < batch->sequences; b++) {
         lh_example example = {.input_length = n,
                               .output_length = batch->labels,
                               .input = stored->input + b * n,
                               .target = stored->label + b * batch->labels};
-        spec->format->assemble(&example, (uint16_t *const[LH_MAX_STREAMS]){made});
+        format->assemble(&example, (uint16_t *const[LH_MAX_STREAMS]){made});
         assert_memory_equal(made, batch->token + b * batch->tokens, (size_t)batch->tokens * sizeof *made);
+        if (batch->place == NULL) continue;
+        assert_true(format->locate(&example, made));
+        assert_int_equal(made[0], batch->place[b]);
     }
     free(made);
 }

@@ -143,18 +143,18 @@ static void test_draw_sequence_counter_as_documented(void **state) {
     lh_draw draw = draw_of(3);
     int32_t a[40], b[40], scratch[1000];
     lh_rng rng = lh_rng_at(draw.key, 3, 7, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
-    lh_draw_sequence(&draw, 7, 1, 1000, 1, false, a, scratch);
+    lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, false, a, scratch);
     assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
     draw = (lh_draw){draw.key, 6, LH_MOST_DRAWS - 1, LH_DOMAIN_EVAL};
     rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, LH_MOST_DRAWS - 1, LH_PLACE_SEQUENCE));
-    lh_draw_sequence(&draw, 7, 1, 1000, 1, true, a, scratch);
+    lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, true, a, scratch);
     assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
-    lh_draw_sequence(&draw, 7, 1, 1000, 40, true, a, scratch);
+    lh_draw_sequence(&draw, 0, 7, 1, 1000, 40, true, a, scratch);
     for (int i = 0; i < 40; i++) assert_in_range(a[i], i > 0 ? a[i - 1] + 1 : 1, 1000);
-    lh_draw_sequence(&draw, 8, 1, 1000, 40, true, b, scratch);
+    lh_draw_sequence(&draw, 0, 8, 1, 1000, 40, true, b, scratch);
     assert_memory_not_equal(a, b, sizeof a); /* another sequence */
     draw.example--;
-    lh_draw_sequence(&draw, 7, 1, 1000, 40, true, b, scratch);
+    lh_draw_sequence(&draw, 0, 7, 1, 1000, 40, true, b, scratch);
     assert_memory_not_equal(a, b, sizeof a); /* another draw */
 }
 

@@ -461,11 +461,11 @@ static void test_alibi_known_values(void **state) {
     int32_t distances[16];
     double score[32];
     lh_vectors_distances(&facts, 4, index, NULL, distances);
-    lh_vectors_alibi(2, 4, distances, score);
+    lh_vectors_alibi(2, 16, distances, score);
     for (int i = 0; i < 16; i++) assert_true(score[i] == plain[i] / 16 && score[16 + i] == plain[i] / 256);
     facts.drawn = true;
     lh_vectors_distances(&facts, 4, index, drawn, distances);
-    lh_vectors_alibi(2, 4, distances, score);
+    lh_vectors_alibi(2, 16, distances, score);
     for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
 }
 
@@ -538,6 +538,34 @@ static void test_dropout_share_kept_is_near_rate(void **state) {
     int kept = 0, count = 100000;
     for (int e = 0; e < count; e++) kept += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
     assert_true(fabs(kept / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
+}
+
+/* Element (h * T + i) * S + j of attention's weights: those of neighbouring heads, queries and keys fall as they would by
+ * themselves, and so do those of another sequence, step, layer and place. */
+static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
+    (void)state;
+    enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
+    const lh_ref_dropout site = some_dropout(0.3);
+    lh_ref_dropout other_step = site, other_layer = site, other_place = site;
+    other_step.step++;
+    other_layer.site = lh_site(LH_DOMAIN_DROPOUT, 4, 1);
+    other_place.site = lh_site(LH_DOMAIN_DROPOUT, 3, 0);
+    const uint32_t apart[] = {1, KEYS, QUERIES * KEYS, 2, 8, KEYS + 1};
+    enum { APART = sizeof apart / sizeof *apart, OTHERS = 4 };
+    double kept = 0, both[APART + OTHERS] = {0};
+    for (uint32_t e = 0; e < COUNT; e++) {
+        if (!lh_ref_dropout_keeps(&site, 5, e)) continue;
+        kept++;
+        for (int a = 0; a < APART; a++) both[a] += lh_ref_dropout_keeps(&site, 5, (e + apart[a]) % COUNT);
+        both[APART] += lh_ref_dropout_keeps(&site, 6, e);
+        both[APART + 1] += lh_ref_dropout_keeps(&other_step, 5, e);
+        both[APART + 2] += lh_ref_dropout_keeps(&other_layer, 5, e);
+        both[APART + 3] += lh_ref_dropout_keeps(&other_place, 5, e);
+    }
+    assert_true(fabs(kept / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
+    for (int a = 0; a < APART + OTHERS;
+         a++) /* a pair has variance p^2 (1 - p^2), and 2 p^3 (1 - p) with its neighbours */
+        assert_true(fabs(both[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
 }
 
 static void test_drop_kept_values_are_scaled(void **state) {
@@ -786,18 +814,11 @@ static void check_network_gradients(const lh_ref_network *network, bool each) {
 
 static void test_run_grad_of_encodings_matches_differences(void **state) {
     (void)state;
-    static const char *const specs[] = {"parity_none",
-                                        "parity_dropout_sincos",
-                                        "parity_learned",
-                                        "parity_rope",
-                                        "parity_rope_yarn",
-                                        "parity_dropout_rand_rope",
-                                        "parity_relative",
-                                        "parity_shaw",
-                                        "parity_float64_geometric",
-                                        "parity_geometric_raw",
-                                        "parity_geometric_plain",
-                                        "parity_float64_labels"};
+    static const char *const specs[] = {
+        "parity_none",          "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
+        "parity_rope",          "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
+        "parity_shaw",          "parity_float64_geometric", "parity_geometric_raw",     "parity_geometric_plain",
+        "parity_float64_labels"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
 }
 
@@ -918,6 +939,7 @@ int main(void) {
         cmocka_unit_test(test_cross_entropy_grad_matches_differences),
         cmocka_unit_test(test_dropout_bits_come_from_halves_low_first),
         cmocka_unit_test(test_dropout_share_kept_is_near_rate),
+        cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),
         cmocka_unit_test(test_drop_kept_values_are_scaled),
         cmocka_unit_test(test_drop_rate_zero_keeps_all),
         cmocka_unit_test(test_adam_two_steps_known),

@@ -347,9 +347,11 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
          "line 5: 2 positions.target\n  expected: 5, one per token of the sequence"},
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,64]}}", "positions.source[1] is no integer from 0 to 63"},
         {"{\"input\":[1,2],\"distances\":{\"source\":[0,0]}}", "line 5: distances.source[1] is 0"},
+        {"{\"input\":[1,2],\"distances\":{\"target\":[0,1,2,3,4]}}",
+         "line 5: \"distances.target\" is given, but this encoding draws none"},
     };
     lh_spec spec = lh_toy_pair_with(NULL);
-    spec.position_range = spec.distance_range = 64;
+    spec.position_range[0] = spec.position_range[1] = spec.distance_range[0] = 64;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_input input;
         lh_error error = {""};

@@ -258,7 +258,7 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model 
     double *traced = reserve(count * sizeof *traced), *predicted = reserve(count * sizeof *predicted);
     lh_query query = {.n = n,
                       .input = stored->input + s * n,
-                      .positions = {c->spec->position_range > 0 ? batch->positions : NULL},
+                      .positions = {c->spec->position_range[0] > 0 ? batch->positions : NULL},
                       .distances = {stored->drawn}};
     open_buffers(engine, T, to);
     engine->ops->trace(engine, &query, to, traced);

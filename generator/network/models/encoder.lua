@@ -1,10 +1,11 @@
--- A bidirectional encoder: Ruoss et al. 2023, section 3. The answers are read at the last tokens, which are empty.
+-- A bidirectional encoder: Ruoss et al. 2023, section 3. The answers are read at the last tokens, which are empty; or,
+-- as in Ito et al. 2024, at the last token of the input, or at the one that is asked for.
 
 local stack = require("network.models.stack")
+local tokens = require("network.models.tokens")
 
 return function(net, model)
-  local x = net:embed("embedding", net:stream("source"), { scale = math.sqrt(model.width), place = net.additive,
-    dropout = net.additive_dropout })
+  local x = tokens(net, model, "embedding", net:stream("source"))
   local y = stack(net, model, x, { layers = model.layers, source = "Ruoss et al. 2023, section 3" })
-  net:classify(net:readout(y, "last"))
+  net:classify(net:readout(y, model.readout == "probe" and "probe" or "last"))
 end

@@ -18,6 +18,7 @@ local function about(model, of)
   local words = { place == "post" and of.source or nil }
   words[#words + 1] = SOURCES[place]
   words[#words + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
+  words[#words + 1] = model.branch_activation ~= "none" and "Ito et al. 2024" or nil
   words[#words + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
   return ("One %s-norm %s block: %s."):format(place, of.kind or model.kind, table.concat(words, "; "))
 end
@@ -26,7 +27,9 @@ return function(net, model, x, of)
   local b = net:block(of.name or "layer", of.layers, about(model, of), { path = of.path })
   local kind, pre = model.norm.kind, model.norm.place == "pre"
   local attends = { bias = model.bias == "all" }
-  local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none" }
+  local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
+    hidden_dropout = model.hidden_dropout,
+    branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil }
   local own, norms = of.attention or "self", 0
   local function add(h, branch)
     norms = norms + 1
@@ -37,6 +40,9 @@ return function(net, model, x, of)
     return b:norm(name, b:add(h, branch(h), model.dropout), kind)
   end
   local h = b:input(x)
+  if net.block_place then
+    h = b:place(h, net.block_place)
+  end
   local memory = of.memory and b:external(of.memory)
   h = add(h, function(n)
     return b:attention(own, n, n, attends)

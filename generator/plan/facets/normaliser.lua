@@ -1,7 +1,8 @@
 -- Facet `normaliser`: how scores become weights.
 --
 -- Input: the resolved encoding, the family's sizes. Output: kind; templates of attention on the CPU: of what a layer
--- keeps and the room for a head (kept), of attention itself, of its traces; for geometric:
+-- keeps and the room for a head (kept), of attention itself, of its traces; temperature of a softmax, 1 unless given;
+-- for geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector
@@ -13,9 +14,9 @@ local WIDEST_VECTOR = 16
 
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
-  if not normaliser then
+  if not normaliser or normaliser.kind == "softmax" then
     return { kind = "softmax", kept = "cpu/attention_kept.tpl", template = "cpu/attention.inc.tpl",
-      trace = "cpu/trace_attention.tpl" }
+      trace = "cpu/trace_attention.tpl", temperature = normaliser and normaliser.temperature or 1 }
   end
   local directional = normaliser.directional
   return {

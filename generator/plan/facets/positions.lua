@@ -1,10 +1,13 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
--- Input: the resolved encoding. Output: what the templates need to draw positions, or { kind = "index" }, also where
--- positions would be drawn that nothing reads; and in `distance` the signed distances of pairs.
+-- Input: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates need to
+-- draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, and where positions would
+-- be drawn that nothing reads; and in `distance` the signed distances of pairs.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
--- "pass" (Ruoss et al. 2023, released code).
+-- "pass" (Ruoss et al. 2023, released code). Of several streams each has draws, and sites, of its own; what is added
+-- to their embeddings, which is no family's, draws for itself (M.input): a draw is a function of its site and its
+-- range, so that those who share both have the same positions.
 --
 -- Where positions are drawn:
 --   kind           "randomized"; "sequence" where every sequence of the batch has a draw of its own, in the workspace
@@ -13,7 +16,7 @@
 --   max_position   behind the last of them: tables of positions have so many rows
 --   first_text, range_text   C text of the first two
 --   sorted, sorted_text
---   draws          rows of shared->position
+--   draws          rows of shared->position, and of shared->key_position where queries and keys are of two streams
 --   site_offset    C text: what is added to a draw's index for its site
 --   layer_index    C text: the draw of block l
 --   per_layer      every block has a draw of its own; input_first: behind the input's, which then is draw 0
@@ -64,7 +67,7 @@ end
 local function plan_distances(encoding, layers)
   if not reads_distances(encoding) or encoding.positions.draw == "sequence" then -- rules.lua: then nothing reads them
     return { kind = "none" }
-  elseif encoding.positions.kind == "index" then
+  elseif encoding.positions.kind ~= "randomized" then
     return { kind = "index" }
   elseif encoding.positions.reading == "difference" then
     return { kind = "difference" }
@@ -72,15 +75,9 @@ local function plan_distances(encoding, layers)
   return drawn_distances(encoding.positions, layers)
 end
 
-function M.plan(encoding, layers)
-  local positions = encoding.positions
-  local distance = plan_distances(encoding, layers)
-  local input = encoding.additive.kind ~= "none"
-  local in_layers = encoding.rotation.kind ~= "none" or distance.kind == "difference"
-  if positions.kind == "index" or not input and not in_layers then
-    return { kind = "index", distance = distance }
-  end
-  local drawn = {
+-- What positions are drawn from, and how.
+local function drawn_positions(positions)
+  return {
     range = positions.max_position,
     first = is_one_based(positions) and 1 or 0,
     first_text = is_one_based(positions) and "FIRST_POSITION" or "0",
@@ -88,8 +85,30 @@ function M.plan(encoding, layers)
     max_position = behind_last(positions),
     sorted = positions.sorted,
     sorted_text = tostring(positions.sorted),
-    distance = distance,
   }
+end
+
+-- Those of what is added to the embeddings of several streams.
+function M.input(encoding)
+  if encoding.positions.kind ~= "randomized" then
+    return { kind = "index" }
+  end
+  local drawn = drawn_positions(encoding.positions)
+  drawn.kind = encoding.positions.draw == "sequence" and "sequence" or "randomized"
+  return drawn
+end
+
+function M.plan(encoding, layers, apart)
+  local positions = encoding.positions
+  local distance = plan_distances(encoding, layers)
+  local added, in_blocks = not apart and encoding.additive.kind ~= "none", encoding.additive.at == "block"
+  local input = added and not in_blocks
+  local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
+  if positions.kind ~= "randomized" or not input and not in_layers then
+    return { kind = "index", distance = distance }
+  end
+  local drawn = drawn_positions(positions)
+  drawn.distance = distance
   if positions.draw == "sequence" then
     drawn.kind, drawn.about = "sequence", "one for each sequence of the batch"
     return drawn

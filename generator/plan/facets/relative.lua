@@ -8,7 +8,10 @@
 --   biases     transformer_xl: content and position bias
 --   vectors    of a head's width that the keys' pass reads per query: output gradient, query with each bias
 --   behind     rows are made in begin_step, behind the struct shared
---   clip, rows, room   shaw: farthest distance, 2 clip + 1 rows of the table, elements of it rounded up to vectors
+--   clip, rows, room   shaw: farthest distance, rows of the table, elements of it rounded up to vectors
+--   left       shaw: only keys up to the query have vectors; rows_text: how many rows, as C text;
+--              farthest: the farthest distance to the right that has one
+--   init_sigma shaw: of the table's first values
 -- and words for the templates.
 
 local M = {}
@@ -49,7 +52,11 @@ function M.plan(encoding, family, width)
   if relative.kind == "shaw" then
     plan.width = family.head_width
     plan.clip = relative.clip
-    plan.rows = 2 * relative.clip + 1
+    plan.left = relative.sides == "left"
+    plan.rows = plan.left and relative.clip + 1 or 2 * relative.clip + 1
+    plan.rows_text = ("%s%sCLIP + 1"):format(plan.left and "" or "2 * ", family.PREFIX)
+    plan.farthest = plan.left and "0" or family.PREFIX .. "CLIP"
+    plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
     plan.room = (plan.rows * plan.width + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR
   end
   add_words(plan)

@@ -118,9 +118,11 @@ local function uses_of(list, family)
     set[S] = set[S] or WIDE[nest.class] or false
   end
   set.distance = set.drawn or false
-  set.l = set.l or set.distance and positions.distance.per_layer or set.position and positions.per_layer
+  set.key_position = set.key_position or false
+  local places = set.position or set.key_position
+  set.l = set.l or set.distance and positions.distance.per_layer or places and positions.per_layer
   set.S = family.cross and set.S or false
-  set.step = set.p or set.position or set.distance or set.T or set.S or false
+  set.step = set.p or places or set.distance or set.T or set.S or false
   return set
 end
 
@@ -191,7 +193,8 @@ end
 -- On which draws the tables hang, false where there are none.
 local function timing(out)
   local uses = out.uses
-  out.after = #out.making > 0 and (uses.distance and "distances" or uses.position and "positions" or "nothing")
+  out.after = #out.making > 0 and (uses.distance and "distances"
+    or (uses.position or uses.key_position) and "positions" or "nothing")
 end
 
 -- Whether the positions or distances that a layer's pairs read are drawn for that layer.

@@ -23,59 +23,64 @@ local CLASSES = score_tables.CLASSES
 local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
 local COUNT = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
+local CROSS_COUNT = setmetatable({ key = "%s->keys" }, { __index = COUNT })
 
 -- A table as a member of a struct, which is called `set` where members are placed.
-local function member(t, per_head, set)
-  local count = COUNT[t.class]:format(set)
-  local text = not per_head and count or t.class == "uniform" and "HEADS" or "HEADS * " .. count
+local function member(build, t, per_head, set)
+  local count = (build.cross and CROSS_COUNT or COUNT)[t.class]:format(set)
+  local text = not per_head and count or t.class == "uniform" and build.heads or build.heads .. " * " .. count
   return { name = t.name, class = t.class, count_text = text, about = score_tables.about(t, per_head) }
 end
 
-local function members_of(tables)
+local function members_of(build, tables)
   local list = {}
   for i, t in ipairs(tables) do
-    list[i] = member(t, t.per_head, "s")
+    list[i] = member(build, t, t.per_head, "s")
   end
   return list
 end
 
 -- Gradients are those of each head, whether or not the heads share the table.
-local function gradients_of(gathers)
+local function gradients_of(build, gathers)
   local list = {}
   for _, class in ipairs(CLASSES) do
     for _, entry in ipairs(gathers[class] or {}) do
-      list[#list + 1] = member(entry.table, true, "d")
+      list[#list + 1] = member(build, entry.table, true, "d")
     end
   end
   return list
 end
 
 -- What a struct of such members has to know of the number of tokens; a struct without any has one number still.
-local function extents(members)
+local function extents(build, members)
   local has = {}
   for _, m in ipairs(members) do
     has[m.class] = true
   end
-  return { tokens = has.query or has.key or has.pair or not next(has) or false,
+  return { tokens = has.query or has.key and not build.cross or has.pair or not next(has) or false,
+    keys = has.key and build.cross or false,
     distances = has.distance or has.sum or false, pairs = has.pair or false, distance = has.distance or false }
 end
 
 -- ---- what functions declare ----
 
+local BY_KEYS = { key = true, distance = true, sum = true } -- loop nests whose bounds name S, with cross-attention
+
 -- What a loop nest mentions, and what stands around it.
-local function uses_of(nest)
+local function uses_of(build, nest)
   local set = { staging = nest.sums[1] ~= nil }
   for name in next, nest.mentioned do
     set[name] = true
   end
-  set.T = set.T or nest.class ~= "uniform"
+  set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
+  set.S = set.S or build.cross and BY_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"
   set.stride = not nest.alone
   return set
 end
 
 -- The words of a function of loop nests.
-local function all_uses(list)
+local function all_uses(build, list)
   local set = {}
   for _, nest in ipairs(list) do
     for word, used in next, nest.uses do
@@ -83,29 +88,34 @@ local function all_uses(list)
     end
   end
   set.T = set.T or set.w or false
+  set.S = build.cross and (set.S or set.w) or false
   set.drawn = set.drawn or false
   set.l = set.l or set.drawn or set.position or false
-  set.v = set.p or set.T or set.drawn or set.position or false
+  set.v = set.p or set.T or set.S or set.drawn or set.position or false
   set.scratch = set.w or false
   return set
 end
 
--- The parameters of a function as text; those that it does not use have no name, as C++ has it.
-local function arguments(list, used)
+-- The parameters of a function as text, S with cross-attention alone; those that it does not use have no name, as C++
+-- has it. %s: the family's prefix.
+local function arguments(build, list, used)
   local words = {}
-  for i, entry in ipairs(list) do
-    local type, name = entry:match("^(.-)([%a_]+)$")
-    words[i] = used[name] and entry or (type:gsub(" $", ""))
+  for _, entry in ipairs(list) do
+    local type, name = entry:format(build.prefix):match("^(.-)([%a_]+)$")
+    if name ~= "S" or build.cross then
+      words[#words + 1] = used[name] and type .. name or (type:gsub(" $", ""))
+    end
   end
   return table.concat(words, ", ")
 end
 
-local PAIR = { "const score_tables *s", "int T", "int h", "int i", "int j", "real logit" }
-local LOGIT_GRADIENT = { "const score_tables *s", "int T", "int h", "int i", "int j", "real logit", "real dscore" }
-local TABLE_GRADIENT = { "const score_tables *s", "int T", "int h", "int i", "int j", "real logit", "real dscore",
-  "real *out" }
-local MAKE = { "int stage", "const step_view *v", "int l", "const score_tables *s", "int first", "int stride" }
-local FINISH = { "const step_view *v", "int l", "const score_tables *s", "const score_gradients *d" }
+local PAIR = { "const %sscore_tables *s", "int T", "int S", "int h", "int i", "int j", "real logit" }
+local LOGIT_GRADIENT = { "const %sscore_tables *s", "int T", "int S", "int h", "int i", "int j", "real logit",
+  "real dscore" }
+local TABLE_GRADIENT = { "const %sscore_tables *s", "int T", "int S", "int h", "int i", "int j", "real logit",
+  "real dscore", "real *out" }
+local MAKE = { "int stage", "const step_view *v", "int l", "const %sscore_tables *s", "int first", "int stride" }
+local FINISH = { "const step_view *v", "int l", "const %sscore_tables *s", "const %sscore_gradients *d" }
 local FINISH_MORE = { "parameters *g", "real *scratch", "real *staging" }
 
 -- ---- loop nests ----
@@ -123,10 +133,10 @@ end
 
 -- alone: one thread does the whole nest, else entries are dealt out, or heads where there are no entries. long_heads: a
 -- loop over heads holds others; unrolled, they would fill all registers.
-local function describe(nest, deals_heads)
+local function describe(build, nest, deals_heads)
   nest.alone = nest.class == "uniform" and (not deals_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
   nest.long_heads = has_kind(nest.head, { loop = true })
-  nest.uses = uses_of(nest)
+  nest.uses = uses_of(build, nest)
   return nest
 end
 
@@ -138,7 +148,7 @@ local function making(build, tables)
     for _, class in ipairs(rank) do
       local own = score_tables.by_class(tables, class)
       if #own > 0 then
-        stage[#stage + 1] = describe(nests.making(build, class, own), true)
+        stage[#stage + 1] = describe(build, nests.making(build, class, own), true)
         all[#all + 1] = stage[#stage]
       end
     end
@@ -146,9 +156,9 @@ local function making(build, tables)
       stages[#stages + 1] = stage
     end
   end
-  local uses = all_uses(all)
+  local uses = all_uses(build, all)
   uses.s, uses.first, uses.stage = true, true, #stages > 1
-  return stages, { uses = uses, arguments = arguments(MAKE, uses) }
+  return stages, { uses = uses, arguments = arguments(build, MAKE, uses) }
 end
 
 -- From tables back to parameters, pairs first, since they send gradients to the other tables; and what their function
@@ -158,7 +168,7 @@ local function back(build, tables)
   for i = #CLASSES, 1, -1 do
     local nest = nests.gradients(build, CLASSES[i], score_tables.by_class(tables, CLASSES[i]))
     if nest then
-      list[#list + 1] = describe(nest, false)
+      list[#list + 1] = describe(build, nest, false)
     end
   end
   for i, nest in ipairs(list) do
@@ -166,36 +176,37 @@ local function back(build, tables)
     nest.barrier_within = lists and not nest.sums[1] -- add_block_sums ends with one
     nest.barrier_behind = not last and (lists or not nest.sums[1])
   end
-  local uses = all_uses(list)
-  local room, shared = "score_scratch(T) elements of scratch", "THREADS elements of staging, which is shared memory"
+  local uses = all_uses(build, list)
+  local room = build.prefix .. "score_scratch(T) elements of scratch"
+  local shared = "THREADS elements of staging, which is shared memory"
   local needs = uses.scratch and uses.staging and room .. ", " .. shared or uses.scratch and room
     or uses.staging and shared or false
-  return list, { uses = uses, needs = needs, arguments = arguments(FINISH, uses),
-    more_arguments = arguments(FINISH_MORE, uses) }
+  return list, { uses = uses, needs = needs, arguments = arguments(build, FINISH, uses),
+    more_arguments = arguments(build, FINISH_MORE, uses) }
 end
 
 -- ---- a pair ----
 
-local function describe_gathered(list, class)
+local function describe_gathered(build, list, class)
   local names = {}
   for i, t in ipairs(list) do
     names[i] = t.name
   end
   list.class, list.count, list.about = class, #list, table.concat(names, ", ")
-  list.arguments = arguments(TABLE_GRADIENT, list.statements.mentioned)
+  list.arguments = arguments(build, TABLE_GRADIENT, list.statements.mentioned)
 end
 
 local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
-  out.pair_arguments = arguments(PAIR, out.pair.mentioned)
+  out.pair_arguments = arguments(build, PAIR, out.pair.mentioned)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
   out.logit_grad = differs and logit_grad
-  out.logit_arguments = arguments(LOGIT_GRADIENT, logit_grad.mentioned)
+  out.logit_arguments = arguments(build, LOGIT_GRADIENT, logit_grad.mentioned)
   out.gathers, out.lists = gathers, {}
   for _, class in ipairs(CLASSES) do
     local list = gathers[class]
     if list then
-      describe_gathered(list, class)
+      describe_gathered(build, list, class)
       out.lists[#out.lists + 1] = list
     end
   end
@@ -210,11 +221,13 @@ function M.plan(build, lowered, score)
   out.stages, out.make = making(build, score.tables)
   out.stage_count = #out.stages
   out.back, out.finish = back(build, score.tables)
-  out.tables, out.gradients = members_of(score.tables), gradients_of(out.gathers)
-  out.extents, out.gradient_extents = extents(out.tables), extents(out.gradients)
+  out.tables, out.gradients = members_of(build, score.tables), gradients_of(build, out.gathers)
+  out.extents, out.gradient_extents = extents(build, out.tables), extents(build, out.gradients)
   out.work, out.uniform_work, out.work_grows = build.work, build.uniform_work, false
+  out.work_by_keys = false
   for _, array in ipairs(out.work) do
-    out.work_grows = out.work_grows or array.count:find("T", 1, true) ~= nil
+    out.work_grows = out.work_grows or array.count:find("%f[%w]T%f[%W]") ~= nil
+    out.work_by_keys = out.work_by_keys or array.count:find("%f[%w]S%f[%W]") ~= nil
   end
   return out
 end

@@ -5,6 +5,7 @@ local features = require("spec.features")
 local M = {}
 
 M.MOST = 2147483647 -- 2^31 - 1
+M.CADENCE = "steps or epochs, as train.cadence says"
 
 -- A default that repeats an earlier field.
 function M.same_as(path)

@@ -51,6 +51,21 @@ return {
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "farther keys share the vector of this distance" },
+  { path = "encoding.relative.sides", type = "choice", choices = { "both", "left" }, default = "both",
+    left_out = "both", only = { "shaw" },
+    doc = "distances that have a vector: all, or those of keys before the query and of itself, under a causal mask" },
+  { path = "encoding.relative.init_sigma", type = "number", above = 0, only = { "shaw" }, optional = true,
+    doc = "standard deviation of the table's first values; absent: sqrt(2 / (rows + D))" },
+
+  { path = "encoding.projections", type = "table", left_out = "empty",
+    doc = "the products around attention: of queries, keys and values, and of what it gives" },
+  { path = "encoding.projections.bias", type = "boolean", optional = true,
+    doc = "whether they have biases; absent: as model.bias says" },
+  { path = "encoding.projections.output", type = "boolean", default = true, left_out = true,
+    doc = "whether what attention gives goes through a product before it is added" },
+  { path = "encoding.projections.init", type = "choice", choices = { "attention", "linear" }, default = "attention",
+    left_out = "attention",
+    doc = "first values where model.init tells the two apart: as its attention has them, or as other products" },
 
   { path = "encoding.mask", type = "table", left_out = "full", doc = "which keys a query sees, by their indices",
     more = { "in a decoder no query sees what is behind it, whatever the mask" } },
@@ -76,6 +91,8 @@ return {
       { name = "geometric", fingerprints = { "geometric" },
         doc = "keys are tried outwards, right before left; a weight: the chance that this key is the first to match" },
     } },
+  { path = "encoding.normaliser.temperature", type = "number", above = 0, max = 1e6, default = 1, left_out = 1,
+    only = { "softmax" }, doc = "what scores are divided by before their exponentials" },
   { path = "encoding.normaliser.normalised", type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "inverse_total" }, doc = "whether the weights of a query are divided by their sum" },
   { path = "encoding.normaliser.directional", type = "boolean", default = true, only = { "geometric" },
@@ -88,6 +105,7 @@ return {
       { name = "index", doc = "0, 1, 2, ..." },
       { name = "randomized", fingerprints = { "lh_draw_" }, used = features.positions_are_read,
         doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
+      { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column of the cells of the task's grid" },
     } },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
     unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
@@ -109,7 +127,7 @@ return {
     default_text = "layer where rotation or relative is on or the score reads positions, else pass",
     doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
   { path = "encoding.positions.reading", type = "choice", choices = { "drawn", "difference", "clamped" },
-    default = "drawn", only = { "randomized" },
+    default = "drawn", default_text = "drawn; of cross-attention difference, the one it has", only = { "randomized" },
     doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
       .. "Ruoss et al.'s released code" },
   { path = "encoding.positions.sides", type = "choice", choices = { "mirrored", "independent" },
@@ -119,16 +137,23 @@ return {
     end,
     doc = "drawn distances to the left: those to the right, or a draw of their own" },
 
-  { path = "encoding.additive", type = "table", doc = "what is added to the token embedding" },
+  { path = "encoding.additive", type = "table", doc = "what is added to the vectors of tokens" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "nothing" },
-      { name = "sinusoid", fingerprints = { "sinusoid" }, doc = "fixed sines and cosines of the position",
+      { name = "sinusoid", fingerprints = { "sinusoid" },
+        doc = "fixed sines and cosines of the position; in a grid of the column, then of the row, in half the channels",
         shared = function(resolved)
           return resolved.encoding.relative.kind == "transformer_xl"
         end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
+  { path = "encoding.additive.at", type = "choice", choices = { "input", "block" }, default = "input",
+    left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
+    doc = "where it is added: to the vectors of tokens, or to the input of every block, learned tables one for each" },
+  { path = "encoding.additive.channels", type = "choice", choices = { "halves", "interleaved" }, default = "halves",
+    left_out = "halves", only = { "sinusoid" },
+    doc = "sines, then cosines; or sines in even channels and cosines in odd ones" },
   { path = "encoding.additive.rows", type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" },
     default = function(resolved)
@@ -136,11 +161,20 @@ return {
     end,
     default_text = "2048; randomized: max_position",
     doc = "positions that have a vector; no sequence can be longer" },
+  { path = "encoding.additive.learned", type = "boolean", default = true, left_out = true, only = { "learned" },
+    doc = "whether training changes the table; false: its first values stay, and do not count as parameters" },
+  { path = "encoding.additive.init", type = "choice", choices = { "truncated_normal", "normal" },
+    default = "truncated_normal", left_out = "truncated_normal", only = { "learned" },
+    doc = "what the table's first values are drawn from: a normal distribution, cut at two of init_sigma or not" },
   { path = "encoding.additive.init_sigma", type = "number", above = 0, default = 1.0, only = { "learned" },
-    doc = "standard deviation of the table's first values, before they are cut at two of it" },
+    doc = "standard deviation of that normal distribution" },
   { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
-    only = { "sinusoid", "learned" }, default = common.same_as("model.dropout"), default_text = "model.dropout",
-    doc = "dropped from the sum of embedding and encoding, in training" },
+    only = { "sinusoid", "learned" }, default = function(resolved)
+      local at_input = resolved.encoding.additive.at ~= "block"
+      return at_input and features.value_at(resolved, "model.embedding_dropout")
+        or features.value_at(resolved, "model.dropout")
+    end, default_text = "model.embedding_dropout at the input, or else model.dropout",
+    doc = "dropped from the sum, in training: with at = block in every block, and the residual takes what is left" },
 
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
     doc = "what becomes of the scaled logit of a pair before the mask: one formula, or several, applied in order",

@@ -98,7 +98,7 @@ local function builder_for(resolved, of)
   local positions = of.encoding.positions
   local first = positions.range == "one_based" and 1 or 0
   return ir.new({ heads = resolved.model.heads, layers = of.layers, cross = of.cross,
-    positions = positions.kind == "index" and "index" or positions.reading or "drawn",
+    positions = positions.kind ~= "randomized" and "index" or positions.reading or "drawn",
     first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
 
@@ -246,7 +246,7 @@ end
 local function is_ready(resolved, of)
   local positions = of.encoding.positions
   return resolved.model.heads and of.layers and positions and positions.kind
-    and (positions.kind == "index" or positions.max_position)
+    and (positions.kind ~= "randomized" or positions.max_position)
 end
 
 -- Traces the score of a spec: the formula, or nil where there is none or an error.

@@ -8,119 +8,36 @@
 
 local beside = require("study.report.beside")
 local draw = require("study.report.draw")
-local input = require("base.input")
 local open = require("study.report.open")
-local run_files = require("study.read.run_files")
 local shell = require("base.shell")
-local tensors = require("study.read.tensors")
+local source = require("study.analyse.source")
 local trained = require("study.read.trained")
-local wording = require("base.wording")
 local write = require("base.write")
 
 local M = {}
+
+local stop = source.stop
 
 local traces = { attention = require("study.analyse.analyze_attention"), pca = require("study.analyse.analyze_pca") }
 
 -- run(study, options) gives files; or nil and a message. Third comes what is damaged and was left out, or nil; fourth,
 -- where there are no files, the exit code where that is not 1.
-local studies = { compare = require("study.analyse.analyze_compare"), tables = require("study.analyse.analyze_tables") }
-
--- What an analysis of traces may ask of one run; errors end the analysis (error with { code, text }).
-local Source = {}
-Source.__index = Source
-
-local function stop(code, text)
-  error({ code = code, text = text }, 0)
-end
-
-function Source:call(verb, words)
-  table.insert(words, 1, verb)
-  table.insert(words, 1, self.trainer)
-  local log = self.folder .. "/log"
-  local code = shell.run(words, { output = log, errors_too = true })
-  if code ~= 0 then
-    stop(code, ("%s: trainer %s failed:\n%s"):format(self.run.dir, verb, write.read(log) or ""))
-  end
-  return write.read(log)
-end
-
--- Tokens of an example's input and output. Of finite data a length is that of the input.
-function Source:parts(length, tokens)
-  if self.run.info.data then
-    return length, tokens - length
-  end
-  local example = input.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
-  return #example.input, #example.target
-end
-
--- An open file of `trainer trace` of the first `count` examples of each length, their tokens among the tensors.
-function Source:trace(kinds, lengths, count)
-  local path = self.folder .. "/trace.safetensors"
-  self:call("trace", { "--checkpoint", self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out", path,
-    "--lengths", table.concat(lengths, ","), "--examples", count })
-  local file, message = tensors.open(path)
-  return file or stop(1, message)
-end
-
--- Elements of a traced tensor; first and count as tensors.read has them.
-function Source.read(_, file, name, first, count)
-  local values, message = tensors.read(file, name, first, count)
-  return values or stop(1, message)
-end
-
-local function differ(source, length)
-  stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
-    source.run.dir, length))
-end
-
--- Names of what was traced of a length, as tensors.sites has them.
-function Source:sites(file, length, kind)
-  local list = tensors.sites(file, length, kind)
-  return #list > 0 and list or differ(self, length)
-end
-
--- The shape of a traced tensor whose name ends so: of the right length, and with `count` examples.
-function Source:shape(file, length, ending, count)
-  local entry = file.entries[("n%d.%s"):format(length, ending)]
-  if not entry then
-    differ(self, length)
-  elseif entry.shape[1] < count then
-    stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
-      wording.count(entry.shape[1], "example"), count))
-  end
-  return entry.shape
-end
-
--- Token accuracy on the first `count` examples of each length, under the one draw that a trace of them sees.
-function Source:accuracy(lengths, count)
-  local out = self.folder .. "/eval"
-  write.remove_tree(out)
-  self:call("eval", { "--checkpoint", self.run.checkpoint, "--lengths", table.concat(lengths, ","), "--examples", count,
-    "--draws", 1, "--seed", self.seed, "--out", out })
-  local accuracy = {}
-  local damage = run_files.evaluations(out, {}, function(row)
-    accuracy[row.length] = row.accuracy
-  end)
-  return damage and stop(1, damage) or accuracy
-end
+local studies = {
+  compare = require("study.analyse.analyze_compare"), human = require("study.analyse.analyze_human"),
+  similarity = require("study.analyse.analyze_similarity"),
+  tables = require("study.analyse.analyze_tables"),
+}
 
 local function open_all(options, folder)
   local sources, runs = {}, {}
   for i, path in ipairs(options.runs) do
     local run, message = trained.open(path)
-    if not run then
-      stop(1, message)
-    end
-    runs[i] = run
+    runs[i] = run or stop(1, message)
   end
   local labels = trained.labels(runs)
   for i, run in ipairs(runs) do
-    local trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide)
-    if not trainer then
-      stop(code, message)
-    end
-    sources[i] = setmetatable({ run = run, label = labels[i], trainer = trainer, folder = folder, seed = options.seed },
-      Source)
+    sources[i] = source.open(run, { project = options.project, trainer = options.trainer, provide = options.provide,
+      seed = options.seed, folder = folder, label = labels[i] })
   end
   return sources
 end
@@ -152,9 +69,10 @@ local function analyse_traces(options, folder)
   finish(options, out, traces[options.what].run(sources, options))
 end
 
--- What is said of a study is kept, too: reports show it.
+-- What is said of a study is kept, too: reports show it. What tells progress is not.
 local function listen(options)
   local say, said = options.say, {}
+  options.progress = say
   function options.say(text)
     said[#said + 1] = text
     say(text)

@@ -11,6 +11,7 @@ local procrustes = require("study.analyse.procrustes")
 local scatter = require("study.analyse.scatter")
 local sheets = require("study.analyse.sheets")
 local statistics = require("study.read.statistics")
+local table_text = require("study.report.table_text")
 local tables = require("study.analyse.tables")
 
 local M = {}
@@ -54,12 +55,14 @@ local function correlations_table(list)
   local rows, at = {}, {}
   for _, item in ipairs(list) do
     local key = item.over .. "\n" .. item.step
-    if not at[key] then
+    if not item.block and not at[key] then
       at[key] = { title = ("%s, %s"):format(item.over, STEP[item.step]), list = { ("%d"):format(item.count) } }
       rows[#rows + 1] = at[key]
     end
-    table.insert(at[key].list, number("%.3f", item.pearson))
-    table.insert(at[key].list, number("%.3f", item.spearman))
+    if not item.block then
+      table.insert(at[key].list, number("%.3f", item.pearson))
+      table.insert(at[key].list, number("%.3f", item.spearman))
+    end
   end
   for i, row in ipairs(rows) do
     rows[i] = { title = row.title, cells = texts(table.unpack(row.list)) }
@@ -77,7 +80,7 @@ end
 local function of_all(list)
   local found = {}
   for _, item in ipairs(list) do
-    if item.over == "all runs" then
+    if item.over == "all runs" and not item.block then
       found[item.step .. item.measure] = item.pearson
     end
   end
@@ -131,9 +134,10 @@ local function tables_csv(result)
 end
 
 local function correlations_csv(list)
-  local lines = { "over,step,measure,points,pearson,spearman" }
+  local lines = { "over,step,block,measure,points,pearson,spearman" }
   for _, item in ipairs(list) do
-    lines[#lines + 1] = line(item.over, item.step, item.measure, item.count, item.pearson, item.spearman)
+    lines[#lines + 1] = line(item.over, item.step, item.block or "mean", item.measure, item.count, item.pearson,
+      item.spearman)
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -204,7 +208,8 @@ function M.run(study, options)
   local correlations, similarities = tables.correlations(result), tables.similarities(result)
   options.say(sheets.shown(distances_table(result, options)))
   options.say(sheets.shown(correlations_table(correlations)))
-  options.say(warning_of(of_all(correlations)) or "There are no checkpoints of step 0 to compare with.")
+  options.say(table_text.wrap(warning_of(of_all(correlations))
+    or "There are no checkpoints of step 0 to compare with.", sheets.WIDTH) .. "\n")
   for _, step in ipairs(tables.STEPS) do
     options.say(sheets.shown(similarity_table(result, similarities, step)))
   end

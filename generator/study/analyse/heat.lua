@@ -1,7 +1,9 @@
 -- Panels (panels.lua) that show a matrix by colours.
 --
--- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, its
--- number of rows. Output: a panel; nothing is run here.
+-- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN
+-- where there is no number, and how many rows it has. Output: a panel; nothing is run here.
+
+local tongues = require("base.tongues")
 
 local M = {}
 
@@ -11,31 +13,59 @@ M.SETTINGS = {
   "set ytics autofreq offset 0.6,0",
 }
 
-local function block(data, name, values, rows)
-  local columns, lines = #values // rows, { ("$%s << EOD"):format(name) }
+local function add_block(data, name, lines)
+  data[#data + 1] = ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
+end
+
+-- A matrix without gaps is an image.
+local function image(data, name, values, rows, columns)
+  local lines = {}
   for row = 0, rows - 1 do
     local words = {}
     for column = 1, columns do
       words[column] = ("%.5g"):format(values[row * columns + column])
     end
-    lines[#lines + 1] = table.concat(words, " ")
+    lines[row + 1] = table.concat(words, " ")
   end
-  lines[#lines + 1] = "EOD"
-  data[#data + 1] = table.concat(lines, "\n")
-  return columns
+  add_block(data, name, lines)
+  return ("plot $%s matrix with image"):format(name)
 end
 
--- range: { from, to } of the colours; absent: from minus to plus the largest, which the title tells.
-function M.panel(data, name, values, rows, title, range)
-  local columns, peak = block(data, name, values, rows), 1e-9
+-- One with gaps is a box for each number.
+local function boxes(data, name, values, columns)
+  local lines = {}
+  for i, value in ipairs(values) do
+    lines[#lines + 1] = value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
+  end
+  if #lines == 0 then
+    return "plot NaN"
+  end
+  add_block(data, name, lines)
+  return ("plot $%s using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"):format(name)
+end
+
+-- Tics with names on both axes.
+local function named(names)
+  local tics = {}
+  for i, name in ipairs(names) do
+    tics[i] = ("%s %d"):format(tongues.gnuplot((name:gsub("%%", "%%%%"))), i - 1) -- a label of a tic is a format
+  end
+  local list = table.concat(tics, ", ")
+  return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
+end
+
+-- range: { from, to } of the colours; absent: from minus to plus the largest, which the title tells. names: of rows
+-- and columns alike, or nil.
+function M.panel(data, name, values, rows, title, range, names)
+  local columns, peak, whole = #values // rows, 1e-9, true
   for _, value in ipairs(values) do
-    peak = math.max(peak, math.abs(value))
+    peak, whole = math.max(peak, math.abs(value)), whole and value == value
   end
   return { title = range and title or ("%s, to %.2g"):format(title, peak), lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
       range and range[1] or -peak, range and range[2] or peak),
-    "set xtics autofreq\nset ytics autofreq\nunset grid",
-    ("plot $%s matrix with image"):format(name),
+    "unset grid", names and named(names) or "set xtics norotate autofreq\nset ytics autofreq",
+    whole and image(data, name, values, rows, columns) or boxes(data, name, values, columns),
   } }
 end
 

@@ -20,7 +20,8 @@ local ACROSS, DOWN = 42, 74                       -- and between them
 
 -- The left and the upper edge of a panel in pixels.
 local function corner(picture, row, column)
-  return LEFT + (column - 1) * (picture.panel + ACROSS), TOP + (row - 1) * (picture.panel + DOWN)
+  return picture.left + (column - 1) * (picture.panel + picture.across),
+    TOP + (row - 1) * (picture.panel + picture.down)
 end
 
 local function place(picture, row, column)
@@ -62,15 +63,17 @@ function M.twice(picture, drawing)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- picture = { name, title, note, panel, settings, data, rows }: the files' name; two lines above the panels; their size
--- in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title, lines }.
+-- picture = { name, title, note, panel, settings, data, rows, left, across, down }: the files' name; two lines above
+-- the panels; their size in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title,
+-- lines }; where names of tics are long, the pixels beside, between and below panels.
 function M.script(picture)
   local columns = 1
   for _, row in ipairs(picture.rows) do
     columns = math.max(columns, #row)
   end
-  picture.width = LEFT + RIGHT + columns * (picture.panel + ACROSS) - ACROSS
-  picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + DOWN) - DOWN
+  picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
+  picture.width = picture.left + RIGHT + columns * (picture.panel + picture.across) - picture.across
+  picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN
   local drawing = { PALETTE }
   table.move(picture.settings, 1, #picture.settings, #drawing + 1, drawing)
   drawing[#drawing + 1] = label(picture, 1, picture.title, 20, 14)

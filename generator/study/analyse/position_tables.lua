@@ -1,8 +1,8 @@
 -- What a run adds to its tokens for their positions, as tables.
 --
 -- Input: a run's folder and run.json, the step to look at. Output: a list of { block, values, rows, columns },
--- row-major, one for each place where a table is added: "input", or "layers.0" and so on. Learned and frozen tables are
--- read from checkpoints, sinusoids are made from the run's spec.
+-- row-major, one for each place where a table is added: "input", "block" for the same in all, or "layers.0" and so on.
+-- Learned and frozen tables are read from checkpoints, sinusoids are made from the run's spec.
 
 local tensors = require("study.read.tensors")
 
@@ -54,6 +54,15 @@ local function names_in(file)
   return list
 end
 
+local function is_finite(values)
+  for _, value in ipairs(values) do
+    if value ~= value or math.abs(value) == math.huge then
+      return false
+    end
+  end
+  return true
+end
+
 -- The first `rows` rows of the tables in a checkpoint; an empty list where it has none; or nil and a message.
 local function stored(path, rows)
   local file, message = tensors.open(path)
@@ -71,6 +80,8 @@ local function stored(path, rows)
     values, message = tensors.read(file, item.name, 0, rows * columns)
     if not values then
       return nil, message
+    elseif not is_finite(values) then
+      return nil, ("%s: %s: has numbers that are not finite"):format(path, item.name)
     end
     list[i] = { block = item.block, values = values, rows = rows, columns = columns }
   end
@@ -78,22 +89,26 @@ local function stored(path, rows)
 end
 
 -- The table that a run's spec alone says, or nothing.
-local function made(spec, rows)
+local function made(spec, rows, across)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
-  if additive.kind ~= "sinusoid" or positions.kind ~= "index" then
+  local halves = additive.channels ~= "interleaved"
+  local values = positions.kind == "grid" and M.grid(rows, across, width, halves)
+    or positions.kind == "index" and M.line(rows, width, halves)
+  if additive.kind ~= "sinusoid" or not values then
     return {}
   end
-  return { { block = "input", values = M.line(rows, width, true), rows = rows, columns = width } }
+  return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- path: of the checkpoint to look at. Or nil and a message.
-function M.of(path, spec, rows)
+-- path: of the checkpoint to look at; across: cells in a row of the grid that positions may be of. Or nil and a
+-- message.
+function M.of(path, spec, rows, across)
   local list, message = stored(path, rows)
   if not list then
     return nil, message
   end
-  return #list > 0 and list or made(spec, rows)
+  return #list > 0 and list or made(spec, rows, across)
 end
 
 -- Whether training changes the tables of a run.

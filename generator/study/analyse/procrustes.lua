@@ -8,12 +8,12 @@
 
 local correlation = require("study.analyse.correlation")
 local shell = require("base.shell")
+local tools = require("study.analyse.tools")
 local write = require("base.write")
 
 local M = {}
 
 local AT_ONCE = 128 -- numbers that one call packs
-local HELPER = "build/tools/procrustes"
 local ENVIRONMENT = 4
 
 local function pack(values, out)
@@ -33,17 +33,10 @@ local function unpack_doubles(bytes, from, count)
   return out
 end
 
--- The path of the helper, made where it is missing or old; or nil, an exit code and a message.
+-- The path of the program that computes; or nil, an exit code and a message.
 function M.helper(project, folder)
-  local log = folder .. "/helper.log"
-  local code = shell.run({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
-    "--no-print-directory", "-C", project.root, HELPER }, { output = log, errors_too = true })
-  if code ~= 0 then
-    return nil, ENVIRONMENT, ("LAPACK, which this analysis needs, cannot be linked:\n%s  expected: liblapack-dev on "
-      .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make %s LAPACK=-l..."):format(write.read(log) or "",
-      HELPER)
-  end
-  return project:path(HELPER)
+  return tools.path(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
+    .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
 end
 
 local function measure(table_, reference, nuclear)
@@ -76,7 +69,7 @@ function M.measure(project, folder, shape, reference, tables, rotated)
   local text
   text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })
   if code ~= 0 then
-    return nil, ENVIRONMENT, ("%s ended with exit code %d"):format(HELPER, code)
+    return nil, ENVIRONMENT, ("%s ended with exit code %d"):format(helper, code)
   end
   local results, size = {}, shape.rows * shape.columns
   for line in text:gmatch("[^\n]+") do

@@ -8,7 +8,7 @@ local tongues = require("base.tongues")
 
 local M = {}
 
-local WIDTH = 100
+M.WIDTH = 100 -- of the screen
 local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; the files have all
 local MOST_DAMAGED = 5
 
@@ -42,7 +42,7 @@ function M.shown(model)
   local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
     { __index = model })
   local more = #model.rows - #short.rows
-  return table_text.render(short, WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
+  return table_text.render(short, M.WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
 end
 
 local function csv_number(value)

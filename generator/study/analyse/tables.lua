@@ -22,12 +22,12 @@ M.MEASURES = { "norm", "distance", "unit" }
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
 -- The tables of a run at both steps; or nil and a message. Those that training leaves alone are read where it ended.
-local function record_of(run, accuracy, rows)
+local function record_of(run, accuracy, options)
   local record, spec = { run = run, accuracy = accuracy }, run.facts.spec
   for _, step in ipairs(M.STEPS) do
     local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
     if step == "trained" or lfs.attributes(path, "mode") == "file" then
-      local list, message = position_tables.of(path, spec, rows)
+      local list, message = position_tables.of(path, spec, options.rows, options.across)
       if not list then
         return nil, message
       end
@@ -44,7 +44,7 @@ local function read(groups, options, notes)
     group.records, group.learned = {}, false
     local without = 0
     for i, run in ipairs(group.runs) do
-      local record, message = record_of(run, group.scores[i], options.rows)
+      local record, message = record_of(run, group.scores[i], options)
       if not record then
         return nil, message
       elseif record.trained then
@@ -143,11 +143,16 @@ function M.of(groups, options)
   return { groups = list, reference = reference, width = width, notes = notes }
 end
 
--- Values of a measure at a step over the runs of a group, and their accuracies.
-function M.values(group, step, measure)
+-- What was measured of a run's tables in a block, by its number; nil: the mean over all.
+local function in_block(list, block)
+  return not block and list.mean or list[block] and list[block].measures or {}
+end
+
+-- Values of a measure at a step over the runs of a group, and their accuracies; in a block, or means over all.
+function M.values(group, step, measure, block)
   local values, scores = {}, {}
   for _, record in ipairs(group.records) do
-    local value = record[step] and record[step].mean[measure]
+    local value = record[step] and in_block(record[step], block)[measure]
     if value then
       values[#values + 1], scores[#scores + 1] = value, record.accuracy
     end
@@ -155,30 +160,47 @@ function M.values(group, step, measure)
   return values, scores
 end
 
-local function correlate(over, step, measure, values, scores)
-  return { over = over, step = step, measure = measure, count = #values,
+-- How many blocks have tables of their own, at most.
+local function count_blocks(groups)
+  local count = 0
+  M.each(groups, function(tables)
+    count = math.max(count, #tables)
+  end)
+  return count
+end
+
+local function correlate(over, at, values, scores)
+  return { over = over, step = at.step, block = at.block, measure = at.measure, count = #values,
     pearson = correlation.pearson(values, scores), spearman = correlation.spearman(values, scores) }
 end
 
+-- Adds the correlations of a measure at a step in a block: { step, measure, block }.
+local function add_correlations(list, groups, at)
+  local all, all_scores, means, mean_scores, within = {}, {}, {}, {}, {}
+  for _, group in ipairs(groups) do
+    local values, scores = M.values(group, at.step, at.measure, at.block)
+    if group.learned and #values > 0 then
+      table.move(values, 1, #values, #all + 1, all)
+      table.move(scores, 1, #scores, #all_scores + 1, all_scores)
+      means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
+      within[#within + 1] = correlate(group.name, at, values, scores)
+    end
+  end
+  list[#list + 1] = correlate("all runs", at, all, all_scores)
+  list[#list + 1] = correlate("means of cells", at, means, mean_scores)
+  table.move(within, 1, #within, #list + 1, list)
+end
+
 -- Correlations of a measure with accuracy over the learned tables of all runs, over the means of groups, and over the
--- seeds within each group: a list of { over, step, measure, count, pearson, spearman }.
+-- seeds within each group: a list of { over, step, block, measure, count, pearson, spearman }; block nil is the mean
+-- over all, which comes first.
 function M.correlations(result)
-  local list = {}
-  for _, step in ipairs(M.STEPS) do
-    for _, measure in ipairs(M.MEASURES) do
-      local all, all_scores, means, mean_scores, within = {}, {}, {}, {}, {}
-      for _, group in ipairs(result.groups) do
-        local values, scores = M.values(group, step, measure)
-        if group.learned and #values > 0 then
-          table.move(values, 1, #values, #all + 1, all)
-          table.move(scores, 1, #scores, #all_scores + 1, all_scores)
-          means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
-          within[#within + 1] = correlate(group.name, step, measure, values, scores)
-        end
+  local list, blocks = {}, count_blocks(result.groups)
+  for block = 0, blocks > 1 and blocks or 0 do
+    for _, step in ipairs(M.STEPS) do
+      for _, measure in ipairs(M.MEASURES) do
+        add_correlations(list, result.groups, { step = step, measure = measure, block = block > 0 and block or nil })
       end
-      list[#list + 1] = correlate("all runs", step, measure, all, all_scores)
-      list[#list + 1] = correlate("means of cells", step, measure, means, mean_scores)
-      table.move(within, 1, #within, #list + 1, list)
     end
   end
   return list

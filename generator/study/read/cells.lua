@@ -217,7 +217,7 @@ function M.of_folder(root)
   local order, problems = groups_of(root)
   local count = {}
   for _, group in ipairs(order) do
-    group.task_kind = task_of(spec_of(group))
+    group.task_kind, group.task_options = task_of(spec_of(group)), ((spec_of(group) or {}).task or {}).options
     group.key = { task = group.task_kind, encoding = encoding_of(group) }
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1

@@ -117,11 +117,27 @@ local function write_parameter(p)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
-local function write_encoding(encoding)
+-- A facet of a family with what the resolved spec leaves out where it has its default: it is laid upon that of all
+-- families, which may have something else there.
+local function whole(facet, value)
+  local out = {}
+  for name, inner in next, value do
+    out[name] = inner
+  end
+  for _, field in ipairs(schema.children["encoding." .. facet] or {}) do
+    if field.left_out ~= nil and out[field.name] == nil and schema.allows(field, value.kind) then
+      out[field.name] = field.type == "table" and { kind = field.left_out } or field.left_out
+    end
+  end
+  return out
+end
+
+local function write_encoding(encoding, is_own)
   local parts = {}
   for _, name in ipairs(sorted_keys(encoding)) do
     local value = encoding[name]
-    local text = families.is_name[name] and write_encoding(value)
+    value = is_own and name ~= "parameters" and type(value) == "table" and whole(name, value) or value
+    local text = families.is_name[name] and write_encoding(value, true)
       or name == "score" and value == "none" and '{ kind = "none" }'
       or name == "score" and write_score(value, encoding.parameters)
       or name == "parameters" and write_fields(value, sorted_keys(value), write_parameter) or write_value(value)

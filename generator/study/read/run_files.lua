@@ -148,7 +148,7 @@ end
 local function fill(row, step, split, length, examples, draws, accuracy, exact, loss)
   row.step, row.split, row.length, row.examples = tonumber(step), split, tonumber(length), tonumber(examples)
   row.draws, row.accuracy, row.exact_match, row.loss = tonumber(draws), tonumber(accuracy), exact, loss
-  row.seed, row.set, row.by = nil, nil, nil
+  row.seed, row.set, row.by, row.trained, row.novel, row.beyond = nil, nil, nil, nil, nil, nil
 end
 
 local function take_evaluation(line, row, take)
@@ -170,13 +170,15 @@ local function take_evaluation(line, row, take)
   fill(row, value.step, value.split, value.by.length, value.examples, value.draws, value.accuracy,
     tostring(value.exact_match or ""), tostring(value.loss or ""))
   row.seed, row.set, row.by = value.seed, value.set, value.by
+  row.trained, row.novel, row.beyond = value.trained, value.novel, value.beyond
   take(row)
 end
 
 -- Calls take(row) for every line of eval.jsonl: { step, split, length, examples, draws, accuracy, exact_match, loss,
--- seed, set, by }, the last two measures as text, seed nil for the standard one; length nil where the line is of other
--- axes, and then by has their numbers; set, of the split "during", where there are several. The row is the same table
--- each time. Returns nil, or what is damaged.
+-- seed, set, by, trained, novel, beyond }, exact_match and loss as text, seed nil for the standard one; length nil
+-- where the line is of other axes, and then by has their numbers; set, of the split "during", where there are several.
+-- trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no training
+-- example gets as far. The row is the same table each time. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take)
   local row = {}
   return each_line(dir, "eval.jsonl", notes, function(line)

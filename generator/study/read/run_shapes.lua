@@ -112,13 +112,14 @@ M.spec = spec()
 local FACTS = {
   id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,
   spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
-  data = shapes.object({ train = TEXT, train_sha256 = DIGEST, train_examples = COUNT, eval = TEXT,
-    eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT, validation_sha256 = DIGEST,
-    validation_examples = COUNT, by = shapes.list(WORD, axes.MOST) }, { others = shapes.any }),
+  data = shapes.object({ epoch_batches = shapes.integer(1, MOST), train = TEXT, train_sha256 = DIGEST,
+    train_examples = COUNT, eval = TEXT, eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT,
+    validation_sha256 = DIGEST, validation_examples = COUNT, by = shapes.list(WORD, axes.MOST) },
+    { others = shapes.any }),
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
-  ended = TEXT, exit = shapes.integer(0, 255),
+  epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
 }
 local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
 
@@ -133,7 +134,8 @@ M.evaluation = shapes.object({
   by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
     names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),
   examples = shapes.integer(1, MOST), batch = COUNT, draws = shapes.integer(1, MOST), accuracy = SHARE,
-  exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, seed = shapes.integer(math.mininteger, math.maxinteger),
+  exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, trained = SHARE, novel = shapes.boolean,
+  beyond = shapes.list(WORD, axes.MOST), seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws", "accuracy" }, others = shapes.any })
 
 M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, seconds = shapes.number({ min = 0 }) },

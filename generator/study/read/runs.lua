@@ -5,11 +5,12 @@
 -- training lengths, or of these sets of finite data, validation that of the third,
 -- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
 -- of them as text. axis says what these lengths are: "length", or the first axis that the evaluation went by; where it
--- went by several, `conditions` has { by, examples, accuracy, exact_match, loss } of each, and the lists the means over
--- those that share a number on the first. during is a list of { step, accuracy, sets }, means over all that is held out
--- and in sets of each set by name; notes says what could not be read. state
--- is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within;
--- seen: on the very examples of training.
+-- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the
+-- lists the means over those that share a number on the first, or what a condition of that number alone has. during is
+-- a list of { step, accuracy, sets }, means over all that is held out and in sets of each set by name; notes says what
+-- could not be read. novel: examples that were trained on were left out of what is held out. state is "evaluated" or
+-- one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within; seen: on the very
+-- examples of training.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
@@ -66,7 +67,7 @@ local function add(run, row)
   if row.by and not row.length then
     evaluation.conditions = evaluation.conditions or {}
     evaluation.conditions[place] = { by = row.by, examples = row.examples, accuracy = row.accuracy,
-      exact_match = row.exact_match, loss = row.loss }
+      exact_match = row.exact_match, loss = row.loss, trained = row.trained, beyond = row.beyond }
   end
 end
 
@@ -74,11 +75,25 @@ local takers = { during = add_during, test = add, train = add, validation = add 
 
 local MEASURES = { "accuracy", "exact_match", "loss" }
 
+-- The numbers on the first axis that a condition has alone: finer ones beside it have examples of their own.
+local function alone(evaluation, axis)
+  local whole = {}
+  for _, condition in ipairs(evaluation.conditions) do
+    local n = condition.by[axis]
+    if n and next(condition.by, next(condition.by)) == nil then
+      whole[n] = true
+    end
+  end
+  return whole
+end
+
 -- Takes conditions that share a number on the first axis together: means over their examples. They stand side by side.
-local function join(evaluation)
+local function join(evaluation, axis)
   local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }, 0
+  local whole = alone(evaluation, axis)
   for i, n in ipairs(evaluation.lengths) do
-    local weight = evaluation.weights[i]
+    local by = evaluation.conditions[i].by
+    local weight = whole[n] and next(by, next(by)) and 0 or evaluation.weights[i]
     if last == 0 or joined.lengths[last] ~= n then
       last = last + 1
       joined.lengths[last], joined.weights[last] = n, 0
@@ -120,10 +135,14 @@ local function in_order(evaluation)
   end
 end
 
--- Lines of other evaluation seeds than the standard one do not count. Returns what is damaged, or nil.
+-- Lines of other evaluation seeds than the standard one do not count, nor those with or without the examples that were
+-- trained on where the spec says the other. Returns what is damaged, or nil.
 local function read_evaluations(run)
+  local eval = run.facts.spec and run.facts.spec.eval
+  local novel = not eval or eval.novel ~= false
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
-    if row.seed == nil then
+    if row.seed == nil and (row.trained == nil or (row.novel or false) == novel) then
+      run.novel = run.novel or row.novel
       takers[row.split](run, row)
     end
   end)
@@ -132,7 +151,7 @@ local function read_evaluations(run)
       run[split].places = nil
       in_order(run[split])
       if run[split].conditions then
-        join(run[split])
+        join(run[split], run.axis)
       end
       run[split].weights = nil
     end
@@ -300,8 +319,15 @@ function M.score(run, split)
   return 100 * sum / #evaluation.accuracy
 end
 
+-- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.
+M.EPOCH = "epoch"
+
 -- The score on a set by its name alone: nil where the run was not evaluated on it.
 function M.score_on(run, split)
+  if split == M.EPOCH then
+    local accuracy = run.state == "evaluated" and run.facts.epoch_accuracy
+    return accuracy and 100 * accuracy or nil
+  end
   for _, key in ipairs({ "test", "train", "validation" }) do
     if run[key] and run[key].split == split then
       return M.score(run, key)

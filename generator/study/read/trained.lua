@@ -126,9 +126,16 @@ local function digest_of(trainer)
   return type(info) == "table" and info.digest or nil
 end
 
+-- The trainer in a folder, as a shell takes it.
+function M.program(dir)
+  return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
+end
+
 -- A trainer for the run: `given`, which must be of its digest; one that was built before; or a new one by
--- provide(path of a spec) -> folder or nil and an exit code. Returns its path; or nil, an exit code and a message.
-function M.trainer(project, run, given, provide)
+-- provide(path of a spec, sets) -> folder or nil and an exit code. sets: what is set besides, of what does not change
+-- the model; a trainer with any is another one, and always provided. Returns its path; or nil, an exit code and a
+-- message.
+function M.trainer(project, run, given, provide, sets)
   local digest = run.info.digest
   if given then
     local path = given:find("/") and given or "./" .. given
@@ -140,14 +147,14 @@ function M.trainer(project, run, given, provide)
     return path
   end
   local built = build.folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
-  if lfs.attributes(built, "mode") == "file" and digest_of(built) == digest then
+  if not sets and lfs.attributes(built, "mode") == "file" and digest_of(built) == digest then
     return built
   end
   local code
   local trainer, message = M.with_spec(project, run, nil, function(_, path)
     local dir
-    dir, code = provide(path)
-    return dir and (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
+    dir, code = provide(path, sets or {})
+    return dir and M.program(dir)
   end)
   if not trainer then
     return nil, code or 1, message and ("%s: its trainer cannot be built again: %s\n  expected: --trainer FILE, the "

@@ -34,6 +34,9 @@ local FURTHER = { "#5b6fd6", "#2f9e9e", "#a3663f", "#c2558a", "#5d8f3c", "#8a7bc
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 local DASHES = { "(4,2)", "(12,3,2,3)", "(2,2)", SOLID }
 
+-- Viridis, without its lightest end, which is not seen on white.
+local SHADES = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962" }
+
 local ALIASES = { sinusoid = "sincos" }
 
 -- rand_sinusoid -> rand-sincos; a number at the end, as in relative-500, is no part of the encoding.
@@ -51,6 +54,18 @@ local function hash(text)
     value = ((value ~ text:byte(i)) * 16777619) & 0xffffffff
   end
   return value
+end
+
+-- The shade at a place between 1 and #SHADES.
+local function blend(at)
+  local low = math.min(math.floor(at), #SHADES - 1)
+  local text = "#"
+  for channel = 0, 2 do
+    local a = tonumber(SHADES[low]:sub(2 + 2 * channel, 3 + 2 * channel), 16)
+    local b = tonumber(SHADES[low + 1]:sub(2 + 2 * channel, 3 + 2 * channel), 16)
+    text = text .. ("%02x"):format(math.floor(a + (at - low) * (b - a) + 0.5))
+  end
+  return text
 end
 
 function M.of(name)
@@ -76,6 +91,27 @@ function M.all(names)
       style.colour = FURTHER[(hash(name) + shift) % #FURTHER + 1]
     end
     taken[style.colour], styles[name] = true, style
+  end
+  return styles
+end
+
+-- The names of an axis: where all are numbers, shades from dark to light in their order.
+function M.along(names)
+  local order, styles = {}, {}
+  for i, name in ipairs(names) do
+    order[i] = tonumber(name)
+  end
+  if #names < 2 or #order < #names then
+    return M.all(names)
+  end
+  table.sort(order)
+  for place, number in ipairs(order) do
+    local at = 1 + (#SHADES - 1) * (place - 1) / (#order - 1)
+    for _, name in ipairs(names) do
+      if tonumber(name) == number then
+        styles[name] = { colour = blend(at), dash = SOLID, point = POINTS[(place - 1) % #POINTS + 1] }
+      end
+    end
   end
   return styles
 end

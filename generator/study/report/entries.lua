@@ -175,7 +175,8 @@ function M.of_set(cell, item, split, published, key)
     texts = { M.number_text("%.1f", got.value, got.sd) .. (note and got.value and "*" or ""),
       got.error and ("%.1f"):format(got.error) or "" } }
   if published then
-    local columns = { split .. "_mean", split .. "_sd" }
+    local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both
+    local columns = { theirs .. "_mean", theirs .. "_sd" }
     local paper, sd = M.paper(published, key, item.names, columns)
     made.paper = paper
     made.texts[3] = paper and M.number_text("%.1f", paper, sd) or ""

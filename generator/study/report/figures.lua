@@ -1,4 +1,4 @@
--- Figures of a report, from the cells of a study: accuracy by length, over training time, along an axis.
+-- Figures of a report, from the cells of a study: accuracy by length, over training time and epochs, along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend }, as
 -- curves.lua draws it, and for times a table, as views.lua makes them; nil where nothing was measured.
@@ -6,6 +6,7 @@
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
 local entries = require("study.report.entries")
+local progress = require("study.report.progress")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
@@ -328,6 +329,19 @@ function M.along_axis(study, item)
   end
   return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Score along " .. item.x),
     caption = "Maximum over all seeds and learning rates, and mean over seeds at the best learning rate." } or nil
+end
+
+-- Accuracy while models train, a panel for each set.
+function M.by_epoch(study, item)
+  local names = views.axis(study, item.lines)
+  local styles = colours.along(names)
+  local panels = progress.panels(study, item, styles, function(panel, lists, style, title)
+    add_curves(panel, lists, style, mean_curve(lists), title)
+  end)
+  return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
+    title = views.title_of(item, "Accuracy while training"), caption = "Bold: mean over the seeds at the best learning "
+      .. "rate of each; faint: these seeds. The first panel has the batches of training as they were met, all others "
+      .. "evaluations on the way." } or nil
 end
 
 return M

@@ -6,6 +6,7 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local study_module = require("study.grid.study")
+local runs = require("study.read.runs")
 local views = require("study.report.views")
 
 local M = {}
@@ -23,6 +24,7 @@ local KINDS = {
   curves = { panels = "axis?", lines = "axis" },
   time = { lines = "axis", threshold = "number?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?" },
+  progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
 }
 local LARGEST = 1e9 -- of a number
@@ -116,9 +118,10 @@ function checks.values(study, item, value)
 end
 
 function checks.sets(_, _, value)
+  local names = { runs.EPOCH, table.unpack(study_module.SPLITS) }
   for _, name in ipairs(type(value) == "table" and value or {}) do
-    if not has(study_module.SPLITS, name) then
-      return unknown("no set", name, study_module.SPLITS)
+    if not has(names, name) then
+      return unknown("no set", name, names)
     end
   end
   if type(value) ~= "table" or #value == 0 then

@@ -45,7 +45,7 @@ end
 local function add_tasks(project, study)
   local facts = project:tasks() or {}
   for _, cell in ipairs(study.cells) do
-    cell.task = cell.spec and cell.spec.plan.task or facts[cell.task_kind or ""]
+    cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[cell.task_kind or ""], cell.task_options)
   end
 end
 

@@ -10,6 +10,7 @@ local curves = require("study.report.curves")
 local draw = require("study.report.draw")
 local entries = require("study.report.entries")
 local figures = require("study.report.figures")
+local held_out = require("study.report.held_out")
 local items = require("study.report.items")
 local open = require("study.report.open")
 local published_module = require("study.read.published")
@@ -86,6 +87,7 @@ function makers.splits(study, item, published)
 end
 
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
+makers.progress = figures.by_epoch
 
 -- Tables and figures in the order of the items, each with a name for its files.
 local function make_parts(study, list, papers)
@@ -101,6 +103,9 @@ local function make_parts(study, list, papers)
       model.name = name
       parts[#parts + 1] = { title = model.title, table = model, name = name }
     end
+  end
+  for _, model in ipairs(held_out.tables(study)) do
+    parts[#parts + 1] = { title = model.title, table = model, name = model.name }
   end
   return parts
 end

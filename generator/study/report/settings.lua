@@ -3,6 +3,7 @@
 -- Input: a study with its cells read, and the paper's setting, a file of spec/published with the columns setting and
 -- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
 
+local canonical = require("base.canonical")
 local readings = require("study.read.readings")
 local runs = require("study.read.runs")
 local wording = require("base.wording")
@@ -42,8 +43,18 @@ local function field(run, section, name)
   return type(at) == "table" and at[name] or nil
 end
 
--- Of evaluated runs.
+-- "base = 10, width = 61"; nil where the task has no options.
+local function options_text(run)
+  local options, parts = field(run, "task", "options"), {}
+  for _, name in ipairs(type(options) == "table" and canonical.sorted_keys(options) or {}) do
+    parts[#parts + 1] = ("%s = %s"):format(name, options[name])
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
+-- Of evaluated runs. optional: not told where a run has none.
 local PICKS = {
+  { "task options", options_text, optional = true },
   { "model", function(run)
     local model = run.facts.spec and run.facts.spec.model
     local layers = type(model) == "table" and wording.layers(model) or nil
@@ -90,7 +101,7 @@ local function gather(study)
       for _, pick in ipairs(run.score and PICKS or {}) do
         local text = pick[2](run)
         sets[pick[1]] = sets[pick[1]] or {}
-        sets[pick[1]][text and tostring(text) or "not recorded"] = true
+        sets[pick[1]][text and tostring(text) or "not recorded"] = (text or not pick.optional) and true or nil
       end
     end
   end

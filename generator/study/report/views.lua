@@ -56,7 +56,8 @@ function M.with(where, more)
   return key
 end
 
-local SETS = { train = "training", test = "held out", validation = "validation" }
+M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
+  validation = "validation" }
 
 -- What is scored and chosen by where a study says so, for a title.
 local function chosen_text(study)
@@ -137,7 +138,7 @@ end
 function M.splits(study, item, published)
   local columns, rows = {}, {}
   for i, split in ipairs(item.splits) do
-    columns[i] = { title = SETS[split] }
+    columns[i] = { title = M.SETS[split] }
   end
   for i, name in ipairs(M.axis(study, item.rows)) do
     local key = M.with(item.where, { [item.rows] = name })

@@ -17,17 +17,19 @@ local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
 
--- What makes a run of this cell complete: { steps (nil for epochs), conditions = { [text] = true }, lengths, log_every,
--- train_work, eval_work }; work is in operations, that of evaluation a list of sums up to each length.
+-- What makes a run of this cell complete: { steps (nil for epochs), conditions = { [text] = true }, lengths, log_every
+-- (in steps, the most where it is told in epochs), train_work, eval_work }; work is in operations, that of evaluation a
+-- list of sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, {}, 0
-  local wanted = { steps = resolved.train.steps, log_every = resolved.train.log_every, conditions = {}, eval_work = {},
+  local log_every = resolved.train.cadence ~= "epochs" and resolved.train.log_every or resolved.train.steps
+  local wanted = { steps = resolved.train.steps, log_every = log_every, conditions = {}, eval_work = {},
     lengths = tasks.lengths(eval.lengths), train_work = (resolved.train.steps or 0) * plan.flops_per_step }
   for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
     trained[n] = true
   end
-  local draws = plan.position_range + plan.distance_range > 0 and eval.draws or 1
+  local draws = plan.any_draws and eval.draws or 1
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(trained[n] and "train" or "test", n, eval.examples, draws)] = true
     sum = sum + costs.forward(plan, tasks.streams(task, n)) * eval.examples * draws

@@ -1,10 +1,13 @@
 /* Latin Square Task (Birney et al. 2006; Ito et al. 2024): the symbol of one cell of a 4 x 4 Latin square.
  *
  * input symbols:  . 1 2 3 4 ?
+ * blank:          .
+ * probe:          ?
  * output symbols: 1 2 3 4
  * input length:   16
  * output length:  1
  * chance:         0.25
+ * grid:           4
  * sets:           train test validation
  * axis vectors:   1 to 3; rows and columns that one step to the answer needs
  * axis puzzle:    1 to 1200; number of a validation puzzle; three in a row are a puzzle and its two turned copies

@@ -28,9 +28,9 @@ void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count
 void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
                               int32_t *scratch);
 
-/* Positions of one sequence, number `sequence` of the batch, at a site of its own. In evaluation the draw's example, its
- * index, is below LH_MOST_DRAWS. */
-void lh_draw_sequence(const lh_draw *draw, uint32_t sequence, int first, int range, int count, bool sorted,
-                      int32_t *out, int32_t *scratch);
+/* Positions of a stream of one sequence, number `sequence` of the batch, at a site of its own. In evaluation the draw's
+ * example, its index, is below LH_MOST_DRAWS. */
+void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
+                      bool sorted, int32_t *out, int32_t *scratch);
 
 #endif

@@ -53,8 +53,10 @@ typedef struct lh_format {
     /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of the
      * target it is 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
-    /* Writes, for every label, the place of its token in the labelled stream; NULL: they are the last of it. */
-    void (*locate)(const lh_example *example, uint16_t *place);
+    /* Writes, for every label, the place of its token in the labelled stream; false where the input does not say it.
+     * NULL: they are the last of it. */
+    bool (*locate)(const lh_example *example, uint16_t *place);
+    const char *located; /* what an example has that says it: "one ? in the input" */
 } lh_format;
 
 /* Finite data in place of a sampler; see data/corpus.h. */
@@ -115,13 +117,20 @@ typedef struct lh_train_defaults {
     int64_t steps;        /* flag --steps */
     int64_t epochs;       /* > 0: with finite data, in place of steps */
     double learning_rate; /* flag --learning-rate; with a schedule the highest */
+    bool by_epochs; /* the next two, during_every and keep_steps count epochs; lh_corpus_bind makes steps of them */
     int64_t log_every;
     int64_t checkpoint_every;  /* steps */
     double checkpoint_minutes; /* 0: by steps alone */
     bool keep_all;             /* every checkpoint stays, under its step's name */
     const int64_t *keep_steps; /* these stay too; NULL: none */
     int keep_steps_count;
+    int64_t keep_unit; /* steps that one of them stands for; 0: as 1 */
 } lh_train_defaults;
+
+/* The step of a checkpoint that stays. */
+static inline int64_t lh_kept_step(const lh_train_defaults *train, int index) {
+    return train->keep_steps[index] * (train->keep_unit > 0 ? train->keep_unit : 1);
+}
 
 typedef struct lh_eval_defaults {
     const char *axis; /* "length": the key in `by` */
@@ -133,6 +142,7 @@ typedef struct lh_eval_defaults {
     int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
     lh_by by;             /* of finite data */
     unsigned sets;        /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
+    bool with_trained;    /* likewise: also examples that were trained on */
     int64_t during_every; /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
@@ -175,10 +185,12 @@ typedef struct lh_spec {
     const lh_format *format;
     const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
     int site_count;
-    int classes;        /* width of the output layer */
-    int position_range; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
-    int first_position; /* 0 or 1 */
-    int distance_range; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
+    int classes; /* width of the output layer */
+    /* By stream: */
+    int position_range
+        [LH_MAX_STREAMS]; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
+    int first_position[LH_MAX_STREAMS]; /* 0 or 1 */
+    int distance_range[LH_MAX_STREAMS]; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:

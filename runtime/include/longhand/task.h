@@ -12,12 +12,23 @@
  *      * output length:  n
  *      * chance:         0.2        the accuracy of guessing
  *      * baseline:       0.2369 most frequent token of the sequence, everywhere    (optional: value, then its name)
+ *      * grid:           4          cells of a row, where the input is a grid    (optional)
  *      * option order:   up down; which way the tokens are sorted    (optional, any number: choices, then what they say)
+ *      * option width: 2..4096 = 61; tokens of a frame             (or integers of a range, and which is the default)
  *      * /
  *
- * Symbols are separated by blanks; token i is the i-th one. The two lengths are integer formulas in n with
- * + - * / ( ), where / rounds down; they become C in the generated spec.c. A spec chooses by task.options, as in
- * { order = "down" }; the first choice is the default. Choices that are all integers are numbers to spec and sampler.
+ * Symbols are separated by blanks; token i is the i-th one. The two lengths are integer formulas in n and in options,
+ * words by their place from 0, with + - * / ( ), where / rounds down; they become C in the generated spec.c. A spec
+ * chooses by task.options, as in { order = "down" }; the first choice is the default. Choices that are all integers are
+ * numbers to spec and sampler. Where options decide how many symbols there are:
+ *
+ *     input symbol count:  base + 5, at least 15    the first ones of `input symbols`; likewise `output symbol count`
+ *     chance:              1 / base
+ *
+ * Inputs and outputs may share one alphabet, and so tokens: `symbols` (and `symbol count`) in the place of both. Of these
+ *
+ *     start symbol: $    is what a decoder reads before its target; else it has a separator of its own
+ *
  * The file defines one function:
  *
  *     void lh_task_bucket_sort(lh_rng *rng, int n, lh_example *example);
@@ -25,17 +36,26 @@
  * It writes input_length input tokens and output_length target tokens, all below the alphabets' sizes, and clears
  * mask[i] where an output does not count towards accuracy. Every n >= 1 must work. All randomness comes from rng.
  *
+ * Two more lines are for models that ask (docs/latin-square.md):
+ *
+ *     blank: .    input symbols that say nothing of their place, the first ones of all; a linear embedding has no row
+ *     probe: ?    the input symbol that stands at the token which the answer is about, once in every input
+ *
  * A task of finite data (latin_square) has these lines besides, and lengths without n:
  *
  *     sets:         train test validation    what its examples are for: the first, and others of these
  *     axis digits:  1 to 50; what the number says    (optional, any number: least and greatest, then what it says)
  *
+ * Ends of an axis may be formulas in options. An axis `trained` says which held-out examples are among those of training,
+ * 1 or 0: evaluations tell their share, and eval.novel leaves them out.
  * Its function makes all examples when a run begins:
  *
  *     lh_status lh_task_latin_square(lh_collection *collection, lh_error *error);
  */
 #ifndef LONGHAND_TASK_H
 #define LONGHAND_TASK_H
+
+#include <stdbool.h>
 
 #include "longhand/rng.h"
 #include "longhand/status.h"
@@ -56,6 +76,16 @@ typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh
 
 enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* of an example on an axis that says nothing of it; others are >= 0 */ };
 
+/* A kept example: words of which an lh_task_expand makes it when it is used. */
+typedef struct lh_item {
+    const uint16_t *word;
+    int words;
+    int input_length, output_length; /* tokens */
+} lh_item;
+
+/* Makes the example of an item; all chance comes from the seed, which is task.seed. */
+typedef void lh_task_expand(uint64_t seed, const uint16_t *word, lh_example *example);
+
 /* What the function of a task of finite data is given, and gives its examples to. */
 typedef struct lh_collection lh_collection;
 struct lh_collection {
@@ -65,6 +95,14 @@ struct lh_collection {
     const char *path;       /* of that file */
     /* Takes a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT without memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
+    /* In place of add, where tokens would take much memory: takes an item, for `expand`. */
+    lh_status (*keep)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
+    lh_task_expand *expand; /* the task sets it before it keeps items */
+    /* Whether an evaluation of the spec goes by an axis, and whether one asks for this value of it. */
+    bool (*goes_by)(const lh_collection *c, int axis);
+    bool (*asks)(const lh_collection *c, int axis, int value);
+    /* The task sets 1 << axis where examples of a set were made for an axis: they count only in evaluations by it. */
+    unsigned apart[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* is told now and then, 0 to 1 */
 };
 

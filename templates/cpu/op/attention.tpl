@@ -1,1 +1,2 @@
-% call("attention_" .. name, self, "l", kept, q, kv, direction, out)
+% local layer = drops and ("(uint32_t)%s + %d"):format(loops > 1 and "use" or "l", site)
+% call("attention_" .. name, self, "l", layer, kept, q, kv, direction, out)

@@ -1,1 +1,4 @@
 % call(routine, rows, x, out)
+% if dropout then
+% include("cpu/op/drop.tpl", dropout)
+% end

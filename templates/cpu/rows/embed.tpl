@@ -1,38 +1,53 @@
-% local by_sequence = positions.kind == "sequence"
+% local input_draw = additive.kind ~= "none" and input_draw
+% local by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
 % local index = by_sequence and "position[m]" or input_draw and "position[m % " .. length .. "]" or "m % " .. length
 % local input_place = index
-% if additive.kind == "learned" and positions.first == 1 then
-% input_place = "(" .. index .. " - " .. PREFIX .. "FIRST_POSITION)"
+% if additive.kind == "learned" and input_draw and input_draw.first == 1 then
+% input_place = "(" .. index .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
+% local drawn, draw = false, false
+% if by_sequence then
+% drawn = "w->" .. of .. "position"
+% elseif input_draw then
+% drawn = input_draw.apart and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
+% end
+% if streams[stream + 1].by_sequence then
+% draw = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
+% end
+% local trains = additive.kind == "learned" and not additive.frozen
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + learned vector of its position" })[additive.kind]
-/* x [tokens][WIDTH] = scaled token embedding${embed_adds}. */
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local token = linear and "embedded(p, token, c)" or "load(token + c) * EMBEDDING_SCALE"
+% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
+/* x [tokens][WIDTH] = ${what}${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
 % if additive.kind == "sinusoid" then
     const position_row *table = w->step->tables;
 % end
-% if by_sequence and additive.kind ~= "none" then
-    const int32_t *position = w->position;
-% elseif input_draw then
-    const int32_t *position = w->shared->${prefix}position[0];
+% if drawn then
+    const int32_t *position = ${drawn};
 % end
-% if by_sequence then
-    draw_positions(w);
+% if draw then
+    ${draw}(w);
 % end
     for (int m = 0; m < ${tokens}; m++) {
+% if linear then
+        const int token = w->block->tokens[${stream}][m];
+% else
         const real *token = p->token + w->block->tokens[${stream}][m] * WIDTH;
+% end
 % if additive.kind == "sinusoid" then
-        const real *place = table[${input_place}].sinusoid;
+        const real *place = table[${input_place}].${additive.member};
 % elseif additive.kind == "learned" then
         const real *place = p->position_table + ${input_place} * WIDTH;
 % end
         for (int c = 0; c < WIDTH; c += LANES)
 % if additive.kind == "none" then
-            store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE);
+            store(x + m * WIDTH + c, ${token});
 % else
-            store(x + m * WIDTH + c, load(token + c) * EMBEDDING_SCALE + load(place + c));
+            store(x + m * WIDTH + c, ${token} + load(place + c));
 % end
     }
 % if drops and not eval_dropout then
@@ -49,18 +64,31 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
 % if drops then
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);
 % end
-% if additive.kind == "learned" and by_sequence then
-    const int32_t *position = w->position;
-% elseif additive.kind == "learned" and input_draw then
-    const int32_t *position = w->shared->${prefix}position[0];
+% if trains and drawn then
+    const int32_t *position = ${drawn};
 % end
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
+% if linear and task.blanks > 0 then
+        const int input = w->block->tokens[${stream}][m] - BLANKS;
+% elseif linear then
+        const int input = w->block->tokens[${stream}][m];
+% else
         real *token = g->token + w->block->tokens[${stream}][m] * WIDTH;
-% if additive.kind == "learned" then
+% end
+% if trains then
         real *place = g->position_table + ${input_place} * WIDTH;
 % end
-% if additive.kind == "learned" then
+% if linear then
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token_bias + c, load(d + c));
+% if trains then
+        for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c));
+% end
+% if task.blanks > 0 then
+        if (input < 0) continue;
+% end
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + input * WIDTH + c, load(d + c));
+% elseif trains then
         for (int c = 0; c < WIDTH; c += LANES) {
             store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
             store(place + c, load(place + c) + load(d + c));

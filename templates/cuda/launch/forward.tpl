@@ -1,4 +1,4 @@
-% call("forward", "list", inner, columns, x, weight, out)
+% call("forward", "list", of_rows, inner, columns, x, weight, out)
 % if bias then
 % call("add_bias", "list", bias, rectified and "true" or "false", phase, layer)
 % end

@@ -1,1 +1,1 @@
-% call("input_gradient", "list", inner, columns, dy, weight, adds and "true" or "false", to)
+% call("input_gradient", "list", of_rows, inner, columns, dy, weight, adds and "true" or "false", to)

@@ -1,1 +1,1 @@
-% call("add_branch", "all_rows()", to, from, to)
+% call("add_branch", rows, to, from, to)

@@ -1,1 +1,1 @@
-% call("add_bias", "all_rows()", columns, bias, rectified and "true" or "false", out)
+% call("add_bias", rows, columns, bias, rectified and "true" or "false", out)

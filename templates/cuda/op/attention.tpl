@@ -1,4 +1,4 @@
-% if turned then
-rotate(1, ${turned});
+% for _, turn in ipairs(turned) do
+% call(prefix .. "rotate", 1, turn.T, turn.stride, turn.x)
 % end
-attend();
+${prefix}attend();

@@ -1,4 +1,4 @@
-% call("attend_backward", cuda.layer_gradients and gradients)
-% if turned then
-rotate(-1, ${turned});
+% call(prefix .. "attend_backward", layer_gradients and gradients)
+% for _, turn in ipairs(turned) do
+% call(prefix .. "rotate", -1, turn.T, turn.stride, turn.x)
 % end

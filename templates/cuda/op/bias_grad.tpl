@@ -1,1 +1,1 @@
-% call("column_sums", "all_rows()", columns, dy, dbias)
+% call("column_sums", rows, columns, dy, dbias)

@@ -1,2 +1,2 @@
-for (int e = threadIdx.x; e < all_rows() * WIDTH; e += THREADS) ${to}[e] = 0;
+for (int e = threadIdx.x; e < ${rows} * WIDTH; e += THREADS) ${to}[e] = 0;
 __syncthreads();

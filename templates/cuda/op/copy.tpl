@@ -1,1 +1,1 @@
-% call("copy_rows", "all_rows()", from, to)
+% call("copy_rows", rows, from, to)

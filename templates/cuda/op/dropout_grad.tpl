@@ -1,1 +1,1 @@
-% call("dropout_grad", "all_rows()", dy, dropout.mask, dropout.rate, to)
+% call("dropout_grad", rows, dy, dropout.mask, dropout.rate, to)

@@ -1,5 +1,5 @@
 % local asked = training and "true" or "false"
-% if device.masks[1] and (training or eval_dropout) then
+% if draws_masks and (training or eval_dropout) then
 % call("draw_masks", eval_dropout and asked)
 % end
-% call("embed", additive.dropout.kind == "bernoulli" and not eval_dropout and asked)
+% call(routine, drops and not eval_dropout and asked)

@@ -1,1 +1,1 @@
-embed_backward(${gradients});
+${routine}_backward(${gradients});

@@ -1,1 +1,1 @@
-% call(routine, "all_rows()", x, out)
+% call(routine, rows, x, out)

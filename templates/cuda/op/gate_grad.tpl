@@ -1,1 +1,1 @@
-% call(routine, "all_rows()", x, dy, to)
+% call(routine, rows, x, dy, to)

@@ -1,1 +1,1 @@
-% call(routine, "all_rows()", x, scale, offset, xhat, rstd, out)
+% call(routine, rows, x, scale, offset, xhat, rstd, out)

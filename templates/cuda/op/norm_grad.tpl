@@ -1,1 +1,1 @@
-% call(routine, "all_rows()", dy, xhat, rstd, scale, dropout and dropout.mask, dropout and dropout.rate, to, dbranch, dscale, doffset)
+% call(routine, rows, dy, xhat, rstd, scale, dropout and dropout.mask, dropout and dropout.rate, to, dbranch, dscale, doffset)

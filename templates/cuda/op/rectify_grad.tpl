@@ -1,1 +1,1 @@
-% call("rectify_grad", "all_rows() * " .. columns, x, to)
+% call("rectify_grad", rows .. " * " .. columns, x, to)

@@ -1,4 +1,4 @@
-% call("product_gradient", inner, columns, "all_rows()", x, dy, dweight)
+% call("product_gradient", inner, columns, rows, x, dy, dweight)
 % if dbias then
-% call("column_sums", "all_rows()", columns, dy, dbias)
+% call("column_sums", rows, columns, dy, dbias)
 % end

@@ -1,5 +1,5 @@
 -- What goes with finite data, beside a sampler.
 return {
   task = { kind = "bucket_sort", eval = "test.jsonl", longest = 30 },
-  train = { epochs = 3 },
+  train = { epochs = 3, cadence = "epochs" },
 }

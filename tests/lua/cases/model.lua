@@ -6,12 +6,30 @@ local function sums(case)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
+local function embedding_drops(case)
+  local additive = not case.plan.additive.in_blocks and case.resolved.encoding.additive.dropout
+  return (case.resolved.model.embedding_dropout or additive or 0) > 0
+end
+
+local function places_drop(case)
+  return case.plan.additive.in_blocks and (case.resolved.encoding.additive.dropout or 0) > 0
+end
+
 local M = {}
 
 M.cases = {
   { "dropout of the input alone", "encoding.additive.kind=sinusoid", "model.dropout=0",
     "encoding.additive.dropout=0.25", compile = "whole" },
   { "dropout of the branches alone", "encoding.additive.kind=learned", "encoding.additive.dropout=0",
+    compile = "checked" },
+  { "dropout of the embedding alone, without an encoding", "encoding.additive.kind=none", "model.dropout=0",
+    "model.embedding_dropout=0.25" },
+  { "dropout of attention's weights alone", "model.dropout=0", "model.attention_dropout=0.25",
+    "encoding.mask={ kind = 'causal' }", compile = "checked" },
+  { "dropout of hidden numbers alone", "model.dropout=0", "model.hidden_dropout=0.25", "model.activation=gelu",
+    compile = "checked" },
+  { "all dropouts, in evaluation, too", "eval.dropout=true", "model.attention_dropout=0.125",
+    "model.hidden_dropout=0.25", "model.embedding_dropout=0.5", "encoding.relative.kind=transformer_xl",
     compile = "checked" },
   { "heads of 12 channels", "model.width=48", "model.heads=4", "encoding.rotation.kind=rope", compile = "checked" },
   { "heads of 64 channels", "model.width=128", "model.heads=2", "encoding.rotation.kind=rope" },
@@ -29,10 +47,15 @@ M.cases = {
 M.identifiers = {
   { "BRANCH_", function(case) return case.resolved.model.dropout > 0 end },
   { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
-  { "EMBEDDING_DROP_BELOW", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
-  { "embedding_keep", function(case) return (case.resolved.encoding.additive.dropout or 0) > 0 end },
+  { "EMBEDDING_DROP_BELOW", embedding_drops },
+  { "embedding_keep", embedding_drops },
+  { "PLACE_DROP_BELOW", places_drop },
+  { "hidden_keep", function(case) return (case.resolved.model.hidden_dropout or 0) > 0 end },
+  { "drop_self_weights", function(case) return (case.resolved.model.attention_dropout or 0) > 0 end },
+  { "keep_source", function(case) return (case.resolved.model.attention_dropout or 0) > 0 end },
   { "draw_masks", function(case)
-    return case.resolved.model.dropout > 0 or (case.resolved.encoding.additive.dropout or 0) > 0
+    return case.resolved.model.dropout > 0 or (case.resolved.model.hidden_dropout or 0) > 0 or embedding_drops(case)
+      or places_drop(case)
   end },
   { "LH_DOMAIN_EVAL_DROPOUT", function(case) return case.resolved.eval.dropout ~= nil end },
   { "begin_shard", sums },

@@ -5,6 +5,7 @@
  * input length:   16
  * output length:  1
  * chance:         0.25
+ * grid:           4
  * sets:           train test validation
  * axis vectors:   1 to 3; rows and columns that one step to the answer needs
  * axis puzzle:    1 to 1200; number of a validation puzzle

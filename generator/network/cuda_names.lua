@@ -1,0 +1,86 @@
+-- What device code calls the values of attentions and embeddings.
+--
+-- Input: the state of cuda.lua (device). Output, pure data:
+--   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
+--                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both
+--   embeddings   { routine, T, tokens, places, value, gradient, adds, drops, mask, about }, a function each
+--   directions   the values that are directions of an attention
+
+local M = {}
+
+local function of_op(backward, kind, op)
+  for _, b in ipairs(backward) do
+    if b.kind == kind and (b.op == op or not op) then
+      return b
+    end
+  end
+end
+
+-- What the functions of an embedding are called: after its stream, where there are several.
+function M.embeds(device, op)
+  return device.net.streams[2] and "embed_" .. op.stream.name or "embed"
+end
+
+-- What the text of an attention calls things: names of a device's values.
+local function attends(device, op, block)
+  local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.words
+  local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
+  local cross = op.family.cross
+  local names = { T = T, S = S, lengths = cross and T .. ", " .. S or T,
+    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
+    block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    gradients_type = wide and block.gradients_type or block.parameters_type,
+    q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name }
+  if op.direction then
+    names.direction, names.ddirection = op.direction.name, b.ddirection.name
+    names.direction_bias = op.direction.op.weight .. "_bias"
+  end
+  return names
+end
+
+-- By family.
+function M.attends(device)
+  local by_family = {}
+  for _, block in ipairs(device.net.scopes) do
+    for _, op in ipairs(device.lists[block].forward) do
+      if op.kind == "attention" then
+        by_family[op.family] = attends(device, op, block)
+      end
+    end
+  end
+  return by_family
+end
+
+-- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
+-- one on the way back.
+function M.embeddings(device)
+  local list, first, net = {}, device.lists[device.net].backward, device.net
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
+      list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
+        
+        places = words.at .. "places", additive = op.encoding or { kind = "none" },
+        value = op.out.name, gradient = b.dy.name,
+        adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
+        mask = op.dropout and op.place or 0,
+        about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
+    end
+  end
+  return list
+end
+
+-- The values that are directions of an attention.
+function M.directions(lists)
+  local set = {}
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      if op.kind == "attention" and op.direction then
+        set[op.direction] = true
+      end
+    end
+  end
+  return set
+end
+
+return M

@@ -1,0 +1,93 @@
+-- Formulas in the header of a task: integers, n, names of the task's options, + - * / ( ) and blanks; / rounds down.
+--
+-- Input: the text of a formula; numbers of options by name. Output: values, or nil and what is wrong.
+-- Invariant: what `with` gives for all names of a formula has n and numbers alone, and is C.
+
+local diagnostics = require("base.diagnostics")
+
+local M = {}
+
+local compiled = {}
+
+-- A formula in n as a function, or nil and what is wrong with it.
+function M.compile(formula)
+  if compiled[formula] then
+    return compiled[formula]
+  end
+  local stray = formula:match("[^%dn%+%-%*/%(%)%s]") or formula:match("//") or formula:match("%-%-")
+    or formula:match("n%s*[%dn]") or formula:match("%d%s*n") or formula:match("%d%s+%d")
+  if stray then
+    return nil, ("%s does not belong in a formula"):format(diagnostics.show(stray))
+  end
+  local chunk = load("local n = ... return " .. formula:gsub("/", "//"), "=formula", "t", {})
+  if formula:match("^%s*$") or not chunk then
+    return nil, diagnostics.show(formula) .. " is no formula"
+  end
+  compiled[formula] = chunk
+  return chunk
+end
+
+-- The value of a formula at task length n. nil and a message where it has none.
+function M.value(formula, n)
+  local chunk, message = M.compile(formula)
+  if not chunk then
+    return nil, message
+  end
+  local ok, value = pcall(chunk, n)
+  if not ok or math.type(value) ~= "integer" then
+    return nil, n and ("%s has no value at n = %d"):format(formula, n) or formula .. " has no value"
+  end
+  return value
+end
+
+-- The formula with numbers, by name, in the place of options.
+function M.with(formula, numbers)
+  return (formula:gsub("%l[%l%d_]*", function(name)
+    local value = name ~= "n" and numbers[name]
+    return value and (value < 0 and "(%d)" or "%d"):format(value) or nil
+  end))
+end
+
+-- The number that a choice of an option is: a word by its place from 0.
+function M.number(option, choice)
+  for place, name in ipairs(option.choices or {}) do
+    if name == choice then
+      return math.type(name) and name or place - 1
+    end
+  end
+  return choice
+end
+
+-- The options that a formula names.
+local function named(formula, options)
+  local list, seen = {}, {}
+  for name in formula:gmatch("%l[%l%d_]*") do
+    for _, option in ipairs(options) do
+      if option.name == name and name ~= "n" and not seen[name] then
+        list[#list + 1], seen[name] = option, true
+      end
+    end
+  end
+  return list
+end
+
+-- Every combination of extremes and defaults of the options that a formula names: a list of numbers by name.
+function M.trials(formula, options)
+  local trials = { {} }
+  for _, option in ipairs(named(formula, options)) do
+    local more = {}
+    for _, value in ipairs(option.choices or { option.default, option.first, option.last }) do
+      for _, trial in ipairs(trials) do
+        local new = { [option.name] = M.number(option, value) }
+        for name, other in next, trial do
+          new[name] = other
+        end
+        more[#more + 1] = new
+      end
+    end
+    trials = #more <= 1000 and more or trials
+  end
+  return trials
+end
+
+return M

@@ -1,0 +1,51 @@
+-- For whom a facet stands: what is written directly, where some family or what is added to the embedding goes by it,
+-- and what a family has of its own.
+--
+-- Input: the context of validate.lua; M.each hands a check one that also has family (nil: what is written directly),
+-- holds_for (the families that the facets are for, in order), and the resolved spec as these see it. Output: paths and
+-- places of fields as the spec has them.
+
+local families = require("spec.families")
+
+local M = {}
+
+-- The path of a field of the encoding, where a family has its own.
+function M.named(context, path)
+  return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
+end
+
+function M.place(context, path)
+  local origin = context.origins[M.named(context, path)]
+  return origin and not origin.default and origin or nil
+end
+
+-- Whether the spec has facets for the family that are not those of all.
+function M.has_own(context, name)
+  return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
+end
+
+-- What a family with facets of its own goes by: what is added to the embedding is no attention's.
+local function own_view(resolved, name)
+  local view = families.view(resolved, name)
+  view.encoding.additive = { kind = "none" }
+  return view
+end
+
+-- Calls check(context) for everyone.
+function M.each(context, check)
+  local resolved, shared = context.resolved, {}
+  for _, name in ipairs(families.of(resolved.model) or {}) do
+    if M.has_own(context, name) then
+      check(setmetatable({ resolved = own_view(resolved, name), family = name, holds_for = { name } },
+        { __index = context }))
+    else
+      shared[#shared + 1] = name
+    end
+  end
+  local additive = resolved.encoding.additive
+  if shared[1] or additive and additive.kind ~= "none" then
+    check(setmetatable({ holds_for = shared }, { __index = context }))
+  end
+end
+
+return M

@@ -1,0 +1,428 @@
+-- The lines in the header of a task, one by one, and what they say together.
+--
+-- Input: key and value of a line; facts so far. Output: into the facts, as tasks.lua gives them; nil, what is wrong and
+-- what was expected after an error.
+
+local axes = require("spec.axes")
+local diagnostics = require("base.diagnostics")
+local formulas = require("spec.formulas")
+
+local M = {}
+
+local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
+local WIDEST_GRID = 4096
+local FORMULA = "digits, n, options, + - * / ( ) and blanks"
+
+local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
+
+local readers = {}
+
+local function read_symbols(value)
+  local symbols, seen = {}, {}
+  for symbol in value:gmatch("%S+") do
+    if seen[symbol] then
+      return nil, ("the symbol %s stands twice"):format(diagnostics.show(symbol))
+    elseif symbol:find('[^!-~]') or symbol:find('["\\]') then
+      return nil, ("%s is no symbol"):format(diagnostics.show(symbol)), "printable ASCII without quotes or backslashes"
+    end
+    seen[symbol] = true
+    symbols[#symbols + 1] = symbol
+  end
+  if #symbols == 0 then
+    return nil, "no symbols", "symbols separated by blanks"
+  end
+  return symbols
+end
+
+local function read_formula(value)
+  return value -- the options that it may name may stand below
+end
+
+-- "base + 5, at least 15"
+local function read_count(value)
+  local formula, least = value:match("^(.-)%s*,%s*at least (%d+)$")
+  return { formula = formula or value, least = math.tointeger(tonumber(least or "1")) }
+end
+
+local function read_share(value)
+  local number = tonumber(value:match("^%S+"))
+  if not number or number ~= number or number < 0 or number > 1 then
+    return nil, diagnostics.show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
+  end
+  return number + 0.0
+end
+
+-- An accuracy, or "1 / base": that of guessing one of so many.
+local function read_chance(value)
+  local formula = value:match("^1%s*/%s*(.+)$")
+  if formula then
+    return { over = formula }
+  end
+  return read_share(value)
+end
+
+readers["symbols"], readers["input symbols"], readers["output symbols"] = read_symbols, read_symbols, read_symbols
+readers["input length"], readers["output length"] = read_formula, read_formula
+readers["symbol count"] = read_count
+readers["input symbol count"], readers["output symbol count"] = read_count, read_count
+readers["start symbol"] = read_formula
+readers["chance"], readers["baseline"] = read_chance, read_share
+
+-- What stands at the one token that the answer is about.
+local function read_probe(value)
+  local symbols, what, expected = read_symbols(value)
+  if symbols and symbols[2] then
+    return nil, ("%d symbols"):format(#symbols), "one symbol"
+  end
+  return symbols and symbols[1], what, expected
+end
+
+readers["blank"], readers["probe"] = read_symbols, read_probe
+
+-- Cells of a row of the input, where that is a grid.
+function readers.grid(value)
+  local width = math.tointeger(tonumber(value:match("^%d+$")))
+  if not width or width < 2 or width > WIDEST_GRID then
+    return nil, diagnostics.show(value) .. " is no width of a grid", ("an integer from 2 to %d"):format(WIDEST_GRID)
+  end
+  return width
+end
+
+-- The choices of an option: words, or integers.
+local function read_choices(text)
+  local choices, seen, numbers = {}, {}, nil
+  for word in text:gmatch("%S+") do
+    local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
+    if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
+      return nil, diagnostics.show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
+    elseif numbers ~= nil and numbers ~= (number ~= nil) then
+      return nil, "words stand beside integers", "choices of one sort"
+    elseif seen[number or word] then
+      return nil, ("the choice %s stands twice"):format(word)
+    end
+    numbers, seen[number or word] = number ~= nil, true
+    choices[#choices + 1] = number or word
+  end
+  if #choices < 2 then
+    return nil, ("there %s"):format(#choices == 1 and "is one choice" or "are no choices"), "two choices or more"
+  end
+  return choices
+end
+
+-- "30 to 1000", or "30..1000", as { first, last }, with what follows; nil where it is something else.
+local function read_range(text)
+  local first, last, rest = text:match("^(%d+) to (%d+)%s*(.-)%s*$")
+  if not first then
+    first, last, rest = text:match("^(%d+)%s*%.%.%s*(%d+)%s*(.-)%s*$")
+  end
+  first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
+  if first and last and first < last and last <= axes.LARGEST then
+    return { first = first, last = last }, rest
+  end
+end
+
+-- The range of an option, "2 to 4096 = 61"; nil where it is none.
+local function read_ranged(text)
+  local range, rest = read_range(text)
+  local default = range and math.tointeger(tonumber(rest:match("^= *(%d+)$")))
+  if default and default >= range.first and default <= range.last then
+    range.default = default
+    return range
+  end
+end
+
+-- The range of an axis whose ends are formulas, "1 to width - 1"; nil where it is none.
+local function read_formulas(text)
+  local first, last = text:match("^(.-%S) to (%S.-)%s*$")
+  local named = first and (first .. last):find("%l")
+  return named and { first = math.tointeger(tonumber(first)) or first, last = math.tointeger(tonumber(last)) or last }
+end
+
+-- Reads `axis NAME: first to last; what it says` into facts.axes; nil and what is wrong otherwise.
+local function read_axis(facts, key, value)
+  local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
+  local range, rest = read_range(text or "")
+  if not range then
+    range, rest = read_formulas(text or ""), ""
+  end
+  if not name or axes.IS_KEY[name] then
+    return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
+      "axis <name>: 1 to 9; what it says"
+  elseif not range or rest ~= "" then
+    return nil, "it has no range", "the least value, to, the greatest, a semicolon, what it says"
+  elseif #(facts.axes or {}) == axes.MOST then
+    return nil, ("there are more than %d"):format(axes.MOST), ("at most %d axes"):format(axes.MOST)
+  end
+  range.name, range.doc = name, doc
+  facts.axes = facts.axes or {}
+  table.insert(facts.axes, range)
+  return range
+end
+
+-- The sets of a task of finite data.
+function readers.sets(value)
+  local sets, at = {}, 0
+  for word in value:gmatch("%S+") do
+    repeat
+      at = at + 1
+    until not SETS[at] or SETS[at] == word
+    sets[#sets + 1] = SETS[at] and word
+  end
+  if sets[1] ~= "train" or at > #SETS then
+    return nil, diagnostics.show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
+  end
+  return sets
+end
+
+-- Reads `option NAME: choices; what they say` into facts.options; nil and what is wrong otherwise.
+local function read_option(facts, key, value)
+  local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
+  if not name then
+    return nil, "an option has a name of a-z, 0-9 and _", "option <name>: choices; what they say"
+  elseif not doc then
+    return nil, "nothing says what the choices are", "choices, a semicolon, what they say"
+  end
+  local ranged, choices, what, expected = read_ranged(choices_text), nil, nil, nil
+  if not ranged then
+    choices, what, expected = read_choices(choices_text)
+  end
+  if not ranged and not choices then
+    return nil, what, expected
+  end
+  local option = ranged or { choices = choices }
+  option.name, option.doc = name, doc
+  facts.options = facts.options or {}
+  table.insert(facts.options, option)
+  return option
+end
+
+-- All keys but `option NAME` and `axis NAME`.
+M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
+  "symbol count", "input symbol count", "output symbol count", "start symbol", "blank", "probe", "grid" }
+
+-- Reads one line; named: "option" or "axis", where it begins so.
+function M.read(facts, named, key, value)
+  if named then
+    return (named == "axis" and read_axis or read_option)(facts, key, value)
+  end
+  local result, what, expected = readers[key](value)
+  if result then
+    facts[key:gsub(" ", "_")] = result
+  end
+  return result, what, expected
+end
+
+-- ---- what lines say together ----
+
+-- Calls try(value, n) for a formula at its options' extremes and every n; it returns what is wrong, or nil.
+local function try_formula(formula, options, lengths, try)
+  for _, trial in ipairs(formulas.trials(formula, options)) do
+    local text = formulas.with(formula, trial)
+    for _, n in ipairs(lengths) do
+      local value, message = formulas.value(text, n)
+      local problem = not value and message or try(value, n, text)
+      if problem then
+        return problem
+      end
+    end
+  end
+end
+
+local function check_length(facts, key, report)
+  local formula = facts[key:gsub(" ", "_")]
+  local trial = formula and formulas.trials(formula, facts.options or {})[1]
+  local chunk, message = formulas.compile(formulas.with(formula or "1", trial or {}))
+  if not chunk then
+    return report(key, message, FORMULA)
+  end
+  local problem = formula and try_formula(formula, facts.options or {}, LENGTHS_TRIED, function(value, n, text)
+    return value < 1 and ("%s is %d at n = %d"):format(text, value, n) or nil
+  end)
+  if problem then
+    report(key, problem, "at least 1 for every n >= 1")
+  end
+end
+
+local function check_count(facts, key, symbols, report)
+  local count = facts[key:gsub(" ", "_")]
+  local function past(value, _, text)
+    value = math.max(value, count.least)
+    return (value < 1 or value > #symbols) and ("%s is %d"):format(text, value) or nil
+  end
+  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, past)
+  if problem then
+    report(key, problem, ("1 to %d, the symbols there are; FORMULA, at least K"):format(#symbols))
+  elseif count and not symbols then
+    report(key, "there are no such symbols", "`" .. key:gsub(" count", "s") .. ":`")
+  end
+end
+
+local function place_of(list, word)
+  for i, other in ipairs(list) do
+    if other == word then
+      return i
+    end
+  end
+end
+
+local function check_start(facts, report)
+  local symbols, count = facts.symbols, facts.symbol_count
+  local place = symbols and place_of(symbols, facts.start_symbol)
+  if facts.start_symbol and (not place or count and place > count.least) then
+    report("start symbol", diagnostics.show(facts.start_symbol) .. " is not always among the symbols",
+      "one of `symbols:`, which inputs and outputs share")
+  end
+end
+
+-- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
+local function check_marks(facts, report)
+  local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
+  local always = math.min(count and count.least or #symbols, #symbols)
+  for _, symbol in ipairs(blanks) do
+    if (place_of(symbols, symbol) or math.huge) > #blanks then
+      report("blank", ("%s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
+        "input symbols that begin with the blank ones")
+      return
+    end
+  end
+  local place = facts.probe and (place_of(symbols, facts.probe) or math.huge)
+  if #blanks > 0 and #blanks >= always then
+    report("blank", "all input symbols are blank", "some that are not")
+  elseif place and (place > always or place <= #blanks) then
+    report("probe", ("%s is %s"):format(diagnostics.show(facts.probe), place <= #blanks and "blank"
+      or "not always an input symbol"), "an input symbol that is not blank")
+  end
+end
+
+local function check_axis(facts, axis, report)
+  for _, trial in ipairs(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {})) do
+    local first = formulas.value(formulas.with(tostring(axis.first), trial))
+    local last = formulas.value(formulas.with(tostring(axis.last), trial))
+    if not first or not last or first < 0 or last < first or last > axes.LARGEST then
+      return report("axis " .. axis.name, "it has no range",
+        "the least value, to, the greatest, which may name options; a semicolon, what it says")
+    end
+  end
+end
+
+local function check_chance(facts, report)
+  local over = type(facts.chance) == "table" and facts.chance.over
+  local problem = over and try_formula(over, facts.options or {}, { false }, function(value, _, text)
+    return value < 1 and ("%s is %d"):format(text, value) or nil
+  end)
+  if problem then
+    report("chance", problem, "a number from 0 to 1, or 1 / and an option")
+  end
+end
+
+-- What the lines say together, once all are read: errors go to report(key, what, expected).
+function M.finish(facts, report)
+  for _, key in ipairs({ "input length", "output length" }) do
+    check_length(facts, key, report)
+  end
+  for _, side in ipairs(facts.symbols and { "input", "output" } or {}) do
+    if facts[side .. "_symbols"] then
+      report(side .. " symbols", "they stand beside symbols", "one of the two: `symbols:` are both")
+    end
+    facts[side .. "_symbols"], facts[side .. "_symbol_count"] = facts.symbols, facts.symbol_count
+  end
+  check_count(facts, "symbol count", facts.symbols, report)
+  if not facts.symbols then
+    check_count(facts, "input symbol count", facts.input_symbols, report)
+    check_count(facts, "output symbol count", facts.output_symbols, report)
+  end
+  check_start(facts, report)
+  check_marks(facts, report)
+  check_chance(facts, report)
+  for _, axis in ipairs(facts.axes or {}) do
+    check_axis(facts, axis, report)
+  end
+end
+
+-- Whether every example has one output: of facts with lengths in n alone.
+function M.has_one_output(facts)
+  for _, n in ipairs(facts.output_length and LENGTHS_TRIED or {}) do
+    if formulas.value(facts.output_length, n) ~= 1 then
+      return false
+    end
+  end
+  return facts.output_length ~= nil
+end
+
+-- ---- what a spec's options make of them ----
+
+-- The first symbols, as many as there are; nil where there cannot be so many.
+local function cut(symbols, count, numbers)
+  local value = count and formulas.value(formulas.with(count.formula, numbers))
+  local most = value and math.max(count.least, value)
+  if count and not (most and most >= 1 and most <= #symbols) then
+    return nil
+  end
+  return count and table.move(symbols, 1, most, 1, {}) or symbols
+end
+
+-- What is wrong with the facts that options settled: formulas are tried at ends of ranges alone where they are read.
+local function problem_of(own)
+  for _, name in ipairs({ "input_length", "output_length" }) do
+    for _, n in ipairs(LENGTHS_TRIED) do
+      local value, message = formulas.value(own[name], n)
+      if not value or value < 1 then
+        return ("%s: %s"):format(name:gsub("_", " "), message or ("%s is %d at n = %d"):format(own[name], value, n))
+      end
+    end
+  end
+  for _, axis in ipairs(own.axes or {}) do
+    if not axis.first or not axis.last or axis.last < axis.first then
+      return ("axis %s: it has no range"):format(axis.name)
+    end
+  end
+  return not own.input_symbols and "input symbols: there are not so many"
+    or not own.output_symbols and "output symbols: there are not so many"
+    or type(own.chance) ~= "number" and "chance: it has no value" or nil
+end
+
+local function settle_axis(axis, numbers)
+  local new = {}
+  for name, value in next, axis do
+    new[name] = value
+  end
+  for _, name in ipairs({ "first", "last" }) do
+    new[name] = formulas.value(formulas.with(tostring(axis[name]), numbers))
+  end
+  local option = tostring(axis.last):match("%l[%l%d_]*")
+  new.hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option])
+  return new
+end
+
+-- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are; or nil
+-- and what they cannot be.
+function M.settle(facts, chosen)
+  local own = {}
+  for name, value in next, facts do
+    own[name] = value
+  end
+  local numbers = {}
+  for _, option in ipairs(facts.options or {}) do
+    numbers[option.name] = formulas.number(option, chosen[option.name])
+  end
+  for _, name in ipairs({ "input_length", "output_length" }) do
+    own[name] = formulas.with(facts[name], numbers)
+  end
+  own.input_symbols = cut(facts.input_symbols, facts.input_symbol_count, numbers)
+  own.output_symbols = cut(facts.output_symbols, facts.output_symbol_count, numbers)
+  if type(facts.chance) == "table" then
+    local over = formulas.value(formulas.with(facts.chance.over, numbers))
+    own.chance = over and over >= 1 and 1 / over or nil
+  end
+  for i, axis in ipairs(facts.axes or {}) do
+    own.axes = i == 1 and {} or own.axes
+    own.axes[i] = settle_axis(axis, numbers)
+  end
+  local problem = problem_of(own)
+  if problem then
+    return nil, problem
+  end
+  return own
+end
+
+return M

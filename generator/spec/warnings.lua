@@ -1,0 +1,161 @@
+-- What stops nothing, but will hardly be meant.
+--
+-- Input: the context of validate.lua, without errors. Output: M.of: a list of warnings as text.
+
+local diagnostics = require("base.diagnostics")
+local features = require("spec.features")
+local holders = require("spec.holders")
+local tasks = require("spec.tasks")
+
+local M = {}
+
+-- Whether a family has what it has at this path from what stands directly in encoding, of which enough is said.
+local function is_inherited(context, path)
+  return context.family and context.origins[holders.named(context, path)] == context.origins[path]
+end
+
+local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
+
+-- A range far above the lengths that it is for: most of its positions are hardly met in training.
+local function warn_range(context, warn)
+  local resolved, facts, longest = context.resolved, context.task, 0
+  local positions = resolved.encoding.positions
+  if positions.kind ~= "randomized" or facts.data or is_inherited(context, "encoding.positions.max_position") then
+    return
+  end
+  local during = resolved.eval.during or {}
+  for _, lengths in ipairs({ resolved.train.lengths, resolved.eval.lengths, during.lengths }) do
+    for _, n in ipairs(tasks.lengths(lengths)) do
+      longest = math.max(longest, tasks.tokens(facts, n))
+    end
+  end
+  if longest > 0 and positions.max_position > FAR * longest then
+    warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these positions "
+      .. "together; about 2 to 16 times is usual"):format(holders.named(context, "encoding.positions.max_position"),
+      positions.max_position, FAR, longest))
+  end
+end
+
+-- Whether both sides are drawn makes a difference for drawn distances alone.
+local function warn_sides(context, warn)
+  local resolved, path = context.resolved, "encoding.positions.sides"
+  local positions = resolved.encoding.positions
+  local function warn_of(why)
+    warn(("%s: \"independent\" has no effect: %s"):format(holders.named(context, path), why))
+  end
+  if positions.sides ~= "independent" or is_inherited(context, path) then
+    return
+  elseif not features.distances_are_read(resolved) then
+    warn_of("nothing reads distances")
+  elseif positions.reading == "difference" then
+    warn_of("distances are differences of positions")
+  elseif positions.reading == "clamped" then
+    warn_of("clamped reads the draw of the left side alone")
+  end
+end
+
+local function warn_positions(context, warn)
+  local resolved, path = context.resolved, holders.named(context, "encoding.positions")
+  local encoding = resolved.encoding
+  local positions, turns = encoding.positions, encoding.rotation.kind ~= "none"
+  if positions.kind ~= "randomized" or is_inherited(context, "encoding.positions.kind") then
+    return
+  elseif not features.positions_are_read(resolved) then
+    warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no score "
+      .. "reads x.distance, x.query or x.key")
+  elseif positions.draw == "layer" and not turns and not features.distances_are_read(resolved) then
+    warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a layer")
+  end
+  local distances = features.distances_are_read(resolved)
+  if positions.sorted == false and distances and positions.reading ~= "difference"
+    and encoding.additive.kind == "none" and not turns then
+    warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+  end
+  if positions.reading ~= "drawn" and not distances then
+    warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
+  end
+end
+
+local function warn_cadence(resolved, warn)
+  local train = resolved.train
+  local warmup = train.schedule and train.schedule.warmup or 0
+  if train.steps and warmup > train.steps then
+    warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
+      warmup, train.steps))
+  end
+  local unit = train.cadence == "epochs" and "epoch" or "step"
+  local last = train[unit .. "s"]
+  if not last then
+    return -- the trainer alone knows how many of them there are
+  end
+  if train.log_every > last then
+    warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
+      last))
+  end
+  local keep = train.checkpoint.keep
+  if type(keep) == "table" and keep[#keep] > last then
+    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, last))
+  end
+  local during = resolved.eval.during
+  if during and during.every > last then
+    warn(("eval.during.every: %d is past the last %s, %d"):format(during.every, unit, last))
+  end
+end
+
+local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
+
+-- A window's right side where nothing to the right is seen.
+local function warn_mask(context, warn)
+  local path = MASK_OF_DECODER[context.resolved.model.kind]
+  local mask = path and features.value_at(context.resolved, path)
+  if mask and (mask.right or 0) > 0 and holders.place(context, path .. ".right") then
+    warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
+  end
+end
+
+local function warn_spare_token(resolved, warn)
+  if resolved.model.spare_token == false and resolved.task.computation then
+    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
+  end
+end
+
+local function warn_evaluation(resolved, warn)
+  local eval = resolved.eval
+  if eval.dropout and not features.drops(resolved) then
+    warn("eval.dropout: true has no effect: nothing is dropped out in training either")
+  end
+  if eval.batch and eval.batch >= eval.examples then
+    warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
+  end
+end
+
+-- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
+local function warn_dropout(resolved, warn)
+  for _, entry in ipairs(features.dropouts(resolved)) do
+    local probability = entry[2]
+    if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
+      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
+        diagnostics.number(probability)))
+    end
+  end
+end
+
+function M.of(context)
+  local resolved, list = context.resolved, {}
+  local function warn(text)
+    list[#list + 1] = text
+  end
+  holders.each(context, function(seen)
+    warn_positions(seen, warn)
+    warn_sides(seen, warn)
+    warn_range(seen, warn)
+  end)
+  warn_spare_token(resolved, warn)
+  warn_mask(context, warn)
+  warn_evaluation(resolved, warn)
+  warn_cadence(resolved, warn)
+  warn_dropout(resolved, warn)
+  return list
+end
+
+return M

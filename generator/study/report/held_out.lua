@@ -1,0 +1,139 @@
+-- Tables of what is held out, beside the score: what of it was trained on, and how the finer conditions come out that
+-- have examples of their own, as carries have beside counts of digits.
+--
+-- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs say nothing.
+-- Numbers are of the runs at the best learning rate.
+
+local entries = require("study.report.entries")
+local statistics = require("study.read.statistics")
+local views = require("study.report.views")
+
+local M = {}
+
+-- Calls take(condition, run) for every condition of a cell's best runs.
+local function each_condition(study, cell, take)
+  local best = cell.summary.best
+  for _, run in ipairs(best and best.runs or {}) do
+    local evaluation = run[study.scored.split]
+    for _, condition in ipairs(evaluation and evaluation.conditions or {}) do
+      take(condition, run)
+    end
+  end
+end
+
+local function is_alone(condition)
+  return next(condition.by, next(condition.by)) == nil
+end
+
+local function percent(share)
+  return ("%.3g%%"):format(100 * share)
+end
+
+-- "100% of 1 to 2, 87.5% of 3"
+local function shares_text(shares)
+  local numbers, parts = {}, {}
+  for n in pairs(shares) do
+    numbers[#numbers + 1] = n
+  end
+  table.sort(numbers)
+  for i, n in ipairs(numbers) do
+    local last = parts[#parts]
+    if last and last.share == percent(shares[n]) and numbers[i - 1] == last.to then
+      last.to = n
+    else
+      parts[#parts + 1] = { share = percent(shares[n]), from = n, to = n }
+    end
+  end
+  for i, part in ipairs(parts) do
+    parts[i] = ("%s of %g%s"):format(part.share, part.from, part.to > part.from and (" to %g"):format(part.to) or "")
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
+-- What share of the examples were trained on, for every number on the first axis.
+local function trained(study)
+  local rows, axis, novel = {}, nil, false
+  for _, cell in ipairs(study.cells) do
+    local shares = {}
+    each_condition(study, cell, function(condition, run)
+      local n = condition.by[run.axis]
+      if n and condition.trained and is_alone(condition) then
+        shares[n], axis, novel = condition.trained, run.axis, novel or run.novel
+      end
+    end)
+    local text = shares_text(shares)
+    rows[#rows + 1] = text and { title = views.key_text(study, cell), cells = { { texts = { text },
+      number = cell.number } } }
+  end
+  return #rows > 0 and { name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
+    about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil, corner = "cell",
+    subs = { "" }, columns = { { title = "share of the examples" } }, rows = rows, notes = {} } or nil
+end
+
+-- The axes of conditions that have finer examples beside those of the first axis alone, in order.
+local function finer_axes(study)
+  local seen, names = {}, {}
+  for _, cell in ipairs(study.cells) do
+    local whole = {}
+    each_condition(study, cell, function(condition, run)
+      whole[condition.by[run.axis] or false] = whole[condition.by[run.axis] or false] or is_alone(condition)
+    end)
+    each_condition(study, cell, function(condition, run)
+      for name in pairs(whole[condition.by[run.axis] or false] and condition.by or {}) do
+        names[#names + 1] = name ~= run.axis and not seen[name] and name or nil
+        seen[name] = true
+      end
+    end)
+  end
+  table.sort(names)
+  return names
+end
+
+-- Exact matches of a cell by the number on an axis: lists of shares, and the numbers that are beyond training.
+local function by_axis(study, cell, axis)
+  local lists, beyond = {}, {}
+  each_condition(study, cell, function(condition)
+    local n = condition.by[axis]
+    if n and not is_alone(condition) then
+      lists[n] = lists[n] or {}
+      table.insert(lists[n], tonumber(condition.exact_match) or 0)
+      for _, name in ipairs(condition.beyond or {}) do
+        beyond[n] = beyond[n] or name == axis
+      end
+    end
+  end)
+  return lists, beyond
+end
+
+local function finer(study, axis)
+  local columns, all, beyond, numbers, rows = {}, {}, {}, {}, {}
+  for i, cell in ipairs(study.cells) do
+    local lists, far = by_axis(study, cell, axis)
+    columns[i], all[i] = { title = views.key_text(study, cell) }, lists
+    for n in pairs(lists) do
+      numbers[#numbers + 1], beyond[n] = beyond[n] == nil and n or nil, beyond[n] or far[n] or false
+    end
+  end
+  table.sort(numbers)
+  for i, n in ipairs(numbers) do
+    rows[i] = { title = ("%g%s"):format(n, beyond[n] and " (beyond)" or ""), cells = {} }
+    for j, lists in ipairs(all) do
+      rows[i].cells[j] = { texts = { lists[n] and ("%.1f"):format(100 * statistics.mean(lists[n])) or entries.MISSING },
+        number = study.cells[j].number, missing = not lists[n] }
+    end
+  end
+  return { name = "by_" .. axis, title = ("Exact match in percent by %s"):format(axis),
+    about = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): no "
+      .. "training example gets as far", corner = axis, subs = { "" }, columns = columns, rows = rows, notes = {} }
+end
+
+function M.tables(study)
+  local list = {}
+  for i, axis in ipairs(finer_axes(study)) do
+    list[i] = finer(study, axis)
+  end
+  list[#list + 1] = trained(study)
+  return list
+end
+
+return M

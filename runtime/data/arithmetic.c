@@ -1,0 +1,392 @@
+/* See arithmetic.h. Streams of chance: for what is split, step 0 with the purpose as example; for a drawn number, a step
+ * for its digits and the chain with the number as example. */
+#include "data/arithmetic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS, CARRY, TRAINED }; /* axes; without carries the last is 1 */
+enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
+enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
+
+/* What the first word of an item says of the others. */
+enum {
+    SMALL,  /* two numbers of two words each */
+    DRAWN,  /* digits, then the draw in two words */
+    WRITTEN /* digits, then a word for each place: x, and 256 y */
+};
+
+static lh_rng stream(uint64_t seed, uint32_t step, uint32_t example) {
+    return lh_rng_at(lh_key_of_seed(seed), step, example, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+}
+
+static uint32_t step_of(int digits, int chain) {
+    return 1u + (uint32_t)(chain + 1) * (LH_MOST_PLACES + 1) + (uint32_t)digits;
+}
+
+/* ---- numbers ---- */
+
+/* base^exponent, or the greatest there is. */
+static uint64_t power(int base, int exponent) {
+    uint64_t value = 1;
+    for (int i = 0; i < exponent && value < UINT64_MAX; i++)
+        value = value > UINT64_MAX / (uint64_t)base ? UINT64_MAX : value * (uint64_t)base;
+    return value;
+}
+
+static int count_digits(int base, uint64_t number) {
+    int count = 1;
+    while (number >= (uint64_t)base) {
+        number /= (uint64_t)base;
+        count++;
+    }
+    return count;
+}
+
+static void put_digits(int base, uint32_t number, uint8_t *x) {
+    for (; number > 0; number /= (uint32_t)base) *x++ = (uint8_t)(number % (uint32_t)base);
+}
+
+/* The number, or UINT64_MAX where it has more than 32 bits. */
+static uint64_t number_of(int base, const uint8_t *x, int digits) {
+    uint64_t number = 0;
+    for (int i = digits - 1; i >= 0 && number <= UINT32_MAX; i--) number = number * (uint64_t)base + x[i];
+    return number <= UINT32_MAX ? number : UINT64_MAX;
+}
+
+/* A number of exactly so many digits, uniformly. */
+static void draw_number(lh_rng *rng, int base, int digits, uint8_t *x) {
+    for (int i = 0; i + 1 < digits; i++) x[i] = (uint8_t)lh_rng_below(rng, (uint32_t)base);
+    x[digits - 1] = (uint8_t)(1 + lh_rng_below(rng, (uint32_t)base - 1));
+}
+
+static void draw_numbers(const lh_operation *o, const lh_frame *f, lh_rng *rng, int digits, uint8_t *x, uint8_t *y) {
+    draw_number(rng, f->base, digits, x);
+    if (o->operands == LH_TWO_NUMBERS) draw_number(rng, f->base, digits, y);
+    if (o->operands == LH_NUMBER_AND_DIGIT) y[0] = (uint8_t)lh_rng_below(rng, (uint32_t)f->base);
+}
+
+/* The longest chain of carries. */
+static int chain_of(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y) {
+    if (o->operands != LH_NUMBER_PLUS_ONE)
+        return lh_longest_chain(f->base, o->operands == LH_NUMBER_AND_DIGIT, digits, x, y);
+    int chain = 0;
+    while (chain < digits && x[chain] == f->base - 1) chain++;
+    return chain;
+}
+
+/* A number with so many digits base - 1 at its end, and no more; false: there is none. */
+static bool draw_trailing(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
+    memset(x, base - 1, (size_t)chain);
+    for (int i = chain; i < digits; i++) {
+        bool top = i + 1 == digits; /* not 0 */
+        int choices = base - top - (i == chain);
+        if (choices == 0) return false;
+        x[i] = (uint8_t)(top + (int)lh_rng_below(rng, (uint32_t)choices));
+    }
+    return true;
+}
+
+/* ---- items ---- */
+
+typedef struct item {
+    uint16_t word[2 + LH_MOST_CHAIN_DIGITS + 4];
+    int words;
+} item;
+
+static item small_item(uint32_t x, uint32_t y) {
+    return (item){{SMALL, (uint16_t)x, (uint16_t)(x >> 16), (uint16_t)y, (uint16_t)(y >> 16)}, 5};
+}
+
+static item drawn_item(int digits, uint32_t draw) {
+    return (item){{DRAWN, (uint16_t)digits, (uint16_t)draw, (uint16_t)(draw >> 16)}, 4};
+}
+
+static item written_item(int digits, const uint8_t *x, const uint8_t *y) {
+    item it = {{WRITTEN, (uint16_t)digits}, 2 + digits};
+    for (int i = 0; i < digits; i++) it.word[2 + i] = (uint16_t)(x[i] | y[i] << 8);
+    return it;
+}
+
+static uint32_t two_words(const uint16_t *word) { return (uint32_t)word[0] | (uint32_t)word[1] << 16; }
+
+/* x and y: all places 0. Gives the digits of the longer number. */
+static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x,
+                     uint8_t *y) {
+    if (word[0] == SMALL) {
+        uint32_t first = two_words(word + 1), second = two_words(word + 3);
+        put_digits(f->base, first, x);
+        put_digits(f->base, second, y);
+        return count_digits(f->base, first > second ? first : second);
+    }
+    lh_rng rng = stream(seed, step_of(word[1], -1), word[0] == DRAWN ? two_words(word + 2) : 0);
+    if (word[0] == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
+    for (int i = 0; word[0] == WRITTEN && i < word[1]; i++) {
+        x[i] = (uint8_t)word[2 + i];
+        y[i] = (uint8_t)(word[2 + i] >> 8);
+    }
+    return word[1];
+}
+
+void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
+    lh_frame f = o->frame(example->options);
+    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
+    memset(x, 0, (size_t)f.width);
+    memset(y, 0, (size_t)f.width);
+    read_item(o, &f, seed, word, x, y);
+    o->write(example->options, x, y, example);
+}
+
+/* ---- what was trained on ---- */
+
+/* Pairs of numbers, in open addressing; room is a power of 2. */
+typedef struct pairs {
+    uint64_t *pair; /* + 1; 0: free */
+    uint64_t room;
+} pairs;
+
+static uint64_t place_of(const pairs *p, uint64_t pair) {
+    uint64_t at = pair * 0x9e3779b97f4a7c15u >> 20;
+    while (p->pair[at &= p->room - 1] != 0 && p->pair[at] != pair + 1) at++;
+    return at;
+}
+
+static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[place_of(p, pair)] != 0; }
+
+/* ---- collection ---- */
+
+typedef struct making {
+    const lh_operation *o;
+    lh_frame f;
+    lh_collection *c;
+    lh_error *error;
+    pairs trained;
+    uint32_t *first, *second; /* [numbers] */
+    int64_t done, all;        /* examples, for the bar; all is a guess */
+    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
+} making;
+
+/* Keeps an item with its values on the axes; by_chain: the chain that a test was drawn for, else LH_NO_VALUE. */
+static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
+    bool carries = m->o->operands != LH_ONE_NUMBER;
+    memset(m->x, 0, (size_t)m->f.width);
+    memset(m->y, 0, (size_t)m->f.width);
+    int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
+    uint64_t x = number_of(m->f.base, m->x, digits), y = number_of(m->f.base, m->y, digits);
+    bool known = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
+    if (m->o->operands == LH_NUMBER_AND_DIGIT) digits = count_digits(m->f.base, x);
+    int32_t axes[] = {digits, LH_NO_VALUE, LH_NO_VALUE};
+    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : chain_of(m->o, &m->f, digits, m->x, m->y);
+    axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : known;
+    if (m->done++ % PROGRESS == 0) m->c->progress(m->c, m->done < m->all ? (double)m->done / (double)m->all : 1);
+    lh_item kept = {it->word, it->words, m->f.input_length, m->f.output_length};
+    return m->c->keep(m->c, set, &kept, axes, m->error);
+}
+
+static void shuffle(lh_rng rng, uint32_t *list, int count) {
+    for (int i = count - 1; i > 0; i--) {
+        uint32_t j = lh_rng_below(&rng, (uint32_t)i + 1), other = list[j];
+        list[j] = list[i];
+        list[i] = other;
+    }
+}
+
+/* The released code's operands: of every count of digits as many, whole where there are fewer; the rest is drawn. */
+static void draw_strata(making *m, int purpose, uint32_t *list) {
+    int count = m->f.numbers, share = count / STRATA, used = 0;
+    lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
+    uint64_t top = power(m->f.base, STRATA);
+    for (int digits = 1; digits <= STRATA; digits++) {
+        uint64_t low = power(m->f.base, digits - 1), whole = low * (uint64_t)(m->f.base - 1) + 1;
+        bool all = whole <= (uint64_t)share + 1;
+        for (uint64_t i = 0; i < (all ? whole : (uint64_t)share + 1) && used < count; i++)
+            list[used++] = (uint32_t)(all ? i : low + lh_rng_below(&rng, (uint32_t)whole));
+    }
+    while (used < count) list[used++] = 1 + lh_rng_below(&rng, (uint32_t)top);
+    shuffle(stream(m->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
+}
+
+static void draw_stratified(making *m) {
+    draw_strata(m, FIRST, m->first);
+    if (m->o->operands == LH_TWO_NUMBERS) {
+        draw_strata(m, SECOND, m->second);
+        return;
+    }
+    lh_rng rng = stream(m->c->seed, 0, SECOND);
+    for (int i = 0; i < m->f.numbers; i++) m->second[i] = 1 + lh_rng_below(&rng, (uint32_t)m->f.base - 1);
+}
+
+/* Pairs first .. end - 1, of numbers that the random order has there. */
+static void draw_pairs(making *m, const uint32_t *order, lh_rng *rng, int first, int end) {
+    uint32_t count = (uint32_t)(end - first);
+    for (int i = first; i < end; i++) {
+        m->first[i] = order[first + (int)lh_rng_below(rng, count)];
+        m->second[i] = order[first + (int)lh_rng_below(rng, count)];
+    }
+}
+
+/* One random order of the first numbers is split; pairs are drawn from each part. */
+static bool draw_permuted(making *m, int trained) {
+    int count = m->f.numbers;
+    for (int i = 0; i < count; i++) m->first[i] = (uint32_t)i;
+    shuffle(stream(m->c->seed, 0, ORDER), m->first, count);
+    lh_rng rng = stream(m->c->seed, 0, PAIRS);
+    for (int i = 0; m->o->operands == LH_NUMBER_AND_DIGIT && i < count; i++)
+        m->second[i] = lh_rng_below(&rng, (uint32_t)m->f.base);
+    if (m->o->operands != LH_TWO_NUMBERS) return true;
+    uint32_t *order = malloc((size_t)count * sizeof *order);
+    if (order == NULL) return false;
+    memcpy(order, m->first, (size_t)count * sizeof *order);
+    draw_pairs(m, order, &rng, 0, trained);
+    draw_pairs(m, order, &rng, trained, count);
+    free(order);
+    return true;
+}
+
+static lh_status keep_split(making *m) {
+    int count = m->f.numbers, trained = count - count / m->f.parts;
+    lh_status status = LH_OK;
+    if (m->f.stratified) draw_stratified(m);
+    else if (!draw_permuted(m, trained)) return lh_fail(m->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
+    for (int i = 0; i < trained; i++) {
+        uint64_t pair = (uint64_t)m->first[i] << 32 | m->second[i];
+        m->trained.pair[place_of(&m->trained, pair)] = pair + 1;
+    }
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        item it = small_item(m->first[i], m->second[i]);
+        status = keep(m, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
+    }
+    return status;
+}
+
+/* All numbers of few digits, in a random order. */
+static lh_status keep_whole(making *m, int digits, uint32_t count) {
+    uint32_t low = (uint32_t)power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
+    lh_status status = LH_OK;
+    for (uint32_t i = 0; i < count; i++) list[i] = low + i;
+    shuffle(stream(m->c->seed, 0, (uint32_t)(WHOLE + digits)), list, (int)count);
+    for (uint32_t i = 0; status == LH_OK && i < count; i++) {
+        item it = small_item(list[i], 0);
+        status = keep(m, LH_SET_TEST, &it, LH_NO_VALUE);
+    }
+    return status;
+}
+
+/* As many as there are numbers of so many digits, or 10000: the paper's protocol. */
+static lh_status keep_digits(making *m, int digits) {
+    uint64_t there =
+        power(m->f.base, digits) == UINT64_MAX ? UINT64_MAX : power(m->f.base, digits) - power(m->f.base, digits - 1);
+    bool one = m->o->operands == LH_ONE_NUMBER || m->o->operands == LH_NUMBER_PLUS_ONE;
+    lh_status status = LH_OK;
+    if (there <= MOST_OF_DIGITS && one) return keep_whole(m, digits, (uint32_t)there);
+    for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < there; i++) {
+        item it = drawn_item(digits, i);
+        status = keep(m, LH_SET_TEST, &it, LH_NO_VALUE);
+    }
+    return status;
+}
+
+/* Whether the test has numbers of so many digits. */
+static bool wants_digits(const making *m, int digits) {
+    return !m->c->goes_by(m->c, DIGITS) || m->c->asks(m->c, DIGITS, digits);
+}
+
+static lh_status keep_chain(making *m, const lh_chains *chains, int digits, int chain) {
+    lh_status status = LH_OK;
+    bool there = true;
+    for (uint32_t i = 0; there && status == LH_OK && i < MOST_OF_CHAIN; i++) {
+        uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
+        lh_rng rng = stream(m->c->seed, step_of(digits, chain), i);
+        there = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
+                               : draw_trailing(m->f.base, &rng, digits, chain, x);
+        item it = written_item(digits, x, y);
+        if (there) status = keep(m, LH_SET_TEST, &it, chain);
+    }
+    return status;
+}
+
+static lh_status keep_chains_to(making *m, lh_chains *chains, int longest) {
+    lh_status status = LH_OK;
+    for (int chain = 0; status == LH_OK && chain <= longest; chain++) {
+        if (!m->c->asks(m->c, CARRY, chain)) continue;
+        if (chains != NULL) lh_chains_aim(chains, chain);
+        for (int digits = chain > 0 ? chain : 1; status == LH_OK && digits <= longest; digits++)
+            if (wants_digits(m, digits)) status = keep_chain(m, chains, digits, chain);
+    }
+    return status;
+}
+
+/* Of every count of digits and every chain as many. */
+static lh_status keep_chains(making *m) {
+    int longest = m->f.digits;
+    lh_chains *chains = NULL;
+    lh_status status = LH_OK;
+    while (longest > 0 && !wants_digits(m, longest)) longest--;
+    if (longest > LH_MOST_CHAIN_DIGITS)
+        return lh_fail(m->error, LH_ERR_INPUT,
+                       "%s: eval.by asks for carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
+                       m->o->kind, longest, LH_MOST_CHAIN_DIGITS);
+    if (m->o->operands != LH_NUMBER_PLUS_ONE)
+        status = lh_chains_open(&chains, m->f.base, m->o->operands == LH_NUMBER_AND_DIGIT, longest, m->error);
+    if (status == LH_OK) status = keep_chains_to(m, chains, longest);
+    lh_chains_close(chains);
+    return status;
+}
+
+static lh_status keep_test(making *m) {
+    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
+    lh_status status = LH_OK;
+    for (int digits = 1; status == LH_OK && digits <= m->f.digits; digits++)
+        if (wants_digits(m, digits)) status = keep_digits(m, digits);
+    if (m->o->operands != LH_ONE_NUMBER) m->c->apart[LH_SET_TEST] = 1u << CARRY;
+    return status == LH_OK && by_carry ? keep_chains(m) : status;
+}
+
+/* The frame must hold the numbers of the split. */
+static lh_status check_frame(const making *m) {
+    uint64_t most = m->f.stratified ? power(m->f.base, STRATA) : (uint64_t)m->f.numbers - 1;
+    int digits = count_digits(m->f.base, most);
+    if (digits <= m->f.digits) return LH_OK;
+    return lh_fail(m->error, LH_ERR_INPUT,
+                   "%s: the frame has room for numbers of %d digits, and those to train on have up to %d in base %d\n"
+                   "  expected: a task.options.width that is %d greater%s",
+                   m->o->kind, m->f.digits, digits, m->f.base, digits - m->f.digits,
+                   m->f.stratified ? "" : ", or a smaller task.options.numbers");
+}
+
+/* About how many examples there will be. */
+static int64_t count_examples(const making *m) {
+    int64_t count = m->f.numbers, cells = 0;
+    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
+    for (int digits = 1; digits <= m->f.digits; digits++) {
+        if (!wants_digits(m, digits)) continue;
+        count += MOST_OF_DIGITS;
+        for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
+            cells += m->c->asks(m->c, CARRY, chain);
+    }
+    return count + cells * MOST_OF_CHAIN;
+}
+
+static bool open_making(making *m) {
+    size_t count = (size_t)m->f.numbers;
+    m->first = calloc(count, sizeof *m->first);
+    m->second = calloc(count, sizeof *m->second);
+    for (m->trained.room = 1; m->trained.room < 2 * count;) m->trained.room *= 2;
+    m->trained.pair = calloc(m->trained.room, sizeof *m->trained.pair);
+    return m->first != NULL && m->second != NULL && m->trained.pair != NULL;
+}
+
+lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_error *error) {
+    making m = {.o = o, .f = o->frame(c->options), .c = c, .error = error};
+    lh_status status = check_frame(&m);
+    if (status != LH_OK) return status;
+    c->expand = o->expand;
+    m.all = count_examples(&m);
+    if (!open_making(&m)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
+    if (status == LH_OK) status = keep_split(&m);
+    if (status == LH_OK) status = keep_test(&m);
+    free(m.first);
+    free(m.second);
+    free(m.trained.pair);
+    return status;
+}

@@ -1,0 +1,225 @@
+/* See chains.h. Digits are drawn from the lowest up, each by the number of ways in which those above it can go on. */
+#include "data/chains.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- weights ---- */
+
+/* value * 2^exponent, the highest bit of value set; value 0: nothing. */
+typedef struct weight {
+    uint32_t value;
+    int32_t exponent;
+} weight;
+
+static weight normal(uint64_t value, int exponent) {
+    if (value == 0) return (weight){0, 0};
+    int shift = 32 - __builtin_clzll(value);
+    return (weight){(uint32_t)(shift > 0 ? value >> shift : value << -shift), exponent + shift};
+}
+
+/* value of a weight, in units of 2^exponent, which is its own or greater. */
+static uint64_t value_at(weight w, int exponent) {
+    int shift = exponent - w.exponent;
+    return shift < 32 ? (uint64_t)w.value >> shift : 0;
+}
+
+static weight add(weight a, weight b) {
+    if (a.value == 0 || b.value == 0) return a.value == 0 ? b : a;
+    int exponent = a.exponent > b.exponent ? a.exponent : b.exponent;
+    return normal(value_at(a, exponent) + value_at(b, exponent), exponent);
+}
+
+static weight times(weight w, int count) { return normal((uint64_t)w.value * (uint32_t)count, w.exponent); }
+
+/* Draws one of the weights, some of which are not 0. */
+static int draw(lh_rng *rng, const weight *w, int count) {
+    int exponent = INT32_MIN, last = 0;
+    uint64_t all = 0;
+    for (int i = 0; i < count; i++)
+        if (w[i].value != 0 && w[i].exponent > exponent) exponent = w[i].exponent;
+    for (int i = 0; i < count; i++) all += w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
+    uint32_t at = lh_rng_below(rng, (uint32_t)all);
+    for (int i = 0; i < count; i++) {
+        uint64_t own = w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
+        if (own == 0) continue;
+        last = i;
+        if (at < own) break;
+        at -= (uint32_t)own;
+    }
+    return last;
+}
+
+/* ---- digits ---- */
+
+typedef enum effect { ENDS, MAKES, PASSES } effect; /* of one place on a chain */
+
+typedef struct step {
+    effect effect;
+    int carry; /* that goes out */
+} step;
+
+static step step_of(int base, int own, int carry) {
+    int out = (own + carry) / base;
+    return (step){out > own / base ? PASSES : own >= base ? MAKES : ENDS, out};
+}
+
+static int next_length(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
+
+int lh_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y) {
+    int carry = 0, length = 0, longest = 0;
+    for (int i = 0; i < digits; i++) {
+        step s = step_of(base, product ? x[i] * y[0] : x[i] + y[i], carry);
+        carry = s.carry;
+        length = next_length(s.effect, length);
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+/* What a place can be, given the carry that comes in: groups of digits with the same step. */
+enum { MOST_GROUPS = 2 * LH_MOST_BASE + 1, MOST_CHOICES = LH_MOST_BASE * LH_MOST_BASE };
+typedef struct choices {
+    int groups;
+    struct {
+        step step;
+        int first, count; /* in digit */
+    } group[MOST_GROUPS];
+    uint16_t digit[MOST_CHOICES]; /* x * base + y, group by group */
+} choices;
+
+/* Adds the digits whose step is the group's; y goes from y_first to y_last. */
+static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last, step want,
+                      int used) {
+    for (int x = x_first; x < base; x++)
+        for (int y = y_first; y <= y_last; y++) {
+            step s = step_of(base, product ? x * y : x + y, carry);
+            if (s.effect == want.effect && s.carry == want.carry) c->digit[used++] = (uint16_t)(x * base + y);
+        }
+    return used;
+}
+
+/* top: the highest place, where no number has 0; multiplier: of a product. */
+static void make_choices(choices *c, int base, bool product, int multiplier, int carry, bool top) {
+    int used = 0;
+    c->groups = 0;
+    for (int kind = ENDS; kind <= PASSES; kind++)
+        for (int out = 0; out < base; out++) {
+            int first = used;
+            step want = {(effect)kind, out};
+            used = take_group(c, base, product, carry, top, product ? multiplier : top, product ? multiplier : base - 1,
+                              want, used);
+            if (used == first) continue;
+            c->group[c->groups].step = want;
+            c->group[c->groups].first = first;
+            c->group[c->groups++].count = used - first;
+        }
+}
+
+/* ---- ways to go on ---- */
+
+struct lh_chains {
+    int base, digits, chain;
+    bool product;
+    int multipliers, carries; /* base of each in a product, else 1 and 2 */
+    choices *choices;         /* [multipliers][carries][2]: below the top, at the top */
+    weight *ways;             /* [multipliers][places left][carries][length][chain was reached] */
+};
+
+static const choices *choices_at(const lh_chains *c, int multiplier, int carry, bool top) {
+    return &c->choices[(multiplier * c->carries + carry) * 2 + top];
+}
+
+static weight *ways_at(const lh_chains *c, int multiplier, int left, int carry, int length, bool reached) {
+    size_t row = ((size_t)multiplier * (size_t)(c->digits + 1) + (size_t)left) * (size_t)c->carries + (size_t)carry;
+    return &c->ways[(row * (size_t)(c->digits + 1) + (size_t)length) * 2 + reached];
+}
+
+lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits, lh_error *error) {
+    lh_chains *c = *chains = calloc(1, sizeof *c);
+    if (c != NULL) {
+        *c = (lh_chains){.base = base,
+                         .digits = digits,
+                         .product = product,
+                         .multipliers = product ? base : 1,
+                         .carries = product ? base : 2};
+        size_t places = (size_t)c->multipliers * (size_t)c->carries, lengths = (size_t)digits + 1;
+        c->choices = calloc(places * 2, sizeof *c->choices);
+        c->ways = calloc(places * lengths * lengths * 2, sizeof *c->ways);
+    }
+    if (c == NULL || c->choices == NULL || c->ways == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw numbers by their carries");
+    for (int m = 0; m < c->multipliers; m++)
+        for (int carry = 0; carry < c->carries; carry++)
+            for (int top = 0; top < 2; top++)
+                make_choices(&c->choices[(m * c->carries + carry) * 2 + top], base, product, m, carry, top);
+    return LH_OK;
+}
+
+void lh_chains_close(lh_chains *c) {
+    if (c != NULL) {
+        free(c->choices);
+        free(c->ways);
+    }
+    free(c);
+}
+
+/* The ways to go on through one group; 0 where the chain gets longer than it may. */
+static weight ways_of_group(const lh_chains *c, int multiplier, int left, const choices *all, int group, int length,
+                            bool reached) {
+    step s = all->group[group].step;
+    int next = next_length(s.effect, length);
+    if (next > c->chain) return (weight){0, 0};
+    weight after = *ways_at(c, multiplier, left - 1, s.carry, next, reached || next == c->chain);
+    return times(after, all->group[group].count);
+}
+
+static weight count_ways(const lh_chains *c, int multiplier, int left, int carry, int length, bool reached) {
+    const choices *all = choices_at(c, multiplier, carry, left == 1);
+    weight sum = {0, 0};
+    for (int g = 0; g < all->groups; g++) sum = add(sum, ways_of_group(c, multiplier, left, all, g, length, reached));
+    return sum;
+}
+
+/* A carry comes in exactly where a chain does. */
+static bool can_be(int carry, int length) { return (carry > 0) == (length > 0); }
+
+void lh_chains_aim(lh_chains *c, int chain) {
+    c->chain = chain;
+    for (int m = 0; m < c->multipliers; m++)
+        for (int left = 0; left <= c->digits; left++)
+            for (int carry = 0; carry < c->carries; carry++)
+                for (int length = 0; length <= chain; length++)
+                    for (int reached = 0; reached < 2 && can_be(carry, length); reached++)
+                        *ways_at(c, m, left, carry, length, reached) =
+                            left > 0 ? count_ways(c, m, left, carry, length, reached) : normal((uint64_t)reached, 0);
+}
+
+static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int digits, uint8_t *x, uint8_t *y) {
+    int carry = 0, length = 0;
+    bool reached = c->chain == 0;
+    for (int i = 0; i < digits; i++) {
+        weight ways[MOST_GROUPS];
+        const choices *all = choices_at(c, multiplier, carry, i + 1 == digits);
+        for (int g = 0; g < all->groups; g++)
+            ways[g] = ways_of_group(c, multiplier, digits - i, all, g, length, reached);
+        int g = draw(rng, ways, all->groups);
+        int digit = all->digit[all->group[g].first + (int)lh_rng_below(rng, (uint32_t)all->group[g].count)];
+        x[i] = (uint8_t)(digit / c->base);
+        y[c->product ? 0 : i] = (uint8_t)(digit % c->base);
+        carry = all->group[g].step.carry;
+        length = next_length(all->group[g].step.effect, length);
+        reached = reached || length == c->chain;
+    }
+}
+
+bool lh_chains_draw(const lh_chains *c, lh_rng *rng, int digits, uint8_t *x, uint8_t *y) {
+    weight ways[LH_MOST_BASE];
+    bool any = false;
+    for (int m = 0; m < c->multipliers; m++) {
+        ways[m] = *ways_at(c, m, digits, 0, 0, c->chain == 0);
+        any = any || ways[m].value != 0;
+    }
+    if (any) draw_digits(c, rng, draw(rng, ways, c->multipliers), digits, x, y);
+    return any;
+}

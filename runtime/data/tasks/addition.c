@@ -1,0 +1,74 @@
+/* Addition (Duan and Shi 2024): a + b, lowest digit first, in a frame of fixed width.
+ *
+ * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @ A B C D E F G H I J K L M N O P Q R S T U V W X Y Z
+ * symbol count:   base + 5, at least 15
+ * start symbol:   $
+ * input length:   2 * width + 3
+ * output length:  width + 1
+ * chance:         1 / base
+ * sets:           train test validation
+ * axis digits:    1 to width - 1; significant digits of both numbers, in training of the longer one
+ * axis carry:     0 to width; longest carry chain: digits that make a carry, and those that pass it on
+ * axis trained:   0 to 1; whether the pair is one of those trained on
+ * option base:    2..36 = 10; of the digits, from 10 on A to Z
+ * option width:   2..4096 = 61; places of a number, with zeros in front
+ * option input:   plain aligned; a + b, or the operator, then the digits of both by turns
+ * option split:   permutation stratified; pairs of numbers below `numbers`, or of all counts of digits up to six
+ * option numbers: 64..4194304 = 1048576; pairs to train on and to validate with, and where their numbers come from
+ * option parts:   2..1000 = 8; one of so many parts is for validation
+ */
+#include "data/arithmetic.h"
+
+lh_task_collect lh_task_addition;
+
+enum { BASE, WIDTH, INPUT, SPLIT, NUMBERS, PARTS }; /* options */
+enum { ALIGNED = 1, STRATIFIED = 1 };               /* choices */
+
+static lh_frame frame(const int *options) {
+    return (lh_frame){.base = options[BASE],
+                      .width = options[WIDTH],
+                      .digits = options[WIDTH] - 1,
+                      .numbers = options[NUMBERS],
+                      .parts = options[PARTS],
+                      .stratified = options[SPLIT] == STRATIFIED,
+                      .input_length = 2 * options[WIDTH] + 3,
+                      .output_length = options[WIDTH] + 1};
+}
+
+static uint16_t *write_aligned(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
+    *at++ = LH_PLUS;
+    for (int i = width - 1; i >= 0; i--) {
+        *at++ = lh_digit_token(x[i]);
+        *at++ = lh_digit_token(y[i]);
+    }
+    return at;
+}
+
+static uint16_t *write_plain(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
+    at = lh_write_number(at, x, width);
+    *at++ = LH_PLUS;
+    return lh_write_number(at, y, width);
+}
+
+static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {
+    int base = options[BASE], width = options[WIDTH], carry = 0;
+    example->input[0] = LH_START;
+    *(options[INPUT] == ALIGNED ? write_aligned : write_plain)(example->input + 1, x, y, width) = LH_END;
+    for (int i = 0; i < width; i++) {
+        int sum = x[i] + y[i] + carry;
+        example->target[i] = lh_digit_token(sum % base);
+        carry = sum / base;
+    }
+    example->target[width] = LH_END;
+}
+
+static lh_task_expand expand;
+static const lh_operation operation = {"addition", LH_TWO_NUMBERS, frame, write_example, expand};
+
+static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
+    lh_arithmetic_expand(&operation, seed, word, example);
+}
+
+lh_status lh_task_addition(lh_collection *collection, lh_error *error) {
+    return lh_arithmetic_collect(&operation, collection, error);
+}

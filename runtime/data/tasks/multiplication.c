@@ -1,0 +1,77 @@
+/* Multiplication (Duan and Shi 2024, N x 1): a number times one digit, lowest digit first, in a frame of fixed width.
+ *
+ * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @ A B C D E F G H I J K L M N O P Q R S T U V W X Y Z
+ * symbol count:   base + 5, at least 15
+ * start symbol:   $
+ * input length:   width + 4 + input * (width - 1)
+ * output length:  width + extra + 1
+ * chance:         1 / base
+ * sets:           train test validation
+ * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
+ * axis carry:     0 to width; longest carry chain: digits that make a carry, and those whose carry hangs on it
+ * axis trained:   0 to 1; whether number and digit are a pair of those trained on
+ * option base:    2..36 = 10; of the digits, from 10 on A to Z
+ * option width:   2..4096 = 60; places of the number, with zeros in front
+ * option extra:   0..16 = 2; places that the product has besides
+ * option input:   plain aligned; a * b, or the operator, then b behind every digit of a
+ * option split:   permutation stratified; numbers below `numbers` and digits from 0, or of up to six places and from 1
+ * option numbers: 64..4194304 = 1048576; pairs to train on and to validate with
+ * option parts:   2..1000 = 8; one of so many parts is for validation
+ */
+#include "data/arithmetic.h"
+
+lh_task_collect lh_task_multiplication;
+
+enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS }; /* options */
+enum { ALIGNED = 1, STRATIFIED = 1 };                      /* choices */
+
+static lh_frame frame(const int *options) {
+    int width = options[WIDTH], aligned = options[INPUT] == ALIGNED;
+    return (lh_frame){.base = options[BASE],
+                      .width = width,
+                      .digits = options[EXTRA] > 0 ? width : width - 1,
+                      .numbers = options[NUMBERS],
+                      .parts = options[PARTS],
+                      .stratified = options[SPLIT] == STRATIFIED,
+                      .input_length = width + 4 + (aligned ? width - 1 : 0),
+                      .output_length = width + options[EXTRA] + 1};
+}
+
+static uint16_t *write_aligned(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
+    *at++ = LH_TIMES;
+    for (int i = width - 1; i >= 0; i--) {
+        *at++ = lh_digit_token(x[i]);
+        *at++ = lh_digit_token(y[0]);
+    }
+    return at;
+}
+
+static uint16_t *write_plain(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
+    at = lh_write_number(at, x, width);
+    *at++ = LH_TIMES;
+    *at++ = lh_digit_token(y[0]);
+    return at;
+}
+
+static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {
+    int base = options[BASE], width = options[WIDTH], places = width + options[EXTRA], carry = 0;
+    example->input[0] = LH_START;
+    *(options[INPUT] == ALIGNED ? write_aligned : write_plain)(example->input + 1, x, y, width) = LH_END;
+    for (int i = 0; i < places; i++) {
+        int product = (i < width ? x[i] * y[0] : 0) + carry;
+        example->target[i] = lh_digit_token(product % base);
+        carry = product / base;
+    }
+    example->target[places] = LH_END;
+}
+
+static lh_task_expand expand;
+static const lh_operation operation = {"multiplication", LH_NUMBER_AND_DIGIT, frame, write_example, expand};
+
+static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
+    lh_arithmetic_expand(&operation, seed, word, example);
+}
+
+lh_status lh_task_multiplication(lh_collection *collection, lh_error *error) {
+    return lh_arithmetic_collect(&operation, collection, error);
+}

@@ -1,0 +1,56 @@
+/* Parity (Duan and Shi 2024): the running exclusive or of a number's bits, from the lowest up, in a frame of fixed width.
+ *
+ * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @
+ * start symbol:   $
+ * input length:   width + 2
+ * output length:  width + 1 - target * (width - 1)
+ * chance:         0.5
+ * sets:           train test validation
+ * axis digits:    1 to width; significant bits of the number
+ * axis trained:   0 to 1; whether the number is one of those trained on
+ * option width:   2..4096 = 61; places of a number, with zeros in front
+ * option target:  running last; the parity up to every bit, or of them all
+ * option numbers: 64..4194304 = 1048576; to train on and to validate with: 0 to numbers - 1 in a random order
+ * option parts:   2..1000 = 8; one of so many parts is for validation
+ */
+#include "data/arithmetic.h"
+
+lh_task_collect lh_task_parity;
+
+enum { WIDTH, TARGET, NUMBERS, PARTS }; /* options */
+enum { LAST = 1 };                      /* choice */
+
+static lh_frame frame(const int *options) {
+    return (lh_frame){.base = 2,
+                      .width = options[WIDTH],
+                      .digits = options[WIDTH],
+                      .numbers = options[NUMBERS],
+                      .parts = options[PARTS],
+                      .input_length = options[WIDTH] + 2,
+                      .output_length = options[TARGET] == LAST ? 2 : options[WIDTH] + 1};
+}
+
+static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {
+    int width = options[WIDTH];
+    uint16_t *target = example->target, parity = 0;
+    (void)y;
+    example->input[0] = LH_START;
+    *lh_write_number(example->input + 1, x, width) = LH_END;
+    for (int i = 0; i < width; i++) {
+        parity ^= x[i];
+        if (options[TARGET] != LAST) *target++ = parity;
+    }
+    if (options[TARGET] == LAST) *target++ = parity;
+    *target = LH_END;
+}
+
+static lh_task_expand expand;
+static const lh_operation operation = {"parity", LH_ONE_NUMBER, frame, write_example, expand};
+
+static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
+    lh_arithmetic_expand(&operation, seed, word, example);
+}
+
+lh_status lh_task_parity(lh_collection *collection, lh_error *error) {
+    return lh_arithmetic_collect(&operation, collection, error);
+}

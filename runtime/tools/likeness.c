@@ -1,0 +1,150 @@
+/* How alike attention is: every map of one model against the same map of another, for all pairs of models.
+ *
+ *     likeness LIST
+ *
+ * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4 or
+ * 8, this machine's). Then for each model a line with the path of a file, and a line with the offsets of its layers in
+ * it; at each lie rows x keys numbers, the weights of a query in each row. On the standard output a line for each pair of
+ * models and each layer, and one with the layer -1 for all layers together:
+ *
+ *     first second layer cosine divergence
+ *
+ * The cosine is that of all rows as one vector. The divergence is Jensen and Shannon's, of each row in nats, then the mean
+ * over rows: H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is wrong, 2 usage, 4 environment.
+ */
+#define _FILE_OFFSET_BITS 64
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
+enum { MOST_MODELS = 1 << 16, MOST_LAYERS = 1 << 10, LONGEST_PATH = 1 << 12 };
+
+typedef struct maps {
+    int models, layers, keys, bytes;
+    int64_t rows;    /* of a layer */
+    float *weights;  /* [models][layers][rows][keys] */
+    double *squares; /* [models][layers] sums of squares */
+    double *entropy; /* [models][layers] sums over rows */
+} maps;
+
+static int complain(int code, const char *what, const char *path) {
+    fprintf(stderr, "likeness: %s: %s\n", path, what);
+    return code;
+}
+
+static size_t layer_size(const maps *m) { return (size_t)m->rows * (size_t)m->keys; }
+
+static const float *layer_of(const maps *m, int model, int layer) {
+    return m->weights + ((size_t)model * (size_t)m->layers + (size_t)layer) * layer_size(m);
+}
+
+static double term(double p) { return p > 0 ? -p * log(p) : 0; }
+
+static int read_layer(maps *m, FILE *file, int model, int layer, const char *path) {
+    size_t count = layer_size(m), place = (size_t)model * (size_t)m->layers + (size_t)layer;
+    float *out = m->weights + place * count;
+    for (size_t i = 0; i < count; i++) {
+        double wide;
+        if (fread(m->bytes == 4 ? (void *)&out[i] : (void *)&wide, (size_t)m->bytes, 1, file) != 1)
+            return complain(INPUT, "cut short", path);
+        if (m->bytes == 8) out[i] = (float)wide;
+        if (!(out[i] >= 0 && out[i] <= 1.001F)) return complain(INPUT, "a weight is not from 0 to 1", path);
+        m->squares[place] += (double)out[i] * (double)out[i];
+        m->entropy[place] += term((double)out[i]);
+    }
+    return DONE;
+}
+
+static int read_model(maps *m, FILE *list, int model) {
+    char path[LONGEST_PATH];
+    int code = DONE;
+    if (fgets(path, sizeof path, list) == NULL) return complain(INPUT, "ends before its last model", "LIST");
+    path[strcspn(path, "\n")] = 0;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return complain(INPUT, "cannot be opened", path);
+    for (int layer = 0; code == DONE && layer < m->layers; layer++) {
+        int64_t offset;
+        if (fscanf(list, "%" SCNd64, &offset) != 1 || fseeko(file, (off_t)offset, SEEK_SET) != 0)
+            code = complain(INPUT, "has no such offset", path);
+        else code = read_layer(m, file, model, layer, path);
+    }
+    fclose(file);
+    if (code == DONE && fgetc(list) != '\n') code = complain(INPUT, "no end of a line of offsets", "LIST");
+    return code;
+}
+
+static int open_maps(maps *m, FILE *list) {
+    *m = (maps){0};
+    if (fscanf(list, "%d %d %" SCNd64 " %d %d", &m->models, &m->layers, &m->rows, &m->keys, &m->bytes) != 5 ||
+        fgetc(list) != '\n' || m->models < 1 || m->models > MOST_MODELS || m->layers < 1 || m->layers > MOST_LAYERS ||
+        m->rows < 1 || m->rows > INT32_MAX || m->keys < 1 || m->keys > INT32_MAX || (m->bytes != 4 && m->bytes != 8))
+        return complain(INPUT, "no models, layers, rows, keys and bytes in front", "LIST");
+    size_t places = (size_t)m->models * (size_t)m->layers;
+    if (layer_size(m) > SIZE_MAX / places / sizeof *m->weights) return complain(INPUT, "too large", "LIST");
+    m->weights = malloc(places * layer_size(m) * sizeof *m->weights);
+    m->squares = calloc(places, sizeof *m->squares);
+    m->entropy = calloc(places, sizeof *m->entropy);
+    if (m->weights == NULL || m->squares == NULL || m->entropy == NULL)
+        return complain(ENVIRONMENT, "no memory for all maps", "LIST");
+    return DONE;
+}
+
+static void close_maps(maps *m) {
+    free(m->weights);
+    free(m->squares);
+    free(m->entropy);
+}
+
+/* Adds the product of two layers, and the entropy of the mean of their rows. */
+static void compare_layer(const maps *m, int first, int second, int layer, double *product, double *mixed) {
+    const float *a = layer_of(m, first, layer), *b = layer_of(m, second, layer);
+    for (size_t i = 0, count = layer_size(m); i < count; i++) {
+        double p = (double)a[i], q = (double)b[i];
+        *product += p * q;
+        *mixed += term((p + q) / 2);
+    }
+}
+
+static void put(int first, int second, int layer, double cosine, double divergence) {
+    printf("%d %d %d %.9g %.9g\n", first, second, layer, cosine, divergence > 0 ? divergence : 0.0);
+}
+
+static void compare(const maps *m, int first, int second) {
+    double product = 0, a = 0, b = 0, divergence = 0, rows = (double)m->rows;
+    for (int layer = 0; layer < m->layers; layer++) {
+        double own = 0, mixed = 0;
+        const double *squares = m->squares, *entropy = m->entropy;
+        size_t i = (size_t)first * (size_t)m->layers + (size_t)layer,
+               j = (size_t)second * (size_t)m->layers + (size_t)layer;
+        compare_layer(m, first, second, layer, &own, &mixed);
+        double apart = (mixed - (entropy[i] + entropy[j]) / 2) / rows;
+        put(first, second, layer, own / sqrt(squares[i] * squares[j]), apart);
+        product += own;
+        a += squares[i];
+        b += squares[j];
+        divergence += apart / m->layers;
+    }
+    put(first, second, -1, product / sqrt(a * b), divergence);
+}
+
+int main(int count, char **words) {
+    if (count != 2) {
+        fprintf(stderr, "Usage: likeness LIST\n");
+        return USAGE;
+    }
+    FILE *list = fopen(words[1], "r");
+    if (list == NULL) return complain(INPUT, "cannot be opened", words[1]);
+    maps m;
+    int code = open_maps(&m, list);
+    for (int model = 0; code == DONE && model < m.models; model++) code = read_model(&m, list, model);
+    for (int first = 0; code == DONE && first < m.models; first++)
+        for (int second = first + 1; second < m.models; second++) compare(&m, first, second);
+    close_maps(&m);
+    fclose(list);
+    return code == DONE && fflush(stdout) != 0 ? ENVIRONMENT : code;
+}

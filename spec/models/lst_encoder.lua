@@ -1,0 +1,16 @@
+-- The encoder of Ito et al. 2024: one head, GELU behind both feed-forward layers, PyTorch's first values, no dropout;
+-- the answer is read at the last cell.
+return {
+  kind = "encoder",
+  layers = 4,
+  heads = 1,
+  width = 160,
+  feedforward = 640,
+  dropout = 0,
+  embedding = "linear",
+  activation = "gelu",
+  branch_activation = "gelu",
+  bias = "all",
+  init = "torch",
+  readout = "last",
+}

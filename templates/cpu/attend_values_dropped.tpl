@@ -1,0 +1,15 @@
+const int live = head->T - first < LANES ? head->T - first : LANES;
+const size_t element = ((size_t)head->h * (size_t)head->T + (size_t)first) * (size_t)${S};
+const int8_t *keep =
+        dropout_keep_at(&head->masks, element, live * ${S}, ${drops.name}_DROP_BELOW, head->keep);
+bits columns = {0};
+for (int j = 0; j < ${S}; j++) {
+    vector weight = exp_negative(load(weights + j * LANES) - largest);
+    columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, ${S});
+    bits kept_here = first_keeps(columns);
+    store(weights + j * LANES, choose(kept_here, weight, -weight));
+    sum += weight;
+    weight = keep_where(kept_here, weight);
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] += weight * value[j * ${K} + d];
+}

@@ -1,0 +1,6 @@
+% if eval_dropout then
+uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, ${place})
+        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${cpu.places} * layer + ${place});
+% else
+uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, ${place});
+% end

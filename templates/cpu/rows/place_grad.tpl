@@ -1,0 +1,12 @@
+% local draw = encoding.draw
+% local by_sequence = draw and draw.kind == "sequence"
+% local length = "w->" .. of .. "length"
+% local row = by_sequence and "position[m]" or draw and "position[m % " .. length .. "]" or "m % " .. length
+% local first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
+/* dvectors: added to. */
+% define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *dy", "real *dvectors")
+    for (int m = 0; m < w->${of}tokens; m++) {
+        real *place = dvectors + (${row}${first}) * WIDTH;
+        for (int c = 0; c < WIDTH; c += LANES) store(place + c, load(place + c) + load(dy + m * WIDTH + c));
+    }
+}

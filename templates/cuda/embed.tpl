@@ -1,0 +1,131 @@
+% local by_sequence = positions.kind == "sequence"
+% local rows_T = "row % v->" .. T
+% local place = by_sequence and "position[row]" or input_draw and ("v->%sdraws[%s]"):format(prefix, rows_T) or rows_T
+% local table_row = positions.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, PREFIX) or by_sequence and place or "(" .. place .. ")"
+% local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local trains = additive.kind == "learned" and not additive.frozen
+% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
+% local keep = mask > 0 and "keep" or "w->keep"
+/* ${about} = ${what}${embed_adds}. */
+NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" or "void"}) {
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const int rows = block()->sequences * v->${T};
+% if drops and mask > 0 then
+    const unsigned char *keep = mask_of(${mask});
+% end
+% if by_sequence and additive.kind ~= "none" then
+    const int *position = positions_of_sequences();
+% end
+    for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
+        const int row = e / WIDTH, c = e % WIDTH;
+% if linear then
+        quad x = *(const quad *)(v->p->token_bias + c);
+% else
+        quad x = *(const quad *)(v->p->token + block()->${tokens}[row] * WIDTH + c);
+% end
+% if linear and task.blanks > 0 then
+        const int input = block()->${tokens}[row] - BLANKS;
+        const quad weight = input >= 0 ? *(const quad *)(v->p->token + input * WIDTH + c) : quad{{0, 0, 0, 0}};
+% elseif linear then
+        const quad weight = *(const quad *)(v->p->token + block()->${tokens}[row] * WIDTH + c);
+% end
+% if additive.kind == "sinusoid" then
+        const quad place = *(const quad *)(v->tables[${place}].${additive.member} + c);
+% elseif additive.kind == "learned" then
+        const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
+% end
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+% if linear then
+            x.v[i] += weight.v[i];
+% if additive.kind ~= "none" then
+            x.v[i] += place.v[i];
+% end
+% elseif additive.kind ~= "none" then
+            x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
+% else
+            x.v[i] *= EMBEDDING_SCALE;
+% end
+% if drops and eval_dropout then
+            x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
+% elseif drops then
+            if (training) x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
+% end
+        }
+        *(quad *)(w->${value} + e) = x;
+    }
+    __syncthreads();
+}
+
+/* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
+NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
+    is_global(g);
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const unsigned short *tokens = block()->${tokens};
+    const int sequences = block()->sequences, rows = sequences * v->${T};
+% if drops and mask > 0 then
+    const unsigned char *keep = mask_of(${mask});
+% end
+% if drops then
+    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
+        w->${gradient}[e] = kept(${keep}, e) ? w->${gradient}[e] * ${drops}_KEEP_SCALE : 0;
+    __syncthreads();
+% end
+% if linear then
+% local behind = task.blanks > 0 and " + BLANKS" or ""
+    for (int e = threadIdx.x; e < INPUTS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH${behind}, c = e % WIDTH;
+% else
+    for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
+        const int token = e / WIDTH, c = e % WIDTH;
+% end
+        real sum = 0;
+        for (int first = 0; first < rows; first += SUMMANDS) {
+            bool has[SUMMANDS];
+            real part[SUMMANDS];
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) has[u] = first + u < rows && tokens[first + u] == token;
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) part[u] = has[u] ? w->${gradient}[(first + u) * WIDTH + c] : 0;
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) sum += part[u];
+        }
+% if adds then
+        g->token[e] += sum * EMBEDDING_SCALE;
+% elseif device.tied then
+        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
+        g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
+% elseif linear then
+        g->token[e] = sum;
+% else
+        g->token[e] = sum * EMBEDDING_SCALE;
+% end
+    }
+% if linear then
+    column_sums(rows, WIDTH, w->${gradient}, g->token_bias);
+% end
+% if trains and by_sequence then
+    const int *position = positions_of_sequences();
+% if not adds then
+    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
+% end
+    /* One sequence's positions differ from one another. */
+    for (int sequence = 0; sequence < sequences; sequence++) {
+        __syncthreads();
+        for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
+            const int row = sequence * v->${T} + e / WIDTH, c = e % WIDTH;
+            g->position_table[${table_row} * WIDTH + c] += w->${gradient}[row * WIDTH + c];
+        }
+    }
+% elseif trains then
+    for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
+        real sum = 0;
+        for (int sequence = 0; sequence < sequences; sequence++) sum += w->${gradient}[sequence * v->${T} * WIDTH + e];
+        block()->sums.${places}[e] = sum;
+    }
+% end
+    __syncthreads();
+}

@@ -1,0 +1,55 @@
+% local most = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
+/* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
+INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
+    const lh_cuda_step *in = &block()->step;
+% if streams[2] then
+    const int most = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
+    for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most; e += THREADS) {
+        const int site = e / (sequences * most), row = e % (sequences * most);
+% else
+    const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
+    for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
+        const int site = e / (sequences * bytes), row = e % (sequences * bytes);
+% end
+% for i, mask in ipairs(device.masks) do
+% local at = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
+% local times, rest = mask.places > 1 and " / " .. mask.places or "", mask.places > 1 and at .. " % " .. mask.places or "0"
+% local layer = mask.layer > 0 and ("%s%s + %d"):format(at, times, mask.layer) or "0"
+% local place = mask.layer > 0 and rest or at
+% if i == 1 then
+        unsigned int layer = ${layer}, place = ${place}, below = ${mask.below_text};
+% if streams[2] then
+        int T = in->T[${mask.stream_text}];
+% end
+% else
+        if (site >= ${mask.first}) {
+            layer = ${layer};
+            place = ${place};
+            below = ${mask.below_text};
+% if streams[2] then
+            T = in->T[${mask.stream_text}];
+% end
+        }
+% end
+% end
+% if streams[2] then
+        const int bytes = T * (WIDTH / 8);
+        if (row >= sequences * bytes) continue;
+% end
+% if eval_dropout then
+        const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | (${device.places} * layer + place);
+        block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes, in_counter, row % bytes,
+                below);
+% else
+        block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes,
+                DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
+% end
+    }
+    __syncthreads();
+}
+
+/* The mask of a site. */
+INLINE const unsigned char *mask_of(int site) {
+    return block()->work.keep + (size_t)site * block()->sequences * ${most} * (WIDTH / 8);
+}

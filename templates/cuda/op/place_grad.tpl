@@ -1,0 +1,1 @@
+% call(routine, mask, dy, vectors)

@@ -1,0 +1,37 @@
+% local learned, draw = encoding.kind == "learned", encoding.draw
+% local by_sequence = draw and draw.kind == "sequence"
+% local place = by_sequence and "position[row]" or draw and "position[row % v->T]" or "row % v->T"
+% local first = learned and draw and draw.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
+/* out = x + vectors of the tokens' positions${drops and ", dropped out by a mask, (void *)0 for none" or ""}. */
+% define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
+    const step_view *v = &block()->view;
+    const int count = block()->sequences * v->T * WIDTH;
+% if by_sequence then
+    const int *position = positions_of_sequences();
+% elseif draw then
+    const int *position = ${prefix}positions_of(v, block()->l);
+% end
+    is_global(x);
+    is_global(out);
+% if learned then
+    is_global(vectors);
+% end
+    for (int e = 4 * threadIdx.x; e < count; e += 4 * THREADS) {
+        const int row = e / WIDTH, c = e % WIDTH;
+% if learned then
+        const quad place = *(const quad *)(vectors + (${place}${first}) * WIDTH + c);
+% else
+        const quad place = *(const quad *)(v->tables[${place}].${encoding.member} + c);
+% end
+        quad y = *(const quad *)(x + e);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            y.v[i] += place.v[i];
+% if drops then
+            if (keep) y.v[i] = kept(keep, e + i) ? y.v[i] * ${drops}_KEEP_SCALE : 0;
+% end
+        }
+        *(quad *)(out + e) = y;
+    }
+    __syncthreads();
+}

@@ -1,0 +1,34 @@
+% local by_sequence, draw = learned and not sums, encoding.draw
+% local first = draw and draw.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
+% local words = drops and (learned and "of the sum, dropped out, in place, and " or "of the sum, dropped out, in place") or ""
+/* Gradients ${words}${learned and "of the vectors of positions" or ""}. */
+% define("NOINLINE void " .. name, drops and "const unsigned char *keep", (drops and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
+    const int T = block()->view.T, sequences = block()->sequences;
+    is_global(dy);
+% if drops then
+    for (int e = threadIdx.x; e < sequences * T * WIDTH; e += THREADS)
+        dy[e] = kept(keep, e) ? dy[e] * ${drops}_KEEP_SCALE : 0;
+    __syncthreads();
+% end
+% if by_sequence then
+    const int *position = positions_of_sequences();
+    is_global(dvectors);
+    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) dvectors[e] = 0;
+    /* One sequence's positions differ from one another. */
+    for (int sequence = 0; sequence < sequences; sequence++) {
+        __syncthreads();
+        for (int e = threadIdx.x; e < T * WIDTH; e += THREADS) {
+            const int row = sequence * T + e / WIDTH, c = e % WIDTH;
+            dvectors[(position[row]${first}) * WIDTH + c] += dy[row * WIDTH + c];
+        }
+    }
+% elseif sums then
+    real *to = block()->sums.${sums} + (size_t)block()->l * T * WIDTH;
+    for (int e = threadIdx.x; e < T * WIDTH; e += THREADS) {
+        real sum = 0;
+        for (int sequence = 0; sequence < sequences; sequence++) sum += dy[sequence * T * WIDTH + e];
+        to[e] = sum;
+    }
+% end
+    __syncthreads();
+}

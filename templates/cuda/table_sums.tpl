@@ -1,0 +1,29 @@
+/* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
+typedef struct table_sums {
+% for _, one in ipairs(device.place_sums) do
+% if one.block then
+    reals ${one.member}; /* [${one.count}][T][WIDTH] of the vectors that are added before each ${one.block} */
+% else
+    reals ${one.member}; /* [T][WIDTH] of the vectors that are added to the tokens */
+% end
+% end
+% for _, family in ipairs(attentions) do
+    % include("cuda/family_sums.tpl", family)
+% end
+} table_sums;
+
+INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.lengths} T) {
+% for _, one in ipairs(device.place_sums) do
+    sums->${one.member} = take_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
+% end
+% for _, family in ipairs(attentions) do
+    % include("cuda/lay_out_family_sums.tpl", family)
+% end
+}
+
+INLINE size_t sum_bytes(${device.lengths} T) {
+    table_sums sums;
+    size_t bytes = 0;
+    lay_out_sums(&sums, (char *)0, &bytes, T);
+    return bytes;
+}

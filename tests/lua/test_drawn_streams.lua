@@ -1,0 +1,164 @@
+-- Drawn positions of an encoder-decoder: what cross-attention makes of a reading, sites of each stream, ranges, limits,
+-- and what `plan` says of them.
+
+local support = dofile("tests/lua/support.lua")
+
+local choices = require("plan.choices")
+local describe = require("plan.describe")
+local lu = require("luaunit")
+local project = require("project").new(".")
+local respec = require("study.read.respec")
+
+TestDrawnStreams = {}
+
+local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = %s,
+  model = { kind = "encoder_decoder", encoder_layers = %d, decoder_layers = 3, heads = 2, width = 16,
+    feedforward = 32 },
+  train = { use = "quick", lengths = { 1, 9 } }, eval = { lengths = { 1, 9 }, examples = 4 } }]]
+
+local function planned(encoding, encoder_layers)
+  return project:plan(support.write("drawn.lua", SPEC:format(encoding, encoder_layers or 2)))
+end
+
+local function plan_of(encoding, encoder_layers)
+  local spec, message = planned(encoding, encoder_layers)
+  lu.assertTrue(spec ~= nil, message)
+  return spec.plan
+end
+
+local function family(plan, name)
+  for _, each in ipairs(plan.attentions) do
+    if each.name == name then
+      return each
+    end
+  end
+end
+
+local DRAWN = "positions = { kind = 'randomized', max_position = 50%s }"
+
+local function drawn(facets, more)
+  return "{ " .. facets .. ", " .. DRAWN:format(more or "") .. " }"
+end
+
+-- The default of the others is no reading of two sequences; cross-attention takes differences, whatever reads them.
+function TestDrawnStreams.test_cross_attention_falls_to_differences()
+  for _, facets in ipairs({ "kind = 'relative'", "kind = 'shaw'", "kind = 'alibi'", "kind = 't5'" }) do
+    local plan = plan_of(drawn(facets))
+    lu.assertEquals(plan.resolved.encoding.positions.reading, "drawn")
+    lu.assertEquals(plan.resolved.encoding.cross.positions.reading, "difference", facets)
+    lu.assertEquals({ family(plan, "encoder").positions.distance.kind, family(plan, "decoder").positions.distance.kind,
+      family(plan, "cross").positions.distance.kind }, { "drawn", "drawn", "difference" }, facets)
+  end
+end
+
+-- Where nothing reads a distance there is nothing to say, and what is written stays.
+function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
+  for _, more in ipairs({ "", ", reading = 'drawn'" }) do
+    lu.assertNil(plan_of(drawn("kind = 'rope'", more)).resolved.encoding.cross)
+  end
+  local own = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+    .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
+  lu.assertEquals({ own.score, own.positions.reading }, { "none", "clamped" })
+end
+
+function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
+  local clamped = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+    .. ", cross = { positions = { reading = 'difference' } } }")
+  lu.assertEquals(family(clamped, "decoder").positions.distance.kind, "clamped")
+  lu.assertEquals(family(clamped, "cross").positions.distance.kind, "difference")
+  local plan, message = planned("{ kind = 'alibi', " .. DRAWN:format("")
+    .. ", cross = { positions = { reading = 'clamped' } } }")
+  lu.assertNil(plan)
+  lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" does not go with cross-attention')
+end
+
+-- The resolved spec of a run is one that can be planned again.
+function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
+  for _, encoding in ipairs({ drawn("kind = 'alibi', rotation = { kind = 'rope' }"), drawn("kind = 'sinusoid'"),
+    "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
+    local plan = plan_of(encoding)
+    local text = assert(respec.text(plan.resolved))
+    lu.assertEquals(project:plan(support.write("drawn.lua", text)).plan.digest, plan.digest, encoding)
+  end
+end
+
+local function sites(each, member)
+  for _, side in ipairs(each.sides) do
+    if side.member == member then
+      return { side.stream, side.site }
+    end
+  end
+end
+
+-- A draw per pass is that of the stream for all; one per layer is the block's, and cross-attention's queries have that
+-- of the decoder's attention to itself.
+function TestDrawnStreams.test_sites_are_of_a_stream()
+  local pass = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"))
+  lu.assertEquals({ pass.streams[1].first_site, pass.streams[2].first_site }, { 0, 3 })
+  lu.assertEquals(sites(family(pass, "encoder"), "position"), { 0, "" })
+  lu.assertEquals(sites(family(pass, "decoder"), "position"), { 1, " + 3" })
+  lu.assertEquals(sites(family(pass, "cross"), "position"), { 1, " + 3" })
+  lu.assertEquals(sites(family(pass, "cross"), "key_position"), { 0, "" })
+  local layer = plan_of(drawn("kind = 'rope'"))
+  lu.assertEquals(sites(family(layer, "encoder"), "position"), { 0, " + 1" })
+  lu.assertEquals(sites(family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
+  lu.assertEquals(sites(family(layer, "cross"), "position"), { 1, " + 1 + 3" })
+  lu.assertEquals(sites(family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
+  local bare = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"), 0) -- the source has cross-attention's
+  lu.assertEquals({ bare.streams[1].first_site, bare.streams[2].first_site }, { 4, 0 })
+  lu.assertEquals(sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
+end
+
+-- What may be given for a stream's draws every reader of it can take; the least range is the limit, by its field.
+function TestDrawnStreams.test_ranges_and_limits()
+  local plan = plan_of("{ kind = 'rope', " .. DRAWN:format("") .. [[,
+    encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
+    cross = { positions = { max_position = 40, range = 'one_based' } } }]])
+  local source, target = plan.streams[1], plan.streams[2]
+  lu.assertEquals({ source.position_range, source.first_position }, { 30, 1 })
+  lu.assertEquals({ target.position_range, target.first_position }, { 41, 1 })
+  lu.assertEquals(plan.limit, { tokens = 30, because = "encoding.encoder.positions.max_position = 30" })
+  local short, message = planned("{ kind = 'rope', " .. DRAWN:format("")
+    .. ", cross = { positions = { max_position = 8 } } }")
+  lu.assertNil(short)
+  lu.assertStrContains(message, "past the range of positions")
+  lu.assertStrContains(message, "encoding.cross.positions.max_position = 8")
+end
+
+-- What is added to the embedding goes by what stands directly in encoding.
+function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
+  local plan = plan_of(drawn("kind = 'sinusoid'", ", sorted = false"))
+  lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })
+  for _, each in ipairs(plan.attentions) do
+    lu.assertEquals(each.positions.kind, "index")
+  end
+  lu.assertStrContains(describe.encoding(plan), "sinusoids are added to the token embedding, at unsorted positions "
+    .. "drawn from 0 .. 49")
+  lu.assertFalse(plan_of("{ kind = 'sinusoid', encoder = { rotation = { kind = 'rope' }, " .. DRAWN:format("")
+    .. " } }").input_draw)
+end
+
+local function said(plan)
+  local lines = {}
+  for _, choice in ipairs(choices.list(plan)) do
+    lines[choice.what] = ("%s; %s"):format(choice.value, choice.why)
+  end
+  return lines
+end
+
+function TestDrawnStreams.test_plan_says_what_is_drawn()
+  local lines = said(plan_of(drawn("kind = 'relative', additive = { kind = 'sinusoid' }")))
+  lu.assertEquals(lines["position draws, input"], "2; one for each stream")
+  lu.assertEquals(lines["distance draws, encoder"], "2; one for each layer")
+  lu.assertEquals(lines["distance draws, decoder"], "3; one for each layer")
+  lu.assertNil(lines["position draws, decoder"])
+  lu.assertEquals(lines["position draws, cross"], "6; one for each layer, of each stream")
+  lu.assertEquals(lines["distances, cross"],
+    "differences; queries and keys are of two streams, whose positions are drawn apart")
+  lu.assertEquals(lines.gpu, "none; there is no device code for drawn positions of two streams")
+  lines = said(plan_of(drawn("kind = 'label'")))
+  lu.assertEquals(lines["position draws, input"], "as many as sequences; one for each sequence of the batch, of each "
+    .. "stream")
+end
+
+support.run()

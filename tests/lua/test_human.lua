@@ -1,0 +1,200 @@
+-- Models against people: tables and trials of people and what is wrong with them, likeness by hand, the whole verb.
+
+local support = dofile("tests/lua/support.lua")
+
+local analyze = require("study.analyse.analyze")
+local cli = require("cli.cli")
+local correlation = require("study.analyse.correlation")
+local lu = require("luaunit")
+local people = require("study.read.people")
+local reports = require("reports")
+
+local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
+local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
+
+-- A table of people with ids from `first` on; where a row is named, another line in its place.
+local function table_of(first, row, line)
+  local lines = { "id,vectors,share" }
+  for i, share in ipairs(HUMAN) do
+    lines[#lines + 1] = i == row and line or ("%d,%d,%g"):format(first + i - 1, PUZZLES.vectors[i], share)
+  end
+  return support.write("human.csv", table.concat(lines, "\n") .. "\n")
+end
+
+TestPeople = {}
+
+function TestPeople.tearDown()
+  support.clean()
+end
+
+function TestPeople.test_ids_from_0_and_from_1_and_in_any_order()
+  for _, first in ipairs({ 0, 1 }) do
+    lu.assertEquals(assert(people.accuracy(table_of(first), nil, PUZZLES)), HUMAN)
+  end
+  local path = support.write("turned.csv", "share,id\n0.6,5\n0.7,4\n0.5,3\n0.95,2\n0.9,1\n1,0\n")
+  lu.assertEquals(assert(people.accuracy(path, "share", PUZZLES)), HUMAN)
+  path = support.write("plain.csv", "share\n1\n0.9\n0.95\n0.5\n0.7\n0.6\n")
+  lu.assertEquals(assert(people.accuracy(path, nil, PUZZLES)), HUMAN)
+end
+
+function TestPeople.test_tables_that_do_not_match()
+  for _, case in ipairs({
+    { 2, "0,1,0.9", "human.csv: line 3: id: found 0; expected 0 to 5, each once" },
+    { 2, "7,1,0.9", "line 3: id: found 7; expected 0 to 5, each once" },
+    { 2, "one,1,0.9", 'line 3: id: found "one"; expected an integer' },
+    { 4, "3,2,0.5", 'line 5: vectors: found "2"; expected 3, as RUN has of puzzle 4' },
+    { 4, "3,3,50", 'line 5: share: found "50"; expected a share from 0 to 1' },
+    { 4, "3,3,nan", 'line 5: share: found "nan"; expected a share from 0 to 1' },
+    { 6, "5,3", "line 7: 2 fields" },
+    { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
+  }) do
+    local accuracy, message = people.accuracy(table_of(0, case[1], case[2]), nil, PUZZLES)
+    lu.assertNil(accuracy)
+    lu.assertStrContains(message, case[3])
+  end
+  lu.assertStrContains(select(2, people.accuracy(table_of(0), "shares", PUZZLES)),
+    "there is no column shares\n  expected: one of: id, vectors, share")
+  lu.assertStrContains(select(2, people.accuracy("no/such.csv", nil, PUZZLES)), "no/such.csv: no such file")
+  lu.assertStrContains(select(2, people.accuracy("tests", nil, PUZZLES)), "tests: found a directory; expected a file")
+end
+
+-- Two participants, one of whom has not seen puzzle 6, and one puzzle twice; item 7 is no puzzle of these.
+local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,1\na,7,999\nb,1,1\nb,2,0\nb,3,1\n"
+  .. "b,4,0\nb,5,0\nb,6,1\n"
+
+function TestPeople.test_trials()
+  local list = assert(people.trials(support.write("trials.csv", TRIALS), PUZZLES))
+  lu.assertEquals({ list[1].name, list[1].share }, { "a", { 1, 1, 0, 0.5, 1 } })
+  lu.assertEquals(people.means(list, 6), { 1, 0.5, 0.5, 0.25, 0.5, 1 })
+  for text, expected in pairs({
+    ["subject,LST_id,right\na,1,1\n"] = "there is no column accuracy; expected subject, LST_id and accuracy",
+    ["subject,LST_id,accuracy\na,0,1\n"] = 'line 2: LST_id: found "0"; expected an integer from 1 on',
+    ["subject,LST_id,accuracy\na,1,0.5\n"] = 'line 2: accuracy: found "0.5"; expected 0 or 1',
+    ["subject,LST_id,accuracy\na,1,1\n"] = "trials of 1 participant; expected at least 2",
+  }) do
+    local found, message = people.trials(support.write("trials.csv", text), PUZZLES)
+    lu.assertNil(found)
+    lu.assertStrContains(message, expected)
+  end
+end
+
+-- The published items, where somebody names them: an always right model is at 0.985, and people's means by vectors.
+function TestPeople.test_published_items()
+  local path = os.getenv("LONGHAND_LST_VALIDATION")
+  if not path then
+    print("skip: people's accuracy on the published items: LONGHAND_LST_VALIDATION names no file")
+    return lu.skip("no file")
+  end
+  local share, ones, sums = assert(people.accuracy(path, nil, { count = 108, vectors = {}, run = "" })), {}, { 0, 0, 0 }
+  for puzzle, value in ipairs(share) do
+    ones[puzzle] = 1
+    local vectors = (puzzle - 1) // 36 + 1
+    sums[vectors] = sums[vectors] + value / 36
+  end
+  lu.assertAlmostEquals(correlation.cosine(share, ones), 0.9847, 5e-5)
+  for vectors, mean in ipairs({ 0.967, 0.870, 0.663 }) do
+    lu.assertAlmostEquals(sums[vectors], mean, 5e-4)
+  end
+end
+
+TestVerb = {}
+
+function TestVerb.tearDown()
+  support.clean()
+end
+
+-- Runs of two cells: one right about as people are, one the other way round. Returns their folder.
+local function runs()
+  local root
+  for name, shares in pairs({ like = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, unlike = { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 } }) do
+    for seed = 1, 2 do
+      local lines = {}
+      for puzzle, share in ipairs(shares) do
+        lines[puzzle] = ('{"step":100,"split":"validation","by":{"vectors":%d,"puzzle":%d},"examples":1,"draws":1,'
+          .. '"accuracy":%.17g}'):format(PUZZLES.vectors[puzzle], puzzle, share + (seed == 1 and 0.05 or -0.05))
+      end
+      local dir = reports.write_run("human", name .. "_cell", seed, 0.1, { exit = 0, eval = table.concat(lines, "\n")
+        .. "\n" .. reports.scored(50), facts = { data = { by = { "vectors", "puzzle" } } } })
+      root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+    end
+  end
+  return root
+end
+
+local function run(root, ...)
+  local given = assert(cli.parse({ "analyze", "human", root, "--resamples", "200", ... }, "."))
+  local said = {}
+  given.project = reports.project
+  given.say = function(text)
+    said[#said + 1] = text
+  end
+  local code, message = analyze.run(given)
+  return code, message or "", table.concat(said, "\n")
+end
+
+local function without_gnuplot(code, message)
+  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
+end
+
+function TestVerb.test_files()
+  local root = runs()
+  local code, message, said = run(root, "--human", table_of(0))
+  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  local rows = {}
+  for line in support.read(root .. "/human/human.csv"):gmatch("[^\n]+") do
+    local fields = {}
+    for field in (line .. ","):gmatch("([^,]*),") do
+      fields[#fields + 1] = field
+    end
+    rows[fields[1]] = fields
+  end
+  -- Means over seeds have the ranks of people: 6 4 5 1 3 2, and the other way round in the other cell.
+  local like, unlike = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 }
+  lu.assertAlmostEquals(tonumber(rows.like_cell[3]), correlation.cosine(HUMAN, like), 1e-8)
+  lu.assertAlmostEquals(tonumber(rows.like_cell[6]), 1, 1e-9)
+  lu.assertAlmostEquals(tonumber(rows.like_cell[9]), (1 + correlation.cosine(HUMAN, like)) / 2, 1e-8)
+  lu.assertAlmostEquals(tonumber(rows.unlike_cell[6]), correlation.spearman(HUMAN, unlike), 1e-8)
+  lu.assertTrue(tonumber(rows.unlike_cell[6]) < -0.6)
+  lu.assertEquals({ rows["always right"][6], rows["always right"][9] }, { "", "" })
+  -- Two bases, drawn whole: the interval of the cosine ends at what either alone has.
+  local first = correlation.cosine({ 1, 0.9, 0.95 }, { 0.9, 0.8, 0.85 })
+  local second = correlation.cosine({ 0.5, 0.7, 0.6 }, { 0.3, 0.5, 0.4 })
+  lu.assertAlmostEquals(tonumber(rows.like_cell[5]), math.max(first, second), 1e-8)
+  lu.assertStrContains(support.read(root .. "/human/vectors.csv"), "people,3,1,0.6,\n")
+  lu.assertStrContains(support.read(root .. "/human/vectors.csv"), "like_cell,1,2,0.85,0.070710")
+  lu.assertStrContains(support.read(root .. "/human/puzzles.csv"), "unlike_cell,4,2,3,0.5,0.9\n")
+  lu.assertStrContains(support.read(root .. "/human/human.gnuplot"), "like_cell, ranks 1.00")
+  lu.assertStrContains(said, "6 puzzles of 2 bases")
+end
+
+function TestVerb.test_trials_give_a_ceiling()
+  local root = runs()
+  local code, message, said = run(root, "--trials", support.write("trials.csv", TRIALS))
+  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  -- Two participants: every split is the one against the other, on the puzzles that both have seen.
+  local a, b = { 1, 1, 0, 0.5, 1 }, { 1, 0, 1, 0, 0 }
+  lu.assertStrContains(support.read(root .. "/human/human.csv"), ('"people, half against half",2,%.9g,%.9g,%.9g,')
+    :format(correlation.cosine(a, b), correlation.cosine(a, b), correlation.cosine(a, b)))
+  lu.assertStrContains(said, "people, half against half")
+end
+
+function TestVerb.test_puzzles_left_out()
+  local root = runs()
+  run(root, "--human", table_of(0), "--without", "3,4,5")
+  lu.assertEquals(select(2, support.read(root .. "/human/puzzles.csv"):gsub("\n", "")), 1 + 2 * 3)
+end
+
+function TestVerb.test_mistakes()
+  local root = runs()
+  local code, message = run(root, "--human", table_of(0), "--split", "train")
+  lu.assertEquals({ code, message }, { 1, "no run has a score on train" })
+  code, message = run(root, "--human", table_of(0, 1, "0,1,1\n0,1,1"))
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, "human.csv: 7 puzzles; expected 6, as ")
+  code, message = run(root, "--human", table_of(0), "--without", "6")
+  lu.assertEquals({ code, message }, { 1, "--without 6: there is no such puzzle\n  expected: ids from 0 to 5" })
+  local _, problem = cli.parse({ "analyze", "human", root }, ".")
+  lu.assertStrContains(problem, "add --human FILE or --trials FILE")
+end
+
+support.run()

@@ -1,0 +1,138 @@
+-- The encodings of Ito et al. 2024: parameters of the models, and the fixed tables that generated code makes.
+
+local support = dofile("tests/lua/support.lua")
+
+local gen = require("render.gen")
+local lu = require("luaunit")
+local project = require("project").new(".")
+
+TestLatinEncodings = {}
+
+local function plan_of(name)
+  return assert(project:plan(("spec/runs/lst_%s.lua"):format(name))).plan
+end
+
+-- Learned numbers, and those that stay.
+local COUNTS = {
+  ["1d"] = { 1238724, 0 }, ["2d"] = { 1238724, 0 }, nope = { 1238724, 0 }, random = { 1238724, 10240 },
+  learned = { 1248964, 0 }, relative = { 1145924, 0 }, rope = { 1236164, 0 }, cnope = { 1236164, 0 },
+}
+
+function TestLatinEncodings.test_parameters_are_the_papers()
+  for name, counts in pairs(COUNTS) do
+    local plan = plan_of(name)
+    lu.assertEquals({ plan.parameters, plan.frozen }, counts, name)
+  end
+end
+
+-- kind, value and whether they are learned, of a tensor's first values.
+local function first_values(plan, name)
+  for _, t in ipairs(plan.tensors) do
+    if t.name == name then
+      return { t.init, t.value, t.learned }
+    end
+  end
+end
+
+function TestLatinEncodings.test_first_values_are_the_codes()
+  local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
+  local function init(name, tensor)
+    return first_values(plan_of(name), "layers.3." .. tensor)
+  end
+  lu.assertEquals(init("learned", "position.weight"), { "LH_INIT_NORMAL", 0.2, true })
+  lu.assertEquals(init("random", "position.weight"), { "LH_INIT_NORMAL", 1.0, false })
+  lu.assertEquals(init("relative", "attention.relative.table"), { "LH_INIT_NORMAL", 1.0, true })
+  lu.assertEquals(init("2d", "attention.query.weight"), { "LH_INIT_UNIFORM", packed, true })
+  lu.assertEquals(init("2d", "attention.query.bias"), { "LH_INIT_CONSTANT", 0, true })
+  for _, name in ipairs({ "rope", "cnope", "relative" }) do
+    lu.assertEquals(init(name, "attention.key.weight"), { "LH_INIT_UNIFORM", linear, true }, name)
+  end
+  lu.assertEquals(init("relative", "attention.key.bias"), { "LH_INIT_UNIFORM", linear, true })
+  lu.assertNil(init("rope", "attention.key.bias"))
+  lu.assertNil(init("relative", "attention.output.weight"))
+end
+
+function TestLatinEncodings.test_logits_are_divided_by_the_temperature()
+  local plan = plan_of("cnope")
+  lu.assertAlmostEquals(plan.first.logit_scale, 100 / math.sqrt(160), 1e-12)
+  lu.assertEquals({ plan.first.mask.kind, plan.first.mask.right }, { "causal", 0 })
+end
+
+-- The functions of a generated step that make the table of an encoding, as C.
+local function making(name)
+  local plan = plan_of(name)
+  local files = assert(gen.files(plan, function(path)
+    return support.read("templates/" .. path)
+  end, {}))
+  for _, file in ipairs(files) do
+    if file.path == "step.c" then
+      local text = file.text
+      return text:match("(/%* Sines and cosines of a number.-)\nstatic void make_tables")
+    end
+  end
+end
+
+local PROBE = [[
+#include <stdio.h>
+#include "longhand/math.h"
+typedef double real;
+enum { WIDTH = 160, GRID_WIDTH = 4 };
+%s
+int main(void) {
+    real row[WIDTH];
+    for (int position = 0; position < 16; position++) {
+        make_place(position, row);
+        for (int c = 0; c < WIDTH; c++) printf("%%.17g\n", row[c]);
+    }
+    return 0;
+}
+]]
+
+-- The 16 rows of 160 numbers that the generated code of an encoding makes.
+local function rows_of(name)
+  local path = support.write("probe.c", PROBE:format(making(name)))
+  local program = path:gsub("%.c$", "")
+  local flags = "-std=c11 -O1 -Iruntime/include -Iruntime"
+  local text, good = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
+    program))
+  lu.assertTrue(good, text)
+  local rows, n = {}, 0
+  for number in text:gmatch("[^\n]+") do
+    local row = rows[n // 160 + 1] or {}
+    rows[n // 160 + 1], row[#row + 1], n = row, tonumber(number), n + 1
+  end
+  lu.assertEquals(n, 16 * 160)
+  return rows
+end
+
+local function dot(a, b)
+  local sum = 0
+  for i, row in ipairs(a) do
+    for c, value in ipairs(row) do
+      sum = sum + value * b[i][c]
+    end
+  end
+  return sum
+end
+
+local function assert_begins(row, from, values)
+  for i, value in ipairs(values) do
+    lu.assertAlmostEquals(row[from + i], value, 5e-7)
+  end
+end
+
+-- The sheet's numbers: cell 6 is in row 1 and column 2.
+function TestLatinEncodings.test_fixed_tables_are_the_codes()
+  local one, two = rows_of("1d"), rows_of("2d")
+  assert_begins(one[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
+  assert_begins(two[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })
+  assert_begins(two[7], 80, { 0.841471, 0.540302, 0.713393, 0.700764 })
+  for i = 1, 16 do
+    lu.assertAlmostEquals(dot({ one[i] }, { one[i] }), 80, 1e-9)
+    lu.assertAlmostEquals(dot({ two[i] }, { two[i] }), 80, 1e-9)
+  end
+  lu.assertAlmostEquals(dot(one, two) / math.sqrt(dot(one, one) * dot(two, two)), 0.7246, 5e-5)
+  lu.assertAlmostEquals(math.sqrt(dot(two, two)), 35.77709, 5e-6)
+end
+
+support.run()

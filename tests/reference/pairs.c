@@ -1,0 +1,127 @@
+/* Stored reference vectors of encoder-decoders; see pairs.h. */
+#include "reference/pairs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const lh_pairs_name[LH_PAIRS_FILES] = {"encoder_decoder", "identity_encoder", "drawn_layers"};
+const int lh_pairs_length[LH_PAIRS_LENGTHS] = {5, 18};
+
+static void broken(const char *what) {
+    fprintf(stderr, "tests/reference: %s: missing or of another size\n", what);
+    abort();
+}
+
+static void *room(size_t count, size_t size) {
+    void *p = calloc(count + 1, size);
+    if (!p) abort();
+    return p;
+}
+
+/* So many numbers of a tensor of the file; the caller frees them. */
+static double *numbers(const lh_st_file *file, const char *name, int want) {
+    int count = 0;
+    double *values = lh_vectors_doubles(file, name, &count);
+    if (!values || count != want) broken(name);
+    return values;
+}
+
+lh_ref_model *lh_pairs_model(const lh_st_file *file, const lh_ref_network *network) {
+    lh_ref_model *model = lh_ref_model_new(network);
+    for (int i = 0; i < model->tensor_count; i++) {
+        lh_ref_tensor *tensor = &model->tensors[i];
+        int count = tensor->rows * tensor->columns;
+        double *value = numbers(file, tensor->name, count);
+        memcpy(tensor->value, value, (size_t)count * sizeof *value);
+        free(value);
+    }
+    return model;
+}
+
+static int32_t *integers(const lh_st_file *file, int n, const char *name, int count) {
+    char full[64];
+    snprintf(full, sizeof full, "data.n%d.%s", n, name);
+    double *values = numbers(file, full, count);
+    int32_t *out = room((size_t)count, sizeof *out);
+    for (int i = 0; i < count; i++) out[i] = (int32_t)values[i];
+    free(values);
+    return out;
+}
+
+static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
+    int32_t *values = integers(file, n, name, count);
+    uint16_t *out = room((size_t)count, sizeof *out);
+    for (int i = 0; i < count; i++) out[i] = (uint16_t)values[i];
+    free(values);
+    return out;
+}
+
+/* Families stand as their attentions do: the encoder's if there is one, the decoder's, the one between. Who is scored,
+ * is by ALiBi. */
+static void fill_places(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
+    static const char *const names[] = {"cross.pairs", "decoder.pairs", "encoder.pairs"};
+    for (int f = 0; f < network->family_count; f++) {
+        int from_end = network->family_count - 1 - f;
+        int of_queries = from_end == 2 ? 0 : 1, of_keys = from_end == 1 ? 1 : 0;
+        int length[] = {out->batch.tokens, out->batch.target_tokens}, pairs = length[of_queries] * length[of_keys];
+        out->pairs[f] = integers(file, n, names[from_end], pairs);
+        out->score[f] = room((size_t)(LH_PAIRS_HEADS * pairs), sizeof(double));
+        lh_vectors_alibi(LH_PAIRS_HEADS, pairs, out->pairs[f], out->score[f]);
+        out->places[f] =
+            (lh_ref_places){1, out->positions[of_queries], out->positions[of_keys], out->pairs[f], out->score[f]};
+    }
+}
+
+/* Size of an axis of data.n<n>.<name>. */
+static int size_of(const lh_st_file *file, int n, const char *name, int axis) {
+    char full[64];
+    snprintf(full, sizeof full, "data.n%d.%s", n, name);
+    const lh_st_tensor *tensor = lh_st_find(file, full);
+    if (!tensor || tensor->rank != 2) broken(full);
+    return (int)tensor->shape[axis];
+}
+
+void lh_pairs_case_read(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
+    char logits[64], loss[64];
+    int sequences = size_of(file, n, "target", 0), m = size_of(file, n, "target", 1);
+    *out = (lh_pairs_case){
+        .token = symbols(file, n, "source", sequences * n),
+        .target = symbols(file, n, "target", sequences * m),
+        .label = symbols(file, n, "label", sequences * m),
+        .positions = {integers(file, n, "source.positions", n), integers(file, n, "target.positions", m)},
+        .distances = {integers(file, n, "source.distances", n), integers(file, n, "target.distances", m)}};
+    snprintf(logits, sizeof logits, "result.n%d.logits", n);
+    snprintf(loss, sizeof loss, "result.n%d.loss", n);
+    out->logits = numbers(file, logits, sequences * m * network->classes);
+    double *mean = numbers(file, loss, 1);
+    out->loss = *mean;
+    free(mean);
+    out->batch = (lh_ref_batch){.sequences = sequences,
+                                .tokens = n,
+                                .target_tokens = m,
+                                .labels = m,
+                                .token = out->token,
+                                .target = out->target,
+                                .label = out->label,
+                                .places = out->places,
+                                .input_positions = {out->positions[0], out->positions[1]},
+                                .loss_scale = 1.0 / (sequences * m),
+                                .backward = true};
+    fill_places(file, network, n, out);
+}
+
+void lh_pairs_case_free(lh_pairs_case *stored) {
+    free(stored->logits);
+    free(stored->token);
+    free(stored->target);
+    free(stored->label);
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        free(stored->positions[s]);
+        free(stored->distances[s]);
+    }
+    for (int f = 0; f < LH_PAIRS_MOST_FAMILIES; f++) {
+        free(stored->pairs[f]);
+        free(stored->score[f]);
+    }
+}

@@ -1,0 +1,10 @@
+-- The same with geometric attentions: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { kind = "geometric" },
+  model = { source = "../descriptions/attends.lua",
+    layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
+  train = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 } },
+  precision = "float64",
+}

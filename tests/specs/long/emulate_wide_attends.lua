@@ -1,0 +1,10 @@
+-- A wide network of one's own that attends several times: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+return {
+  task = { kind = "bucket_sort" },
+  encoding = { kind = "relative", score = { use = "alibi_learned" } },
+  model = { source = "../descriptions/attends.lua",
+    layers = 2, heads = 4, width = 256, feedforward = 48, dropout = 0.1 },
+  train = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 } },
+  precision = "float64",
+}

@@ -1,0 +1,56 @@
+-- Compares similarity.csv with what two traces say: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV A B LENGTH
+-- STEP. The first two runs are called A and B in the file.
+
+package.path = "generator/?.lua;" .. package.path
+
+local tensors = require("study.read.tensors")
+
+local first, second = assert(tensors.open(arg[1])), assert(tensors.open(arg[2]))
+local name, other, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
+
+local function entropy(row, from, keys)
+  local sum = 0
+  for key = 0, keys - 1 do
+    local p = row[from + key]
+    sum = sum - (p > 0 and p * math.log(p) or 0)
+  end
+  return sum
+end
+
+-- Sums over a layer: of products, of squares, of divergences, and its rows.
+local function layer_sums(site)
+  local tensor = ("n%d.%s.attention"):format(length, site)
+  local a, shape = tensors.read(first, tensor)
+  local b = tensors.read(second, tensor)
+  local sums, keys, mixed = { product = 0, a = 0, b = 0, divergence = 0, rows = #a // shape[4] }, shape[4], {}
+  for i = 1, #a do
+    sums.product, sums.a, sums.b = sums.product + a[i] * b[i], sums.a + a[i] ^ 2, sums.b + b[i] ^ 2
+    mixed[i] = (a[i] + b[i]) / 2
+  end
+  for from = 1, #a, keys do
+    sums.divergence = sums.divergence + entropy(mixed, from, keys) - (entropy(a, from, keys) + entropy(b, from, keys)) / 2
+  end
+  return sums
+end
+
+local wanted, all = {}, { product = 0, a = 0, b = 0, divergence = 0 }
+local sites = tensors.sites(first, length, "attention")
+for i, site in ipairs(sites) do
+  local sums = layer_sums(site)
+  wanted[tostring(i - 1)] = { sums.product / math.sqrt(sums.a * sums.b), sums.divergence / sums.rows }
+  all.product, all.a, all.b = all.product + sums.product, all.a + sums.a, all.b + sums.b
+  all.divergence = all.divergence + sums.divergence / sums.rows / #sites
+end
+wanted.all = { all.product / math.sqrt(all.a * all.b), all.divergence }
+
+local seen = 0
+for line in io.lines(arg[3]) do
+  local a, b, at, layer, pairs_, cosine, divergence = line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
+  if at == step and (a == name and b == other or a == other and b == name) then
+    local want = wanted[layer]
+    assert(pairs_ == "1" and math.abs(cosine - want[1]) < 1e-6 and math.abs(divergence - want[2]) < 1e-6,
+      ("%s\n  expected: %.9g and %.9g"):format(line, want[1], want[2]))
+    seen = seen + 1
+  end
+end
+assert(seen == #sites + 1, "lines seen: " .. seen)

@@ -1,0 +1,100 @@
+# The tasks of numbers in a frame, as trainers have them: made at the start, trained by epochs, stopped and resumed on any
+# number of threads; tests by digits and carries, with and without what was trained on; reports.
+
+. tests/system/common.sh
+
+trainer=$work/out/trainer
+
+# spec FILE KIND MORE-OPTIONS EVAL
+spec() {
+    cat >"$work/$1.lua" <<END
+return {
+  task = { kind = "$2", seed = 3, options = { numbers = 4096, $3 } },
+  encoding = { kind = "sinusoid" },
+  model = { use = "duan_encoder_decoder", encoder_layers = 0, decoder_layers = 1, width = 16, heads = 2,
+    feedforward = 32 },
+  train = { use = "duan", batch = 256, epochs = 3, learning_rate = 1e-3, log_every = 7, checkpoint = { every = 10 } },
+  eval = { $4, splits = { "test", "validation" }, examples = 50,
+    during = { every = 14, by = { digits = { 1, 3 } }, splits = { "validation" }, examples = 20 } },
+}
+END
+}
+
+folder() {
+    echo "$work/$1"/*/*/lr*-seed0
+}
+
+results() {
+    cksum <"$(folder "$1")/checkpoint.safetensors"
+    sed 's/,"steps_per_second":[^}]*//' "$(folder "$1")/metrics.jsonl"
+    cat "$(folder "$1")/eval.jsonl"
+}
+
+same_results() {
+    results "$1" >"$work/want" && results "$2" >"$work/got" && cmp "$work/want" "$work/got"
+}
+
+# 3584 numbers in batches of 256: 14 in an epoch.
+same_bits() {
+    spec arithmetic successor 'width = 9' 'by = { digits = { 1, 6 }, carry = true }' &&
+        ./longhand build "$work/arithmetic.lua" --levels best --out "$work/out" &&
+        ends_with 0 'an epoch is 14 batches, 42 steps are 3 epochs' "$trainer" train --out "$work/whole" --threads 1 &&
+        "$trainer" train --out "$work/parts" --steps 17 --threads 2 --no-eval &&
+        "$trainer" train --out "$work/parts" --threads 3 --resume && same_results whole parts
+}
+
+has() {
+    [ "$(grep -c "$2" "$3/eval.jsonl")" -eq "$1" ] && return
+    echo "wanted $1 lines with $2"
+    cat "$3/eval.jsonl"
+    return 1
+}
+
+# 6 counts of digits, and of each every chain; all numbers of few digits were trained on or are for validation.
+lines() {
+    run=$(folder whole)
+    has 6 '"split":"test","by":{"digits":[1-6]},' "$run" &&
+        has 27 '"split":"test","by":{"digits":[1-6],"carry":[0-6]},"examples":50,' "$run" &&
+        has 1 '"by":{"digits":1},"examples":9,' "$run" &&
+        has 15 '"split":"test","by":{"digits":[56].*"beyond":\["digits".*"trained":0}' "$run" &&
+        has 1 '"by":{"digits":4,"carry":4},.*"beyond":\["carry"\],"trained":0}' "$run" &&
+        ends_with 0 'Exact match in percent by carry' ./longhand report "$work/whole" --out "$work/report" &&
+        grep -q '0% of 5 to 6' "$work/report/report.txt"
+}
+
+# Only defaults differ, and nothing that is left was trained on.
+novel() {
+    sed -i 's/examples = 50/examples = 50, novel = true/' "$work/arithmetic.lua" &&
+        ./longhand build "$work/arithmetic.lua" --levels best --out "$work/out" &&
+        "$trainer" eval --checkpoint "$(folder whole)/checkpoint.safetensors" --out "$work/novel" &&
+        has 0 '"trained":[^0]' "$work/novel" &&
+        has 2 '"split":"test","by":{"digits":[56]},.*"trained":0,"novel":true}' "$work/novel"
+}
+
+# The other three train, aligned, stratified and in other bases.
+others() {
+    spec arithmetic addition 'width = 8, base = 12, input = "aligned"' 'by = { digits = { 1, 4 }, carry = true }' &&
+        ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 || return
+    spec arithmetic multiplication 'width = 9, split = "stratified"' 'by = { digits = { 1, 4 }, carry = { 0, 2 } }' &&
+        ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 || return
+    spec arithmetic parity 'width = 20, target = "last"' 'by = { digits = { list = { 6, 20 } } }' &&
+        ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 &&
+        [ "$(cat "$work"/others/*/*/*/eval.jsonl | grep -c '"split":"test"')" -ge 20 ]
+}
+
+# A frame that has no room is told before anything is made.
+narrow() {
+    spec arithmetic addition 'width = 4' 'by = { digits = { 1, 3 } }' &&
+        ./longhand build "$work/arithmetic.lua" --levels best --out "$work/narrow" &&
+        ends_with 1 'expected: a task.options.width that is 1 greater, or a smaller task.options.numbers' \
+            "$work/narrow/trainer" train --out "$work/narrow" &&
+        ends_with 1 'eval.by.digits[2]: 4 is past what there is' ./longhand check "$work/arithmetic.lua" \
+            --set 'eval.by={ digits = { 1, 4 } }'
+}
+
+expect same_bits same_bits
+expect lines lines
+expect novel novel
+expect others others
+expect narrow narrow
+finish

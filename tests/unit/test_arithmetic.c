@@ -1,0 +1,559 @@
+/* runtime/data/{arithmetic,chains}: the tasks of Duan and Shi 2024 against their worked examples and plain sums; what
+ * they are trained and tested on; carries against their definition, written out. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/arithmetic.h"
+#include "data/corpus.h"
+
+lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
+
+enum { MOST_TOKENS = 128, DIGITS = 0, CARRY = 1, TRAINED = 2 };
+
+/* ---- a collection of everything that a task gives ---- */
+
+typedef struct kept {
+    lh_set set;
+    uint16_t word[8];
+    int input_length, output_length;
+    int32_t axes[3];
+} kept;
+
+typedef struct shelf {
+    lh_collection c;
+    bool by_carry;
+    int least, most; /* digits that are asked for */
+    kept *item;
+    int count, room;
+} shelf;
+
+static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+    shelf *s = (shelf *)c;
+    (void)error;
+    if (s->count == s->room) {
+        s->room = 2 * s->room + 1024;
+        s->item = realloc(s->item, (size_t)s->room * sizeof *s->item);
+        assert_non_null(s->item);
+    }
+    kept *k = &s->item[s->count++];
+    *k = (kept){set, {0}, item->input_length, item->output_length, {axes[0], axes[1], axes[2]}};
+    assert_in_range(item->words, 1, 8);
+    memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);
+    return LH_OK;
+}
+
+static bool goes_by(const lh_collection *c, int axis) {
+    return axis == DIGITS || (axis == CARRY && ((const shelf *)c)->by_carry);
+}
+
+static bool asks(const lh_collection *c, int axis, int value) {
+    const shelf *s = (const shelf *)c;
+    return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
+}
+
+static void progress(lh_collection *c, double share) {
+    (void)c;
+    assert_true(share >= 0 && share <= 1);
+}
+
+static shelf shelf_of(const int *options, uint64_t seed, int most, bool by_carry) {
+    shelf s = {.by_carry = by_carry, .least = 1, .most = most};
+    s.c = (lh_collection){
+        .seed = seed, .options = options, .keep = keep, .goes_by = goes_by, .asks = asks, .progress = progress};
+    return s;
+}
+
+static void fill(shelf *s, lh_task_collect *task) {
+    lh_error error;
+    lh_assert_ok(task(&s->c, &error), &error);
+}
+
+/* ---- examples as text ---- */
+
+static const char SYMBOLS[] = "0123456789+*$&@ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+typedef struct shown {
+    char input[MOST_TOKENS], target[MOST_TOKENS];
+} shown;
+
+static void write_text(char *text, const uint16_t *tokens, int count) {
+    for (int i = 0; i < count; i++) {
+        assert_in_range(tokens[i], 0, sizeof SYMBOLS - 2);
+        text[i] = SYMBOLS[tokens[i]];
+    }
+    text[count] = 0;
+}
+
+static shown show(const shelf *s, const uint16_t *word, int inputs, int outputs) {
+    uint16_t input[MOST_TOKENS + 1], target[MOST_TOKENS + 1];
+    uint8_t mask[MOST_TOKENS];
+    memset(mask, 1, sizeof mask);
+    input[inputs] = target[outputs] = 0xffff;
+    lh_example example = {inputs, outputs, input, target, mask, s->c.options};
+    s->c.expand(s->c.seed, word, &example);
+    assert_true(input[inputs] == 0xffff && target[outputs] == 0xffff);
+    for (int i = 0; i < outputs; i++) assert_int_equal(mask[i], 1);
+    shown text;
+    write_text(text.input, input, inputs);
+    write_text(text.target, target, outputs);
+    return text;
+}
+
+static shown show_kept(const shelf *s, const kept *k) { return show(s, k->word, k->input_length, k->output_length); }
+
+/* The digits between two places of a text, highest first. */
+static uint64_t value_of(const char *text, int from, int to, int base) {
+    uint64_t value = 0;
+    for (int i = from; i < to; i++) {
+        int digit = text[i] <= '9' ? text[i] - '0' : text[i] - 'A' + 10;
+        assert_in_range(digit, 0, base - 1);
+        value = value * (uint64_t)base + (uint64_t)digit;
+    }
+    return value;
+}
+
+static uint64_t reversed_value(const char *target, int base) {
+    char text[MOST_TOKENS];
+    int count = (int)strlen(target) - 1; /* the end */
+    for (int i = 0; i < count; i++) text[i] = target[count - 1 - i];
+    assert_int_equal(target[count], '&');
+    return value_of(text, 0, count, base);
+}
+
+/* ---- worked examples ---- */
+
+typedef struct worked {
+    lh_task_collect *task;
+    int options[8];
+    uint16_t first, second;
+    const char *input, *target;
+} worked;
+
+static void test_worked_examples_of_the_paper(void **state) {
+    (void)state;
+    static const worked cases[] = {
+        {lh_task_successor, {10, 6, 64, 8}, 1999, 0, "$001999&", "000200&"},
+        {lh_task_addition, {10, 4, 0, 0, 64, 8}, 123, 748, "$0123+0748&", "1780&"},
+        {lh_task_addition, {10, 4, 1, 0, 64, 8}, 123, 748, "$+00172438&", "1780&"},
+        {lh_task_multiplication, {10, 4, 0, 0, 0, 64, 8}, 123, 6, "$0123*6&", "8370&"},
+        {lh_task_multiplication, {10, 4, 0, 1, 0, 64, 8}, 123, 6, "$*06162636&", "8370&"},
+        {lh_task_multiplication, {10, 4, 2, 0, 0, 64, 8}, 9999, 9, "$9999*9&", "199980&"},
+        {lh_task_parity, {8, 0, 64, 8}, 45, 0, "$00101101&", "11011000&"},
+        {lh_task_parity, {8, 1, 64, 8}, 45, 0, "$00101101&", "0&"},
+        {lh_task_addition, {16, 4, 0, 0, 64, 8}, 0xabc, 0xfff, "$0ABC+0FFF&", "BBA1&"},
+        {lh_task_successor, {36, 4, 64, 8}, 46655, 0, "$0ZZZ&", "0001&"},
+        {lh_task_successor, {2, 9, 64, 8}, 7, 0, "$000000111&", "000100000&"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shelf s = shelf_of(cases[i].options, 0, 1, false);
+        fill(&s, cases[i].task);
+        const uint16_t word[] = {0, cases[i].first, 0, cases[i].second, 0};
+        shown text = show(&s, word, (int)strlen(cases[i].input), (int)strlen(cases[i].target));
+        assert_string_equal(text.input, cases[i].input);
+        assert_string_equal(text.target, cases[i].target);
+        assert_int_equal(s.item[0].input_length, strlen(cases[i].input));
+        assert_int_equal(s.item[0].output_length, strlen(cases[i].target));
+        free(s.item);
+    }
+    /* the sheet's ids: 12 begins, 13 ends, + is 10, * is 11; A follows the padding */
+    assert_true(LH_PLUS == 10 && LH_TIMES == 11 && LH_START == 12 && LH_END == 13 && LH_PADDING == 14);
+    assert_int_equal(lh_digit_token(9), 9);
+    assert_int_equal(lh_digit_token(10), 15);
+}
+
+/* ---- every example is right, and of what its axes say ---- */
+
+static int digits_of(int base, uint64_t n) {
+    int count = 1;
+    for (; n >= (uint64_t)base; n /= (uint64_t)base) count++;
+    return count;
+}
+
+/* The definition, on numbers: a place makes a carry, or its own carry hangs on the one that comes in. */
+static int chain_of(int base, bool product, uint64_t x, uint64_t y, int digits) {
+    uint64_t low = 1, b = (uint64_t)base;
+    int length = 0, longest = 0;
+    for (int i = 0; i < digits; i++, low *= b) {
+        uint64_t in = product ? x % low * y / low : (x % low + y % low) / low;
+        uint64_t own = product ? x / low % b * y : x / low % b + y / low % b;
+        bool passes = (own + in) / b > own / b;
+        length = passes ? length + 1 : own >= b ? 1 : 0;
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+static uint64_t pair_of(uint64_t x, uint64_t y) { return x << 32 | y; }
+
+static bool was_trained(const shelf *s, const uint64_t *pair, uint64_t asked) {
+    for (int i = 0; i < s->count && s->item[i].set == LH_SET_TRAIN; i++)
+        if (pair[i] == asked) return true;
+    return false;
+}
+
+static void check_all(const shelf *s, bool product, int base, int width, int places) {
+    uint64_t *pair = calloc((size_t)s->count, sizeof *pair);
+    int small = 0;
+    for (int i = 0; i < s->count; i++) {
+        const kept *k = &s->item[i];
+        shown text = show_kept(s, k);
+        int second = product ? 1 : width;
+        uint64_t x = value_of(text.input, 1, 1 + width, base);
+        uint64_t y = value_of(text.input, 2 + width, 2 + width + second, base);
+        assert_int_equal(text.input[1 + width], product ? '*' : '+');
+        assert_int_equal(strlen(text.target), places + 1);
+        assert_int_equal(reversed_value(text.target, base), product ? x * y : x + y);
+        pair[i] = pair_of(x, y);
+        int digits = digits_of(base, !product && y > x ? y : x);
+        assert_int_equal(k->axes[DIGITS], digits);
+        if (k->set == LH_SET_TEST && !product) assert_int_equal(digits_of(base, x < y ? x : y), digits);
+        bool apart = k->axes[CARRY] != LH_NO_VALUE;
+        if (apart) assert_int_equal(k->axes[CARRY], chain_of(base, product, x, y, digits));
+        if (k->set != LH_SET_TEST) assert_true(apart);
+        if (k->set == LH_SET_TRAIN) assert_int_equal(k->axes[TRAINED], LH_NO_VALUE);
+        else if (digits < 4 && small++ < 3000) assert_int_equal(k->axes[TRAINED], was_trained(s, pair, pair[i]));
+    }
+    assert_true(small > 0);
+    free(pair);
+}
+
+/* Cells of digits and chain with as many examples, and uniform ones beside them. */
+static void check_cells(const shelf *s, int most, int per_digits) {
+    int uniform[16] = {0}, cell[16][16] = {{0}};
+    for (int i = 0; i < s->count; i++)
+        if (s->item[i].set == LH_SET_TEST) {
+            const int32_t *axes = s->item[i].axes;
+            if (axes[CARRY] == LH_NO_VALUE) uniform[axes[DIGITS]]++;
+            else cell[axes[DIGITS]][axes[CARRY]]++;
+        }
+    for (int digits = 1; digits <= most; digits++) {
+        assert_in_range(uniform[digits], 1, per_digits);
+        for (int chain = 0; chain <= digits; chain++) assert_int_equal(cell[digits][chain], 500);
+    }
+    assert_int_equal(s->c.apart[LH_SET_TEST], 1u << CARRY);
+    assert_int_equal(s->c.apart[LH_SET_TRAIN], 0);
+}
+
+static void test_addition_and_multiplication_are_right(void **state) {
+    (void)state;
+    const int add[] = {10, 5, 0, 0, 256, 8}, times[] = {10, 4, 1, 0, 0, 256, 8}, hex[] = {16, 4, 0, 0, 256, 8};
+    shelf s = shelf_of(add, 5, 3, true);
+    fill(&s, lh_task_addition);
+    check_all(&s, false, 10, 5, 5);
+    check_cells(&s, 3, 900);
+    free(s.item);
+    s = shelf_of(times, 5, 3, true);
+    fill(&s, lh_task_multiplication);
+    check_all(&s, true, 10, 4, 5);
+    check_cells(&s, 3, 900);
+    free(s.item);
+    s = shelf_of(hex, 5, 2, true);
+    fill(&s, lh_task_addition);
+    check_all(&s, false, 16, 4, 4);
+    free(s.item);
+}
+
+/* Trailing nines; in base 2 there are counts of digits that have no number with such a chain. */
+static void test_successor_goes_by_trailing_digits(void **state) {
+    (void)state;
+    const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
+    shelf s = shelf_of(ten, 5, 5, true);
+    fill(&s, lh_task_successor);
+    for (int i = 0; i < s.count; i++) {
+        shown text = show_kept(&s, &s.item[i]);
+        uint64_t n = value_of(text.input, 1, 8, 10);
+        assert_int_equal(reversed_value(text.target, 10), n + 1);
+        int nines = 0;
+        for (uint64_t rest = n; rest % 10 == 9; rest /= 10) nines++;
+        assert_int_equal(s.item[i].axes[DIGITS], digits_of(10, n));
+        if (s.item[i].axes[CARRY] != LH_NO_VALUE) assert_int_equal(s.item[i].axes[CARRY], nines);
+        assert_int_equal(chain_of(10, false, n, 1, digits_of(10, n)), nines); /* as in the sum n + 1 */
+    }
+    check_cells(&s, 5, 10000);
+    free(s.item);
+    s = shelf_of(two, 5, 2, true);
+    fill(&s, lh_task_successor);
+    for (int i = 0; i < s.count; i++)
+        if (s.item[i].set == LH_SET_TEST && s.item[i].axes[DIGITS] == 1) assert_true(s.item[i].axes[CARRY] != 0);
+    free(s.item);
+}
+
+/* ---- splits ---- */
+
+static void test_permutation_is_split_seven_to_one(void **state) {
+    (void)state;
+    const int options[] = {16, 0, 4096, 8};
+    uint8_t seen[4096] = {0};
+    int sets[LH_SETS] = {0};
+    uint16_t first[2];
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        shelf s = shelf_of(options, seed, 14, false);
+        memset(seen, 0, sizeof seen);
+        memset(sets, 0, sizeof sets);
+        fill(&s, lh_task_parity);
+        for (int i = 0; i < s.count; i++) {
+            uint64_t n = value_of(show_kept(&s, &s.item[i]).input, 1, 17, 2);
+            sets[s.item[i].set]++;
+            if (s.item[i].set == LH_SET_TEST) {
+                assert_int_equal(s.item[i].axes[1], n < 4096 && seen[n] == 1 + LH_SET_TRAIN);
+                continue;
+            }
+            assert_in_range(n, 0, 4095);
+            assert_int_equal(seen[n], 0);
+            seen[n] = (uint8_t)(1 + s.item[i].set);
+        }
+        assert_int_equal(sets[LH_SET_TRAIN], 3584);
+        assert_int_equal(sets[LH_SET_VALIDATION], 512);
+        assert_int_equal(sets[LH_SET_TEST], (1 << 14) - 1); /* all numbers of 1 to 14 bits */
+        first[seed] = s.item[0].word[1];
+        free(s.item);
+    }
+    assert_int_not_equal(first[0], first[1]);
+}
+
+/* The operands of a validation pair come from another part of the order than those of a training pair. */
+static void test_pairs_stay_within_their_part(void **state) {
+    (void)state;
+    const int options[] = {10, 8, 0, 0, 4096, 4};
+    uint8_t part[4096] = {0};
+    shelf s = shelf_of(options, 1, 1, false);
+    fill(&s, lh_task_addition);
+    int counts[LH_SETS] = {0};
+    for (int i = 0; i < s.count; i++) {
+        const kept *k = &s.item[i];
+        counts[k->set]++;
+        if (k->set == LH_SET_TEST) continue;
+        for (int operand = 0; operand < 2; operand++) part[k->word[1 + 2 * operand]] |= (uint8_t)(1 << k->set);
+    }
+    for (int n = 0; n < 4096; n++) assert_int_not_equal(part[n], 1 << LH_SET_TRAIN | 1 << LH_SET_VALIDATION);
+    assert_int_equal(counts[LH_SET_TRAIN], 3072);
+    assert_int_equal(counts[LH_SET_VALIDATION], 1024);
+    assert_int_equal(counts[LH_SET_TEST], 9);
+    free(s.item);
+}
+
+/* As the released code: numbers to 0, 90, 900 whole where they are fewer than a sixth, of the others a sixth each. */
+static void test_stratified_operands_have_all_counts_of_digits(void **state) {
+    (void)state;
+    enum { NUMBERS = 6000, SHARE = 1000 };
+    const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
+    shelf s = shelf_of(options, 1, 1, false);
+    fill(&s, lh_task_addition);
+    for (int operand = 0; operand < 2; operand++) {
+        int seen[1000] = {0}, of[8] = {0};
+        for (int i = 0; i < s.count; i++) {
+            if (s.item[i].set == LH_SET_TEST) continue;
+            const uint16_t *word = s.item[i].word + 1 + 2 * operand;
+            uint32_t n = word[0] | (uint32_t)word[1] << 16;
+            assert_in_range(n, 0, 1000000);
+            of[digits_of(10, n)]++;
+            if (n < 1000) seen[n]++;
+        }
+        for (int n = 0; n <= 900; n++) assert_in_range(seen[n], 1 + (n <= 90) + (n <= 9), 9);
+        for (int digits = 4; digits <= 6; digits++) assert_in_range(of[digits], SHARE - 20, NUMBERS);
+        assert_in_range(of[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the rest, 1995 of them */
+    }
+    free(s.item);
+    s = shelf_of(times, 1, 1, false);
+    fill(&s, lh_task_multiplication);
+    for (int i = 0; i < s.count; i++)
+        if (s.item[i].set != LH_SET_TEST) assert_in_range(s.item[i].word[3], 1, 9);
+    free(s.item);
+}
+
+static void test_digits_are_tested_as_the_paper_does(void **state) {
+    (void)state;
+    const int options[] = {10, 61, 64, 8};
+    int counts[8] = {0}, seen[100] = {0};
+    shelf s = shelf_of(options, 3, 6, false);
+    fill(&s, lh_task_successor);
+    for (int i = 0; i < s.count; i++)
+        if (s.item[i].set == LH_SET_TEST) {
+            counts[s.item[i].axes[DIGITS]]++;
+            if (s.item[i].axes[DIGITS] <= 2) seen[value_of(show_kept(&s, &s.item[i]).input, 1, 62, 10)]++;
+        }
+    const int want[8] = {0, 9, 90, 900, 9000, 10000, 10000, 0};
+    assert_memory_equal(counts, want, sizeof want);
+    for (int n = 1; n < 100; n++) assert_int_equal(seen[n], 1);
+    free(s.item);
+}
+
+static void test_a_frame_too_narrow_is_told(void **state) {
+    (void)state;
+    const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
+    lh_error error;
+    shelf s = shelf_of(options, 0, 1, false);
+    lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
+                    "addition: the frame has room for numbers of 5 digits, and those to train on have up to 7 in base "
+                    "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
+    s = shelf_of(six, 0, 1, false);
+    lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
+    s = shelf_of(far, 0, 150, true);
+    lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
+                    "eval.by asks for carries of numbers of 150 digits\n  expected: at most 128");
+    free(s.item);
+}
+
+/* ---- draws by chain ---- */
+
+enum { DRAWS = 20000 };
+
+/* All pairs of so many digits with such a chain are drawn as often, and no others. */
+static void check_uniform(int base, bool product, int digits, int chain) {
+    uint64_t high = 1, y_last, b = (uint64_t)base;
+    for (int i = 0; i < digits; i++) high *= b;
+    y_last = product ? b : high;
+    int *seen = calloc((size_t)(high * y_last), sizeof *seen), pairs = 0;
+    lh_chains *c;
+    lh_error error;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)digits, (uint32_t)chain, 0);
+    lh_assert_ok(lh_chains_open(&c, base, product, digits + 1, &error), &error);
+    lh_chains_aim(c, chain);
+    for (int i = 0; i < DRAWS; i++) {
+        uint8_t x[8], y[8];
+        uint64_t first = 0, second = 0;
+        if (!lh_chains_draw(c, &rng, digits, x, y)) break;
+        assert_int_equal(lh_longest_chain(base, product, digits, x, y), chain);
+        for (int d = digits - 1; d >= 0; d--) first = first * b + x[d];
+        for (int d = product ? 0 : digits - 1; d >= 0; d--) second = second * b + y[d];
+        seen[first * y_last + second]++;
+    }
+    for (uint64_t x = high / b; x < high; x++)
+        for (uint64_t y = product ? 0 : high / b; y < y_last; y++)
+            pairs += chain_of(base, product, x, y, digits) == chain;
+    for (uint64_t x = 0; x < high; x++)
+        for (uint64_t y = 0; y < y_last; y++) {
+            bool there = x >= high / b && (product || y >= high / b) && chain_of(base, product, x, y, digits) == chain;
+            double want = there ? (double)DRAWS / pairs : 0, off = seen[x * y_last + y] - want;
+            assert_true(off * off <= 36 * want); /* six standard deviations */
+        }
+    lh_chains_close(c);
+    free(seen);
+}
+
+static void test_draws_by_chain_are_uniform(void **state) {
+    (void)state;
+    for (int chain = 0; chain <= 3; chain++) {
+        check_uniform(3, false, 3, chain);
+        check_uniform(4, true, 3, chain);
+        check_uniform(2, false, 4, chain);
+        check_uniform(6, false, 1 + chain % 2, chain / 2);
+    }
+    check_uniform(2, true, 3, 1); /* no product of bits makes a carry: there is nothing */
+}
+
+/* Long numbers, where nearly none has such a chain by chance. */
+static void test_draws_of_long_numbers_have_their_chain(void **state) {
+    (void)state;
+    static const int chains[] = {0, 1, 2, 30, 59, 60};
+    for (int product = 0; product < 2; product++) {
+        lh_chains *c;
+        lh_error error;
+        lh_rng rng = lh_rng_at(lh_key_of_seed(9), 0, 0, 0);
+        lh_assert_ok(lh_chains_open(&c, 10, product, 60, &error), &error);
+        for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+            uint8_t x[60], y[60];
+            lh_chains_aim(c, chains[i]);
+            for (int draw = 0; draw < 20; draw++) {
+                assert_true(lh_chains_draw(c, &rng, 60, x, y));
+                assert_int_equal(lh_longest_chain(10, product, 60, x, y), chains[i]);
+                assert_true(x[59] > 0 && (product || y[59] > 0));
+            }
+        }
+        lh_chains_close(c);
+    }
+}
+
+/* ---- evaluations of it ---- */
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_task task;
+    lh_data data;
+} fixture;
+
+static void make_spec(fixture *f, const int *options, lh_by by) {
+    static const char *const axis[] = {"digits", "carry", "trained"};
+    f->task = (lh_task){.kind = "successor",
+                        .collect = lh_task_successor,
+                        .options = options,
+                        .input_symbols = 15,
+                        .output_symbols = 15,
+                        .axis = axis,
+                        .axes = 3};
+    f->data = (lh_data){.longest = 21};
+    f->spec = (lh_spec){.id = "arithmetic", .task = &f->task, .data = &f->data, .train = {.batch = 16}};
+    f->spec.eval = (lh_eval_defaults){.axis = "length", .by = by, .sets = 1u << LH_SET_TEST};
+}
+
+static void open_groups(fixture *f, lh_corpus *corpus) {
+    lh_error error;
+    lh_assert_ok(lh_corpus_open(corpus, &f->spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
+}
+
+/* Numbers below 64: of 2 digits some are trained on; carries are tested apart, and those beyond training are marked. */
+static void test_groups_know_what_was_trained_on(void **state) {
+    (void)state;
+    const int options[] = {10, 9, 64, 8};
+    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
+    const lh_by both = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
+    fixture f;
+    lh_corpus c;
+    make_spec(&f, options, digits);
+    f.spec.eval.with_trained = true;
+    open_groups(&f, &c);
+    assert_int_equal(c.final.count, 3);
+    assert_int_equal(c.final.group[2].count, 900);
+    assert_false(lh_group_is_beyond(&c.final, &c.final.group[1], 0));
+    assert_true(lh_group_is_beyond(&c.final, &c.final.group[2], 0));
+    double share = lh_group_trained(&c.final, &c.final.group[1], 90);
+    long one = lround(9 * lh_group_trained(&c.final, &c.final.group[0], 9)), two = lround(90 * share);
+    assert_true(lh_group_trained(&c.final, &c.final.group[2], 900) == 0);
+    assert_true(one + two == 56 || one + two == 55); /* 0 has a digit, and is not tested */
+    lh_groups_close(&c.final);
+    f.spec.eval.with_trained = false;
+    lh_error error;
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 0, &error), &error);
+    const lh_group *second = &c.final.group[c.final.count - 3];
+    assert_int_equal(second->set, LH_SET_TEST);
+    lh_groups_close(&c.final);
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.group[c.final.count - 2].count, 90 - two);
+    assert_true(lh_group_trained(&c.final, &c.final.group[c.final.count - 2], 90 - two) == share); /* of all 90 */
+    lh_corpus_close(&c);
+    make_spec(&f, options, both);
+    f.spec.eval.with_trained = true;
+    open_groups(&f, &c);
+    assert_int_equal(c.final.count, 3 + 2 + 3 + 4);
+    assert_int_equal(c.final.group[0].value[CARRY], LH_NO_VALUE);
+    assert_int_equal(c.final.group[0].count, 9);
+    const lh_group *last = &c.final.group[c.final.count - 1]; /* 999 alone, 500 times */
+    assert_int_equal(last->value[CARRY], 3);
+    assert_int_equal(last->count, 500);
+    assert_true(lh_group_is_beyond(&c.final, last, 1));
+    lh_groups_close(&c.final);
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.group[1].count, 90); /* those made for chains stay out */
+    lh_corpus_close(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_worked_examples_of_the_paper),
+        cmocka_unit_test(test_addition_and_multiplication_are_right),
+        cmocka_unit_test(test_successor_goes_by_trailing_digits),
+        cmocka_unit_test(test_permutation_is_split_seven_to_one),
+        cmocka_unit_test(test_pairs_stay_within_their_part),
+        cmocka_unit_test(test_stratified_operands_have_all_counts_of_digits),
+        cmocka_unit_test(test_digits_are_tested_as_the_paper_does),
+        cmocka_unit_test(test_a_frame_too_narrow_is_told),
+        cmocka_unit_test(test_draws_by_chain_are_uniform),
+        cmocka_unit_test(test_draws_of_long_numbers_have_their_chain),
+        cmocka_unit_test(test_groups_know_what_was_trained_on),
+    };
+    return cmocka_run_group_tests_name("arithmetic", tests, NULL, NULL);
+}

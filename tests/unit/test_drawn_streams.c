@@ -1,0 +1,271 @@
+/* Generated encoder-decoders whose positions are drawn (tests/specs/parity_float64_drawn_{layers,pair}.lua) against
+ * kernels/ref: each stream's draws at their own sites of the counter, anew in every layer, for every sequence or once in
+ * a pass, and given from outside; values, and gradients of every parameter. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "longhand/positions.h"
+#include "support/lh_parity.h"
+
+extern const lh_spec longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_drawn_pair;
+
+enum {
+    SEQUENCES = 4,
+    LONGEST = 19,
+    HEADS = 2,
+    LAYERS = 2,
+    RANGE = 64,
+    CLASSES = 5,
+    FIRST_EXAMPLE = 1000,
+    SEED = 11,
+    DRAW = 3
+};
+enum { SOURCE, TARGET, STREAMS };
+enum { ENCODER, DECODER, CROSS, FAMILIES };
+
+/* A family's positions, distances and scores in every layer. */
+typedef struct placed {
+    int32_t query[LAYERS * LONGEST], key[LAYERS * LONGEST], distances[LAYERS * LONGEST * LONGEST];
+    double score[LAYERS * HEADS * LONGEST * LONGEST];
+} placed;
+
+/* A batch of any tokens, and what is drawn for one sequence of it or for all. */
+typedef struct made_batch {
+    lh_ref_batch batch; /* points into the rest */
+    uint16_t token[STREAMS][SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
+    int length[STREAMS];
+    lh_draw draw;
+    bool given;
+    int32_t positions[STREAMS][LONGEST], distances[STREAMS][LONGEST]; /* that are given */
+    int32_t input[STREAMS][LONGEST];
+    placed placed[FAMILIES];
+    lh_ref_places places[FAMILIES];
+} made_batch;
+
+static lh_draw draw_of(lh_mode mode) {
+    lh_key key = lh_key_of_seed(SEED);
+    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS}
+                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL};
+}
+
+/* ---- draws ---- */
+
+static void positions_at(const made_batch *made, int stream, uint32_t site, int32_t *out) {
+    int32_t scratch[RANGE];
+    if (made->given) memcpy(out, made->positions[stream], (size_t)made->length[stream] * sizeof *out);
+    else lh_draw_positions(&made->draw, site, 0, RANGE, made->length[stream], true, out, scratch);
+}
+
+/* [query][key] of the positions of both sides. */
+static void differences(int queries, int keys, const int32_t *query, const int32_t *key, int32_t *out) {
+    for (int i = 0; i < queries; i++)
+        for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
+}
+
+/* Those of a stream's own draw of distances: each side by itself, or the left as the right. */
+static void distances_at(const made_batch *made, int stream, uint32_t site, int range, bool sides, int32_t *out) {
+    int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
+    int T = made->length[stream];
+    if (made->given) memcpy(middle, made->distances[stream], (size_t)T * sizeof *middle);
+    else if (sides) lh_draw_signed_distances(&made->draw, site, range, T, middle, scratch);
+    else lh_draw_distances(&made->draw, site, range, T, middle, scratch);
+    for (int d = 1; d < T && (made->given || !sides); d++) middle[-d] = -middle[d];
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < T; j++) *out++ = middle[j - i];
+}
+
+/* ALiBi of signed distances. */
+static void alibi_of(int pairs, const int32_t *distances, double *out) {
+    for (int h = 0; h < HEADS; h++)
+        for (int p = 0; p < pairs; p++) {
+            lh_ref_pair pair = {.key = distances[p], .head = h, .heads = HEADS};
+            *out++ = lh_ref_alibi_half_step(pair);
+        }
+}
+
+/* drawn_layers: sites of the source from 0 on, of the target from 3 on, each the input's and then one for each layer; of
+ * the source's positions in the decoder's layers behind those. */
+static void place_layers(made_batch *made) {
+    enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
+    int S = made->length[SOURCE], T = made->length[TARGET];
+    positions_at(made, SOURCE, SOURCE_SITE, made->input[SOURCE]);
+    positions_at(made, TARGET, TARGET_SITE, made->input[TARGET]);
+    for (uint32_t l = 0; l < LAYERS; l++) {
+        placed *of = made->placed;
+        positions_at(made, SOURCE, SOURCE_SITE + l + 1, of[ENCODER].query + l * S);
+        positions_at(made, TARGET, TARGET_SITE + l + 1, of[DECODER].query + l * T);
+        positions_at(made, SOURCE, CROSS_SITE + l + 1, of[CROSS].key + l * S);
+        memcpy(of[ENCODER].key, of[ENCODER].query, sizeof of->key);
+        memcpy(of[DECODER].key, of[DECODER].query, sizeof of->key);
+        memcpy(of[CROSS].query, of[DECODER].query, sizeof of->query);
+        distances_at(made, SOURCE, SOURCE_SITE + l + 1, RANGE, true, of[ENCODER].distances + l * S * S);
+        differences(T, T, of[DECODER].query + l * T, of[DECODER].key + l * T, of[DECODER].distances + l * T * T);
+        differences(T, S, of[CROSS].query + l * T, of[CROSS].key + l * S, of[CROSS].distances + l * T * S);
+        alibi_of(T * S, of[CROSS].distances + l * T * S, of[CROSS].score + l * HEADS * T * S);
+    }
+    for (int f = 0; f < FAMILIES; f++) made->places[f].layers = LAYERS;
+}
+
+/* drawn_pair, sequence s: its own positions for all but the decoder's attention to itself. */
+static void place_sequence(made_batch *made, int s) {
+    enum { TARGET_SITE = 2 };
+    int32_t scratch[RANGE], *own[STREAMS] = {made->placed[CROSS].key, made->placed[CROSS].query};
+    for (uint32_t stream = 0; stream < STREAMS; stream++) {
+        int count = made->length[stream];
+        if (made->given) memcpy(own[stream], made->positions[stream], (size_t)count * sizeof *own[stream]);
+        else
+            lh_draw_sequence(&made->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false, own[stream],
+                             scratch);
+        for (int t = 0; t < count; t++) made->input[stream][t] = own[stream][t] - 1; /* rows of the table */
+    }
+    memcpy(made->placed[ENCODER].query, own[SOURCE], sizeof made->placed->query);
+    memcpy(made->placed[ENCODER].key, own[SOURCE], sizeof made->placed->key);
+    distances_at(made, TARGET, TARGET_SITE, RANGE + 1, false, made->placed[DECODER].distances);
+    alibi_of(made->length[TARGET] * made->length[TARGET], made->placed[DECODER].distances, made->placed[DECODER].score);
+}
+
+/* ---- batches ---- */
+
+static void any_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) {
+    for (int i = 0; i < count; i++) out[i] = (uint16_t)lh_rng_below(rng, symbols);
+}
+
+/* Positions from 1 on and distances from 0 on that ascend. */
+static void any_draws(lh_rng *rng, made_batch *made) {
+    for (int stream = 0; stream < STREAMS; stream++) {
+        int32_t position = 0, distance = -1;
+        for (int t = 0; t < LONGEST; t++) {
+            made->positions[stream][t] = position += 1 + (int32_t)lh_rng_below(rng, 3);
+            made->distances[stream][t] = distance += t ? 1 + (int32_t)lh_rng_below(rng, 3) : 1;
+        }
+    }
+}
+
+static void make_batch(made_batch *made, lh_mode mode, bool given, int source, int target) {
+    enum { TOKENS = 11 };
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * LONGEST + target), 0, 0);
+    memset(made, 0, sizeof *made);
+    made->length[SOURCE] = source;
+    made->length[TARGET] = target;
+    any_tokens(&rng, SEQUENCES * source, TOKENS, made->token[SOURCE]);
+    any_tokens(&rng, SEQUENCES * target, TOKENS, made->token[TARGET]);
+    any_tokens(&rng, SEQUENCES * target, CLASSES, made->label);
+    made->given = given;
+    any_draws(&rng, made);
+    made->draw = draw_of(mode);
+    for (int f = 0; f < FAMILIES; f++)
+        made->places[f] = (lh_ref_places){1, made->placed[f].query, made->placed[f].key, made->placed[f].distances,
+                                          made->placed[f].score};
+    made->batch = (lh_ref_batch){.sequences = SEQUENCES,
+                                 .tokens = source,
+                                 .target_tokens = target,
+                                 .labels = target,
+                                 .token = made->token[SOURCE],
+                                 .target = made->token[TARGET],
+                                 .label = made->label,
+                                 .places = made->places,
+                                 .input_positions = {made->input[SOURCE], made->input[TARGET]},
+                                 .dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT,
+                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
+                                 .step = 77,
+                                 .first_example = FIRST_EXAMPLE,
+                                 .loss_scale = 1.0 / (SEQUENCES * target),
+                                 .backward = mode == LH_MODE_TRAIN};
+}
+
+/* The reference, a sequence at a time; its gradients add up. Returns the loss. */
+static double run_reference(lh_ref_model *model, made_batch *made, void (*place)(made_batch *, int), double *logits) {
+    double loss = 0;
+    lh_ref_model_clear(model);
+    for (int s = 0; s < SEQUENCES; s++) {
+        lh_ref_batch one = made->batch;
+        one.sequences = 1;
+        one.token += s * one.tokens;
+        one.target += s * one.target_tokens;
+        one.label += s * one.labels;
+        one.first_example += (uint32_t)s;
+        place(made, s);
+        loss += lh_ref_run(model, &one, logits + s * one.labels * CLASSES);
+    }
+    return loss;
+}
+
+/* The trainer's own draws, or what is given in their place. */
+static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const made_batch *made, lh_mode mode) {
+    lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &made->batch, NULL, mode);
+    t.step.draw = made->draw;
+    for (int stream = 0; stream < STREAMS; stream++) {
+        t.step.positions[stream] = made->given ? made->positions[stream] : NULL;
+        t.step.distances[stream] = made->given ? made->distances[stream] : NULL;
+    }
+    for (int part = 0; part < 3; part++) t.program->begin_step(&t.step, part, 3);
+    return t;
+}
+
+static void check(const lh_spec *spec, void (*place)(made_batch *, int), lh_mode mode, bool given, int source,
+                  int target) {
+    static made_batch made;
+    static const uint8_t all[SEQUENCES * LONGEST] = {0};
+    lh_ref_model *model = lh_parity_random_model(spec);
+    double want[SEQUENCES * LONGEST * CLASSES], got[SEQUENCES * LONGEST * CLASSES];
+    make_batch(&made, mode, given, source, target);
+    double loss = run_reference(model, &made, place, want);
+    lh_trainer t = open_trainer(spec, model, &made, mode);
+    lh_trainer_run(&t, &made.batch, all, 2, got);
+    if (mode == LH_MODE_TRAIN) {
+        lh_assert_close(&t.sums.loss, &loss, 1, lh_parity_random_tolerance.loss, 0);
+        lh_parity_check_gradients(spec, 8, t.gradient, model, lh_parity_random_tolerance.gradient);
+    } else {
+        size_t count = (size_t)(SEQUENCES * target * CLASSES);
+        lh_parity_check_logits(8, got, want, count, lh_parity_random_tolerance.logits);
+    }
+    lh_trainer_close(&t);
+    lh_ref_model_free(model);
+}
+
+static void check_all(const lh_spec *spec, void (*place)(made_batch *, int)) {
+    static const int shapes[][STREAMS] = {{1, 1}, {5, 12}, {19, 3}, {16, 16}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int given = 0; given < 2; given++)
+            for (int mode = 0; mode < 2; mode++)
+                check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, given, shapes[i][0], shapes[i][1]);
+}
+
+static void place_every_layer(made_batch *made, int s) {
+    (void)s;
+    place_layers(made);
+}
+
+static void test_draws_of_layers_match_reference(void **state) {
+    (void)state;
+    lh_parity_check_memory(&longhand_spec_parity_float64_drawn_layers);
+    check_all(&longhand_spec_parity_float64_drawn_layers, place_every_layer);
+}
+
+static void test_draws_of_sequences_match_reference(void **state) {
+    (void)state;
+    lh_parity_check_memory(&longhand_spec_parity_float64_drawn_pair);
+    check_all(&longhand_spec_parity_float64_drawn_pair, place_sequence);
+}
+
+/* What a line of `predict` may give: every number that all readers of the stream can take. */
+static void test_ranges_are_those_of_each_stream(void **state) {
+    (void)state;
+    const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,
+                  *pair = &longhand_spec_parity_float64_drawn_pair;
+    assert_true(layers->position_range[SOURCE] == RANGE && layers->position_range[TARGET] == RANGE);
+    assert_true(layers->distance_range[SOURCE] == RANGE && layers->distance_range[TARGET] == 0);
+    assert_true(pair->first_position[SOURCE] == 1 && pair->first_position[TARGET] == 1);
+    assert_true(pair->distance_range[SOURCE] == 0 && pair->distance_range[TARGET] == RANGE + 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_draws_of_layers_match_reference),
+        cmocka_unit_test(test_draws_of_sequences_match_reference),
+        cmocka_unit_test(test_ranges_are_those_of_each_stream),
+    };
+    return cmocka_run_group_tests_name("drawn_streams", tests, NULL, NULL);
+}
