@@ -4,9 +4,8 @@ return {
   base = {
     task = { kind = "latin_square" },
     model = { use = "lst_encoder" },
-    train = { use = "lst", epochs = 4001, cadence = "epochs", checkpoint = { every = 100, keep = { 0, 200, 400, 1000 } } },
-    eval = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 2700,
-      during = { every = 10, by = { vectors = true }, examples = 900 } },
+    train = { use = "lst", epochs = 4001, checkpoint = { every = 100, keep = { 0, 200, 400, 1000 } } },
+    eval = { use = "lst" },
   },
   axes = {
     { name = "encoding", use = "ito_encodings" },
@@ -20,7 +19,7 @@ return {
     { kind = "curves", lines = "encoding", pages = "decay", title = "Accuracy by vectors" },
   },
   scales = {
-    epochs400 = { base = { train = { epochs = 400 } } },
+    epochs400 = { base = { train = { epochs = 400, checkpoint = { keep = { 0, 200 } } } } },
     small = {
       base = {
         task = { options = { puzzles = 400 } },
@@ -28,6 +27,7 @@ return {
         train = { epochs = 6, batch = 64, learning_rate = 2e-3, checkpoint = { every = 3, keep = { 0 } } },
         eval = { examples = 360, during = { every = 2, examples = 36 } },
       },
+      axes = { decay = { 0 } },
       seeds = { 0, 2 },
     },
   },

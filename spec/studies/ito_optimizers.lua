@@ -6,9 +6,8 @@ return {
     task = { kind = "latin_square" },
     encoding = { kind = "lst_learned" },
     model = { use = "lst_encoder" },
-    train = { use = "lst", epochs = 4001, cadence = "epochs", checkpoint = { every = 100, keep = { 0 } } },
-    eval = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 2700,
-      during = { every = 10, by = { vectors = true }, examples = 900 } },
+    train = { use = "lst", epochs = 4001, checkpoint = { every = 100, keep = { 0 } } },
+    eval = { use = "lst" },
   },
   axes = {
     { name = "sigma", use = "ito_sigmas", only = { 0.01, 0.05, 0.1, 0.2 } },

@@ -5,9 +5,8 @@ return {
     task = { kind = "latin_square" },
     encoding = { kind = "lst_learned" },
     model = { use = "lst_encoder" },
-    train = { use = "lst", epochs = 4001, cadence = "epochs", checkpoint = { every = 100, keep = { 0, 200, 400, 1000 } } },
-    eval = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 2700,
-      during = { every = 10, by = { vectors = true }, examples = 900 } },
+    train = { use = "lst", epochs = 4001, checkpoint = { every = 100, keep = { 0, 200, 400, 1000 } } },
+    eval = { use = "lst" },
   },
   axes = {
     { name = "sigma", use = "ito_sigmas", only = { 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5,
@@ -23,7 +22,7 @@ return {
     { kind = "curves", lines = "sigma", pages = "decay", title = "Accuracy by vectors" },
   },
   scales = {
-    epochs400 = { base = { train = { epochs = 400 } } },
+    epochs400 = { base = { train = { epochs = 400, checkpoint = { keep = { 0, 200 } } } } },
     small = {
       base = {
         task = { options = { puzzles = 400 } },
