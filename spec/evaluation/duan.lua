@@ -1,5 +1,5 @@
--- The evaluation of Duan and Shi 2024: numbers of 1 to 50 digits in the frame of training, up to 10000 of each, those trained on
--- among them.
+-- The evaluation of Duan and Shi 2024: numbers of 1 to 50 digits in the frame of training, up to 10000 of each,
+-- those trained on among them.
 return {
   by = { digits = { 1, 50 } },
   examples = 10000,

@@ -137,7 +137,9 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
   lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
-  lu.assertStrContains(model.title, "on the set validation; the best learning rate is that of the set train")
+  lu.assertStrContains(model.title, "of the mean; the best learning rate is that of the set train")
+  lu.assertStrContains(views.table(study, { kind = "table", value = "max", rows = "encoding" }).title, "on the set "
+    .. "validation; the best learning rate is that of the set train")
   model.name = "splits1"
   lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
   study = puzzle_study("chosen", { split = "validation", select = "validation" })

@@ -59,11 +59,15 @@ end
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
   validation = "validation" }
 
--- What is scored and chosen by where a study says so, for a title.
+-- By which set learning rates are chosen where that is not the one that is scored, for a title.
 local function chosen_text(study)
   local scored = study.scored
-  return (scored.split ~= "test" and ", on the set " .. scored.split or "")
-    .. (scored.select ~= scored.split and "; the best learning rate is that of the set " .. scored.select or "")
+  return scored.select ~= scored.split and "; the best learning rate is that of the set " .. scored.select or ""
+end
+
+-- The same, and which set is scored where that is not what is held out.
+local function scored_text(study)
+  return (study.scored.split ~= "test" and ", on the set " .. study.scored.split or "") .. chosen_text(study)
 end
 
 local function mark_column(rows, column)
@@ -130,7 +134,7 @@ function M.table(study, item, published)
     end
     rows[#rows + 1] = mean
   end
-  local what = measure.title .. (item.value == "hours" and "" or chosen_text(study))
+  local what = measure.title .. (item.value == "hours" and "" or scored_text(study))
   return model_of(item, what, published, columns, rows, notes)
 end
 
@@ -257,7 +261,7 @@ function M.best(study, item, published)
   local notes = entries.notes(rows, columns)
   local mean, largest = summary_rows(rows, published)
   rows[#rows + 1], rows[#rows + 2] = mean, largest
-  local what = measure.title .. (item.value == "hours" and "" or chosen_text(study))
+  local what = measure.title .. (item.value == "hours" and "" or scored_text(study))
   return model_of(item, what, published, columns, rows, notes)
 end
 
