@@ -58,9 +58,7 @@ local function check(net, lists)
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       attends = attends or op.kind == "attention"
-      if op.kind == "place" and op.dropout then
-        records.refuse(op, "dropout of %s", op.out.name)
-      elseif op.kind == "place" then
+      if op.kind == "place" then
         check_place(net, scope, op)
       elseif op.kind == "attention" and not scope.entry then
         records.refuse(op, "attention outside of a block")
@@ -73,9 +71,11 @@ local function check(net, lists)
   return attends or records.refuse(nil, "a network without attention")
 end
 
+local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true }
+
 -- Whether an operation drops out what it has made, as one more operation of the list; sums do on the way.
 local function drops_result(one)
-  return one.dropout and one.keep and not one.residual and one.kind ~= "embed"
+  return one.dropout and one.keep and not ON_THE_WAY[one.kind]
 end
 
 -- A list as launches.lua takes it: { kind, one, of_backward }; `one` is an operation, or an entry of a backward list.
