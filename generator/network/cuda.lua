@@ -8,8 +8,11 @@
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
 --   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
---   masks      groups of dropout sites: { first, places, layer, below_text, stream_text }; sites: how many there are;
---              places: of a layer, at most
+--   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
+--              stream_text }; places_of: in the counter, where that is another; sites: how many there are; places: of
+--              a layer, at most, of any width
+--   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
+--              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
 --   attends, embeddings   what they call things: cuda_names.lua
 --   streams    words of each (cuda_rooms.lua); lengths: the type of T that is handed around, of one stream a number,
 --              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
@@ -55,12 +58,12 @@ local function check(net, lists)
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       attends = attends or op.kind == "attention"
-      if op.kind == "place" then
+      if op.kind == "place" and op.dropout then
+        records.refuse(op, "dropout of %s", op.out.name)
+      elseif op.kind == "place" then
         check_place(net, scope, op)
       elseif op.kind == "attention" and not scope.entry then
         records.refuse(op, "attention outside of a block")
-      elseif op.dropout and not (op.residual or op.kind == "embed") then
-        records.refuse(op, "dropout of %s", op.kind == "attention" and "attention's weights" or op.out.name)
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
         records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
           scope.name, scope.loops)
@@ -70,10 +73,16 @@ local function check(net, lists)
   return attends or records.refuse(nil, "a network without attention")
 end
 
+-- Whether an operation drops out what it has made, as one more operation of the list; sums do on the way.
+local function drops_result(one)
+  return one.dropout and one.keep and not one.residual and one.kind ~= "embed"
+end
+
 -- A list as launches.lua takes it: { kind, one, of_backward }; `one` is an operation, or an entry of a backward list.
 local function entries(list, of_backward, into)
   for _, one in ipairs(list) do
     into[#into + 1] = { kind = one.kind, one = one, of_backward = of_backward }
+    into[#into + 1] = not of_backward and drops_result(one) and { kind = "drop", one = one, of_backward = false } or nil
   end
   return into
 end
@@ -96,33 +105,69 @@ local function stream_of(op)
   return tostring(op.out.stream.index)
 end
 
--- A text for each place of a scope; where they differ, asked for by place.
-local function by_place(scope, list, text_of, type)
-  local texts = {}
-  for _, op in ipairs(list) do
-    if op.dropout then
-      texts[op.place + 1] = text_of(op)
+-- A text for each operation of a list; where they differ, asked for by place.
+local function by_place(list, text_of, type)
+  local last = text_of(list[#list])
+  local text, plain = type .. last, true
+  for i = #list - 1, 1, -1 do
+    plain = plain and text_of(list[i]) == last
+    text = ("place == %d ? %s%s : %s"):format(list[i].place, type, text_of(list[i]), text)
+  end
+  return plain and last or text
+end
+
+-- The places in the counter of a list's operations; false: they are 0, 1 and so on.
+local function places_of(list)
+  local places, same = {}, true
+  for i, op in ipairs(list) do
+    places[i], same = op.place, same and op.place == i - 1
+  end
+  return not same and places
+end
+
+-- An array of masks for one operation, in all repetitions of its scope.
+local function bits_of(device, scope, op)
+  local own = scope ~= device.net and scope.name .. "_" or ""
+  local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = drop_below(op) }
+  if op.kind == "attention" then
+    local T, S = device.words[op.q.stream].T, device.words[op.kv.stream].T
+    bits.name = op.family.name .. "_weights_keep"
+    bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S,
+      op.family.PREFIX)
+    bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
+  else
+    bits.name = own .. op.keep
+    bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.words[op.out.stream].T, op.out.width.text)
+    bits.about = ("[tokens][%s] a bit for each element"):format(op.out.width.text)
+  end
+  return bits
+end
+
+-- Masks of a scope's operations, in the order of their places: of the model's width, and others.
+local function derive_masks_of(device, scope)
+  local of_width = {}
+  for _, op in ipairs(device.lists[scope].forward) do
+    if op.dropout and op.keep and op.out.width.text == "WIDTH" then
+      of_width[#of_width + 1], device.slot_of[op] = op, #of_width
+    elseif op.dropout then
+      device.bits[#device.bits + 1] = bits_of(device, scope, op)
+      device.bits_of[op] = device.bits[#device.bits]
     end
   end
-  local text, plain = type .. texts[scope.places], true
-  for i = scope.places - 1, 1, -1 do
-    plain = plain and texts[i] == texts[scope.places]
-    text = ("place == %d ? %s%s : %s"):format(i - 1, type, texts[i], text)
+  if of_width[1] then
+    local mask = { first = device.sites, places = #of_width, layer = scope.first_site or 0,
+      places_of = places_of(of_width),
+      below_text = by_place(of_width, drop_below, "(unsigned int)"), stream_text = by_place(of_width, stream_of, "") }
+    device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
+    device.sites = device.sites + #of_width * (scope.count or 1) * (scope.loops or 1)
   end
-  return plain and texts[scope.places] or text
 end
 
 -- Sites of the network itself, then those of each block, repetition behind repetition.
 local function derive_masks(device, scopes)
   for _, scope in ipairs(scopes) do
-    if scope.places > 0 then
-      local mask = { first = device.sites, places = scope.places, layer = scope.first_site or 0,
-        below_text = by_place(scope, device.lists[scope].forward, drop_below, "(unsigned int)"),
-        stream_text = by_place(scope, device.lists[scope].forward, stream_of, "") }
-      device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
-      device.sites = device.sites + scope.places * (scope.count or 1) * (scope.loops or 1)
-      device.places = math.max(device.places, scope.places)
-    end
+    derive_masks_of(device, scope)
+    device.places = math.max(device.places, scope.places)
   end
 end
 
@@ -319,8 +364,8 @@ local function place_sums(device, net, blocks, lists)
 end
 
 local function new_state(net, lists, given)
-  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {}, made = {},
-    sites = 0, places = 0, directions = cuda_names.directions(lists),
+  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(lists),
     buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
   device.streams, device.words = rooms.streams(net)
   device.adds_bias = function(op)
@@ -351,7 +396,8 @@ function M.derive(net, lists, given)
     blocks = blocks, pass = pass, rows = device.rows,
     always = always, training = training,
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
-    masks = device.masks, sites = device.sites, places = device.places,
+    masks = device.masks, sites = device.sites, places = device.places, bits = device.bits,
+    drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
     attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
     row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),

@@ -2,7 +2,8 @@
 --
 -- Input: the state of cuda.lua (device). Output, pure data:
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
---                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both
+--                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
+--                keep: masks of its weights, or false; index: what counts the repetitions that they are of
 --   embeddings   { routine, T, tokens, places, value, gradient, adds, drops, mask, about }, a function each
 --   directions   the values that are directions of an attention
 
@@ -30,7 +31,8 @@ local function attends(device, op, block)
     lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
     block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
     gradients_type = wide and block.gradients_type or block.parameters_type,
-    q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name }
+    q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
+    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l" }
   if op.direction then
     names.direction, names.ddirection = op.direction.name, b.ddirection.name
     names.direction_bias = op.direction.op.weight .. "_bias"
@@ -59,11 +61,10 @@ function M.embeddings(device)
     if op.kind == "embed" then
       local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
       list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
-        
         places = words.at .. "places", additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name,
         adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
-        mask = op.dropout and op.place or 0,
+        mask = op.dropout and device.slot_of[op] or 0,
         about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
     end
   end

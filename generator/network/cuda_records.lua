@@ -25,6 +25,10 @@ end
 local function place_in_block(device, scope, at, value)
   if value.external then
     local op = value.external.op
+    if op.kind == "block" and at.input then -- in the host's list, which has no names for other blocks' layers
+      M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
+        scope.name)
+    end
     return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or at.w .. value.name
   elseif value == scope.entry then
     return at.input or "block()->input"
@@ -83,9 +87,11 @@ end
 local function dropped(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
-  local on = device.given.evaluates or outside and training
+  local on, bits = device.given.evaluates or outside and training, device.bits_of[op]
+  local index = outside and "0" or "block()->" .. (scope.loops > 1 and "use" or "l")
   return { rate = op.dropout.name .. "_KEEP_SCALE",
-    mask = ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", op.place),
+    mask = bits and ("bits_of(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
+      or ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", device.slot_of[op]),
     when = on and "always" or outside and "never" or "training" }
 end
 
@@ -160,6 +166,13 @@ function forward.gate(device, _, op, place)
   return elementwise(device, op, place, GATES[op.activation])
 end
 
+-- What an operation has made is dropped out where it lies.
+function forward.drop(device, _, op, place, training)
+  local drop = dropped(device, op, training)
+  drop.rows, drop.columns, drop.x = rows_of(device, op.out), op.out.width.text, place(op.out)
+  return drop
+end
+
 -- What is turned by its positions: queries with their keys, or each by themselves.
 local function turned(device, op, q, kv)
   local family = op.family
@@ -175,13 +188,14 @@ local function turned(device, op, q, kv)
 end
 
 function forward.attention(device, _, op, place)
-  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)) }
+  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)),
+    drops = op.dropout ~= nil }
 end
 
 -- The first one draws the masks of the whole pass.
 function forward.embed(device, _, op)
-  return { routine = names.embeds(device, op), drops = op.dropout ~= nil, draws_masks = device.masks[1] ~= nil
-    and op == device.net.ops[1] }
+  return { routine = names.embeds(device, op), drops = op.dropout ~= nil,
+    draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
 end
 
 local function is_learned(op)
@@ -225,6 +239,12 @@ function back.norm_grad(device, at, b)
 end
 
 function back.dropout_grad(device, at, b)
+  if not b.op.branch then
+    local drop = dropped(device, b.op, true)
+    drop.rows, drop.columns, drop.x = rows_of(device, b.op.out), b.op.out.width.text, gradient(at, b.to)
+    drop.when, drop.template = "always", OP:format("drop")
+    return drop
+  end
   check_width(b.op, b.op.branch)
   return { rows = rows_of(device, b.op.out),
     dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
@@ -311,7 +331,7 @@ end
 function M.record(device, scope, training, at, op)
   local place = placer(device, scope, at)
   local record = (op.of_backward and back or forward)[op.kind](device, at, op.one, place, training)
-  record.template, record.training = OP:format(op.kind), training
+  record.template, record.training = record.template or OP:format(op.kind), training
   return record
 end
 

@@ -14,8 +14,7 @@
 --   draws              random positions or distances come with a step: for each family of `drawing`, or by_sequence one
 --                      row for each sequence
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
---   sums               gradients of tables are added up over shards before they reach the parameters; shares_places:
---                      those of the vectors that are added to the tokens are among them
+--   sums               gradients of tables are added up over shards before they reach the parameters
 --   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
 
 --
@@ -124,7 +123,7 @@ local function kernels(plan, multiplies)
   end
   list[#list + 1] = "cuda/sums.cu"
   list[#list + 1] = "cuda/layernorm.cu"
-  if plan.device.masks[1] then
+  if plan.device.drops then
     list[#list + 1] = "cuda/dropout.cu"
   end
   list[#list + 1] = "cuda/norm.cu"
@@ -192,7 +191,8 @@ end
 
 -- An address for each array of the network, and what every model has.
 local function block_state(plan, device)
-  local arrays = #device.always + #device.training + OF_FAMILY * math.max(0, #plan.attentions - 1)
+  local arrays = #device.always + #device.training + #device.bits
+    + OF_FAMILY * math.max(0, #plan.attentions - 1)
   for _, block in ipairs(device.blocks) do
     arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
   end
@@ -320,7 +320,6 @@ function M.derive(plan, net, lists)
     by_sequence = plan.first.positions.kind == "sequence",
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
-    shares_places = learned_places,
     constants = constants(plan),
   }
   derive_families(plan, library)

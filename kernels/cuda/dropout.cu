@@ -33,3 +33,10 @@ INLINE bool kept(const unsigned char *keep, int element) {
     is_global(keep);
     return keep[element / 8] >> element % 8 & 1;
 }
+
+/* x = kept ? x * keep_scale : 0, `count` elements in place. */
+NOINLINE void drop_rows(int count, real *x, const unsigned char *keep, real keep_scale) {
+    is_global(x);
+    for (int e = threadIdx.x; e < count; e += THREADS) x[e] = kept(keep, e) ? x[e] * keep_scale : 0;
+    __syncthreads();
+}

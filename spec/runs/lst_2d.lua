@@ -4,6 +4,5 @@ return {
   encoding = { kind = "lst_2d" },
   model    = { use = "lst_encoder" },
   train    = { use = "lst" },
-  eval     = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 2700,
-               dropout = true, during = { every = 640, by = { vectors = true }, examples = 900 } },
+  eval     = { use = "lst", dropout = true },
 }

@@ -4,6 +4,5 @@ return {
   encoding = { kind = "lst_random" },
   model    = { use = "lst_encoder" },
   train    = { use = "lst" },
-  eval     = { by = { vectors = true, puzzle = true }, splits = { "train", "test", "validation" }, examples = 2700,
-               during = { every = 640, by = { vectors = true }, examples = 900 } },
+  eval     = { use = "lst" },
 }

@@ -5,4 +5,7 @@ return {
   learning_rate = 1e-4,
   optimizer = { kind = "adamw", beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0 },
   clip = { kind = "none" },
+  cadence = "epochs",
+  log_every = 1,
+  checkpoint = { every = 20, keep = { 0, 200 } },
 }

@@ -2,6 +2,7 @@
 % local biases = relative.biases
 % local scored = score.kind ~= "none"
 % local gathers = scored and score.cuda.gathers or {}
+% local asks, by_query = drops and not eval_dropout, scored or with_rows or drops
 % local logit_grad = scored and score.cuda.logit_grad
 % local toeplitz = relative.toeplitz
 % local unroll = head_width <= 16 and not logit_grad and 4 or false
@@ -40,7 +41,12 @@ typedef struct ${prefix}head {
 % end
 % if scored then
     const ${prefix}score_tables *score;
+% end
+% if scored or drops then
     int h;
+% end
+% if drops then
+    const unsigned char *keep; /* masks of the sequence's weights; 0: nothing is dropped out */
 % end
     int T${cross and ", S; /* queries, keys */" or ";"}
 } ${prefix}head;
@@ -79,10 +85,23 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, ${with_rows and "int l
 % end
 % if scored then
     a.score = score;
+% end
+% if scored or drops then
     a.h = h;
+% end
+% if drops then
+    const size_t bytes = ${attends.keep}_bytes(v->T);
+    a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;
 % end
     return a;
 }
+% if drops then
+
+/* What the weight of a pair is multiplied by, behind the softmax. */
+INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
+    return kept(a->keep, (a->h * a->T + i) * a->${keys_of} + j) ? ${drops.name}_KEEP_SCALE : 0;
+}
+% end
 
 % include("cuda/head_vectors.tpl")
 % if masked then
@@ -146,7 +165,7 @@ INLINE real ${prefix}pair_logit(const real query[${attends.head_part}], const re
 % end
 % local logit = prefix .. (with_rows and "pair_logit(&a, query, key, i, j)" or "pair_logit(query, key)")
 % local logit_of_key = prefix .. (with_rows and "pair_logit(a, query, key, i, j + u)" or "pair_logit(query, key)")
-% local of_pair, pass_query = (scored or with_rows) and "int i, " or "", (scored or with_rows) and "i, " or ""
+% local of_pair, pass_query = by_query and "int i, " or "", by_query and "i, " or ""
 % local of_head, at_head = cross and "a.score, a.T, a.S, a.h" or "a.score, a.T, a.h", cross and "a->score, a->T, a->S, a->h" or "a->score, a->T, a->h"
 % local score_of_key = scored and ("%sscore_pair(%s, i, j + u, %s)"):format(prefix, at_head, logit_of_key) or logit_of_key
 % if biases then
@@ -202,12 +221,18 @@ typedef struct ${prefix}softmax {
         ${prefix}load_head(value, a->value + (j + u) * ${key_stride});
         const real weight = exp_negative(score[u] - highest);
         m->sum += weight;
+% if asks then
+        ${prefix}add_head(m->out, a->keep ? weight * ${prefix}kept_weight(a, i, j + u) : weight, value);
+% elseif drops then
+        ${prefix}add_head(m->out, weight * ${prefix}kept_weight(a, i, j + u), value);
+% else
         ${prefix}add_head(m->out, weight, value);
+% end
     }
 }
 
 /* The layer's attended values, and what the backward pass needs of the softmax. */
-NOINLINE void ${prefix}attend(void) {
+NOINLINE void ${prefix}attend(${asks and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences, T = ${T};
@@ -223,7 +248,10 @@ NOINLINE void ${prefix}attend(void) {
 % end
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+        ${asks and "" or "const "}${prefix}head a = ${prefix}head_at(v, ${with_rows and "l, " or ""}s, ${scored and "&tables, " or ""}sequence, h);
+% if asks then
+        if (!training) a.keep = (const unsigned char *)0;
+% end
 % if masked then
         const int end = ${end_key}${cross and S or "T"});
         int j = ${first_key};
@@ -357,7 +385,7 @@ NOINLINE void ${prefix}attend_keys(void) {
             ${attends.once}w->${prefix}pair_scores[column + (size_t)i * ${S}] = dscore;
 % end
             ${prefix}add_head(dkey, dlogit, query);
-            ${prefix}add_head(dvalue, weight, dout);
+            ${prefix}add_head(dvalue, ${drops and "weight * keep" or "weight"}, dout);
 % if biases then
             sum += dlogit;
 % end

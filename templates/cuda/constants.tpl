@@ -11,7 +11,7 @@
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
-% if device.masks[1] then
+% if device.drops then
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
 % if eval_dropout then
 enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */

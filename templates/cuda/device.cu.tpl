@@ -67,11 +67,15 @@ enum {
 % include("cuda/begin.tpl")
 
 % end
+% if device.bits[1] then
+% include("cuda/draw_bits.tpl")
+
+% end
 % for _, family in ipairs(attentions) do
 % include(family.attends.template, family)
 
 % end
-% if device.masks[1] then
+% if device.drops then
 % include("cuda/masks.tpl")
 
 % end

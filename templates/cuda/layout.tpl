@@ -25,6 +25,10 @@ typedef struct ${block.state} {
 % for _, family in ipairs(attentions) do
 % include("cuda/family_work.tpl", family)
 % end
+% for _, m in ipairs(device.bits) do
+INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* of a sequence */
+
+% end
 /* The rest of a block's room. */
 typedef struct workspace {
 % for _, line in ipairs(device.lines.always) do
@@ -35,6 +39,9 @@ typedef struct workspace {
     masks correct; /* [sequences][label_count] */
 % if device.masks[1] then
     masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] a bit for each element */
+% end
+% for _, m in ipairs(device.bits) do
+    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */
 % end
 % for _, line in ipairs(device.lines.training) do
     ${line}
@@ -73,12 +80,18 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
-% if eval_dropout then
+% if eval_dropout and device.masks[1] then
     w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
+% end
+% for _, m in ipairs(eval_dropout and device.bits or {}) do
+    w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
     if (training) {
 % if device.masks[1] and not eval_dropout then
         w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
+% end
+% for _, m in ipairs(eval_dropout and {} or device.bits) do
+        w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
 % for _, m in ipairs(device.training) do
         w->${m.name} = take_reals(memory, &used, ${m.at_a_time});

@@ -1,6 +1,7 @@
 % local most = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
+% if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
 % if streams[2] then
     const int most = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
@@ -16,6 +17,13 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % local times, rest = mask.places > 1 and " / " .. mask.places or "", mask.places > 1 and at .. " % " .. mask.places or "0"
 % local layer = mask.layer > 0 and ("%s%s + %d"):format(at, times, mask.layer) or "0"
 % local place = mask.layer > 0 and rest or at
+% if mask.places_of then
+% local number = place
+% place = "" .. mask.places_of[mask.places]
+% for n = mask.places - 1, 1, -1 do
+% place = ("%s == %d ? %d : %s"):format(number, n - 1, mask.places_of[n], place)
+% end
+% end
 % if i == 1 then
         unsigned int layer = ${layer}, place = ${place}, below = ${mask.below_text};
 % if streams[2] then
@@ -46,10 +54,16 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
 % end
     }
+% end
+% for _, m in ipairs(device.bits) do
+    % call("draw_bits", "block()->work." .. m.name, m.uses, m.name .. "_bytes(block()->view.T)", m.layer, m.place, m.below, eval_dropout and "training")
+% end
     __syncthreads();
 }
+% if device.masks[1] then
 
 /* The mask of a site. */
 INLINE const unsigned char *mask_of(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * ${most} * (WIDTH / 8);
 }
+% end

@@ -4,11 +4,14 @@ const real weight = exp_negative(${score_of} - largest) * inverse;
 % else
 const real weight = exp_negative(logit - largest) * inverse;
 % end
+% if drops then
+const real keep = ${prefix}kept_weight(&a, i, j);
+% end
 % if logit_grad then
-const real dscore = weight * (${prefix}dot_head(dout, value) - delta);
+const real dscore = weight * (${drops and "keep * " or ""}${prefix}dot_head(dout, value) - delta);
 % if not scores_alone then
 const real dlogit = ${prefix}score_logit_grad(${of_head}, i, j, logit, dscore);
 % end
 % else
-const real dlogit = weight * (${prefix}dot_head(dout, value) - delta);
+const real dlogit = weight * (${drops and "keep * " or ""}${prefix}dot_head(dout, value) - delta);
 % end

@@ -17,12 +17,18 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
-% if eval_dropout then
+% if eval_dropout and device.masks[1] then
     w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8);
+% end
+% for _, m in ipairs(eval_dropout and device.bits or {}) do
+    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T);
 % end
     if (!training) return;
 % if device.masks[1] and not eval_dropout then
     w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8);
+% end
+% for _, m in ipairs(eval_dropout and {} or device.bits) do
+    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T);
 % end
 % for _, m in ipairs(device.training) do
     w->${m.name} += ${m.count};

@@ -98,13 +98,13 @@ compile_all() {
 
 rows() { awk -v run="$1" -v architecture="$2" -f tests/cuda/rows.awk; }
 
-# Functions of attention that spill, with their bytes; they are compiled apart from the kernels that call them.
+# Functions of attention that spill, those of a family begin with its name, with their bytes; they are compiled apart from the kernels that call them.
 attention_spills() {
     awk '
         /Function properties for/ { name = $NF }
-        /bytes stack frame/ && name ~ /^_Z.*[0-9]attend/ && !/ 0 bytes spill stores, 0 bytes spill loads/ {
-            sub(/.*[0-9]attend/, "attend", name)
-            sub(/(E.*|v)$/, "", name)
+        /bytes stack frame/ && name ~ /^_Z.*[0-9]([a-z0-9_]*_)?attend/ && !/ 0 bytes spill stores, 0 bytes spill loads/ {
+            match(name, /([a-z_]*_)?attend[a-z_]*/)
+            name = substr(name, RSTART, RLENGTH)
             match($0, /[0-9]+ bytes spill stores.*/)
             print name ": " substr($0, RSTART)
         }' | tr '\n' ';'

@@ -207,6 +207,30 @@ function TestNetwork.test_what_is_used_twice_stores_its_gradient_once_and_adds_t
   lu.assertStrContains(looped(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
 end
 
+-- Masks of the model's width lie together, whatever lies between them; others have an array each, at their own place.
+function TestNetwork.test_masks_of_any_width()
+  local function masks(model)
+    local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
+      model = { layers = 3, %s } }]]):format(model))
+    local of = assert(project:plan(path))
+    local device, list = of.plan.device, {}
+    for i, bits in ipairs(device.bits) do
+      list[i] = ("%s %d"):format(bits.name, bits.place)
+    end
+    local blocks = device.masks[2]
+    return { list, device.sites, device.places, blocks and blocks.places_of or false }, of.plan
+  end
+  lu.assertEquals(masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
+  lu.assertEquals(masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
+  local all, plan = masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
+  lu.assertEquals(all, { { "self_weights_keep 0", "layer_hidden_keep 2" }, 7, 4, { 1, 3 } })
+  for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
+    if file.path == "device.cu" then
+      lu.assertStrContains(file.text, "place = (site - 1) % 2 == 0 ? 1 : 3;")
+    end
+  end
+end
+
 function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
   local plan = assert(own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
     '  local hot = block:activation("hot", block:product("mixed", a, model.width), "gelu")\n' ..
@@ -302,6 +326,31 @@ return { task = { kind = "duplicate_string" }, encoding = { kind = "rope",
   model = { %s, heads = 4, dropout = 0.1 } }
 ]]):format(PAIR:format(32)))
   lu.assertEquals(assert(project:plan(path, {})).plan.no_device_code.what, "drawn positions of two streams")
+end
+
+-- The host's list of launches has no names for it.
+function TestFamilies.test_a_product_of_another_block_s_result_is_refused_where_the_host_lists_it()
+  support.write("outside.lua", [[
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = 2 })
+  local front = net:block("front", 2)
+  local f = front:input(x)
+  front:output(front:norm("n", front:add(f, front:attention("self", f, f))))
+  local block = net:block("layer", 2)
+  local h = block:input(x)
+  local e = block:external(front.result)
+  block:output(block:norm("n", block:add(h, block:product("inject", e, model.width))))
+  net:classify(net:readout(block.result, "last"))
+end
+]])
+  local spec = [[
+return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
+  model = { source = "outside.lua", layers = 2, heads = 4, width = %d, feedforward = 48, dropout = 0 } }
+]]
+  local narrow = assert(project:plan(support.write("outside_spec.lua", spec:format(64)), {})).plan
+  lu.assertFalse(narrow.no_device_code)
+  local wide = assert(project:plan(support.write("outside_spec.lua", spec:format(256)), {})).plan
+  lu.assertEquals(wide.no_device_code.what, "a product of what block front gives, in a wide model's block layer")
 end
 
 TestHeads = {}

@@ -3,7 +3,7 @@ return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "relative", cross = { score = { use = "alibi" } } },
   model    = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 2, heads = 2, width = 16,
-    feedforward = 32, dropout = 0.1, norm = { place = "pre" }, bias = "all", tied = true },
+    feedforward = 32, dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3, norm = { place = "pre" }, bias = "all", tied = true },
   train    = { use = "ruoss", lengths = { 1, 18 } },
   eval     = { lengths = { 1, 18 }, examples = 4 },
   precision = "float64",

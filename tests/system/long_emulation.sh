@@ -5,7 +5,7 @@
 
 . tests/system/common.sh
 
-family=emulate dropouts=
+family=emulate
 . tests/system/schemes.sh
 
 SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label heads_geometric heads_geometric_plain heads_alibi_learned

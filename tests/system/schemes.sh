@@ -1,5 +1,4 @@
-# Small specs in float64 for every encoding, by name; sourced. family: what their ids begin with; dropouts: further fields
-# of their models.
+# Small specs in float64 for every encoding, by name, with every dropout; sourced. family: what their ids begin with.
 # SCHEMES: those of the suite; MORE_SCHEMES: of the long one. Together every scheme, score of the library and reading.
 
 SCHEMES="none sinusoid learned rope rand_learned rand_rope rand_rope_ntk rope_yarn relative rand_relative
@@ -56,14 +55,14 @@ spec_of() {
         *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
         *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
     esac
-    weights=$dropouts
-    case $scheme in geometric*) weights='' ;; esac # which keeps all its weights
+    weights=', attention_dropout = 0.2'
+    case $scheme in geometric*) weights='' ;; esac # which keeps all of them
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },
   encoding = { $(facets_of "$scheme")$positions },
-  model = { layers = 2, $sizes, dropout = 0.1$weights },
+  model = { layers = 2, $sizes, dropout = 0.1, hidden_dropout = 0.3, embedding_dropout = 0.15$weights },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
   precision = "float64",

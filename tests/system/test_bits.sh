@@ -3,13 +3,13 @@
 
 . tests/system/common.sh
 
-TINY=parity_dropout_rand_rope
+TINY=parity_dropout_rand_rope RATES='--set model.attention_dropout=0.2 --set model.hidden_dropout=0.3'
 STEPS=150
 FLAGS="--log-every 7 --checkpoint-every 5"
 trainer=$work/out/trainer
 
 build() {
-    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null &&
+    ./longhand gen tests/specs/$TINY.lua $RATES --out "$work/$TINY" >/dev/null &&
         make -s -j2 trainer LEVELS=all ID=$TINY SOURCES="$work/$TINY" OUT="$work/out"
 }
 

@@ -4,7 +4,7 @@
 
 . tests/system/common.sh
 
-family=gradcheck dropouts=', attention_dropout = 0.2, hidden_dropout = 0.3, embedding_dropout = 0.15'
+family=gradcheck
 . tests/system/schemes.sh
 
 seeds=10 many="none relative fire_softcap"

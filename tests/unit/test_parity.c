@@ -295,6 +295,40 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
     for_each_program(check_evaluation);
 }
 
+/* The logits of a program, with stored weights and no masks; for free. */
+static void *evaluated(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model, lh_parity_batch *made,
+                       size_t *bytes) {
+    *bytes = (size_t)(SEQUENCES * made->batch.labels * spec->classes) * (size_t)program->real_bytes;
+    void *logits = lh_parity_reserve(*bytes);
+    lh_trainer t = lh_trainer_open(spec, program, model, &made->batch, made->drawn, LH_MODE_EVALUATE);
+    lh_trainer_run(&t, &made->batch, made->mask, 2, logits);
+    lh_trainer_close(&t);
+    return logits;
+}
+
+static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dropout(void **state) {
+    (void)state;
+    static const lh_parity_case plain = {"relative", &longhand_spec_parity_relative};
+    const lh_spec *dropped = &longhand_spec_parity_dropout_relative;
+    lh_st_file *file = lh_vectors_open(plain.vectors);
+    lh_ref_model *model = lh_parity_model(file, &plain);
+    for (int i = 0; plain.spec->cpu[i] && dropped->cpu[i]; i++) {
+        if (!lh_level_runs(plain.spec->cpu[i]->level)) continue;
+        assert_string_equal(plain.spec->cpu[i]->level, dropped->cpu[i]->level);
+        lh_parity_batch made;
+        lh_parity_make_batch(&plain, 17, 17, FIRST_EXAMPLE, &made);
+        size_t bytes, same;
+        void *want = evaluated(plain.spec, plain.spec->cpu[i], model, &made, &bytes);
+        void *got = evaluated(dropped, dropped->cpu[i], model, &made, &same);
+        assert_int_equal(same, bytes);
+        assert_memory_equal(got, want, bytes);
+        free(want);
+        free(got);
+    }
+    lh_ref_model_free(model);
+    lh_st_free(file);
+}
+
 /* ---- geometric attention at its limits ---- */
 
 static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
@@ -409,6 +443,7 @@ int main(void) {
         cmocka_unit_test(test_cases_cover_the_eleven_encodings_of_the_paper),
         cmocka_unit_test(test_train_block_all_lengths_and_blocks_match_reference),
         cmocka_unit_test(test_forward_block_all_lengths_and_blocks_match_reference),
+        cmocka_unit_test(test_forward_block_without_masks_has_the_bits_of_a_model_without_dropout),
         cmocka_unit_test(test_train_block_geometric_limits_match_reference),
         cmocka_unit_test(test_fold_and_squared_norm_match_plain_sums),
         cmocka_unit_test(test_update_three_steps_match_reference),

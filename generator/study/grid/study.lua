@@ -15,8 +15,8 @@ local tree = require("spec.tree")
 
 local M = {}
 
-local NAME = "^[a-z0-9][a-z0-9_%-]*$"
-local NAME_TEXT = "letters a-z, digits, _ and -, not at the start"
+local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
+local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start"
 local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
 local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }

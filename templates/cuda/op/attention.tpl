@@ -1,4 +1,4 @@
 % for _, turn in ipairs(turned) do
 % call(prefix .. "rotate", 1, turn.T, turn.stride, turn.x)
 % end
-${prefix}attend();
+% call(prefix .. "attend", drops and not eval_dropout and "training")

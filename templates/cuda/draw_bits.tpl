@@ -1,0 +1,22 @@
+/* Masks of `bytes` bytes for a sequence, in `uses` layers from `layer` on, at one place of each. */
+% define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int below", eval_dropout and "const bool training")
+    const lh_cuda_step *in = &block()->step;
+    const size_t of_layer = block()->sequences * bytes;
+    for (size_t e = threadIdx.x; e < uses * of_layer; e += THREADS) {
+        const unsigned int l = layer + (unsigned int)(e / of_layer);
+        const size_t row = e % of_layer;
+% if eval_dropout then
+        const unsigned int site = training ? DROPOUT_DOMAIN << 24 | l << 8 | place
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | (${device.places} * l + place);
+% else
+        const unsigned int site = DROPOUT_DOMAIN << 24 | l << 8 | place;
+% end
+        keep[e] = keep_byte(in->key, in->step, block()->first + (unsigned int)(row / bytes), site,
+                (unsigned int)(row % bytes), below);
+    }
+}
+
+/* The masks of a layer. */
+INLINE const unsigned char *bits_of(masks keep, int use, size_t bytes) {
+    return keep + use * block()->sequences * bytes;
+}
