@@ -261,6 +261,17 @@ local function small_of(scope)
   return { lines = lines_of(scope, small_members, "gradients_type", "uses"), members = members }
 end
 
+-- Learned members whose gradients come from tables: a few numbers of a step's, or some rows of them.
+local function table_members(scope)
+  local members = {}
+  for _, p in ipairs(scope.parameters) do
+    for _, m in ipairs(p.from_tables and not p.frozen and all_members(p) or {}) do
+      members[#members + 1] = { name = m.name, size = m.size }
+    end
+  end
+  return members
+end
+
 local function struct_of(scope, name, gradients_type, block, count)
   local panels, packed = panels_of(scope), {}
   for _, panel in ipairs(panels) do
@@ -268,7 +279,7 @@ local function struct_of(scope, name, gradients_type, block, count)
   end
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
     repetitions = scope.count or 1, panels = panels, packed = packed,
-    lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
+    lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope), from_tables = table_members(scope),
     first_use = scope.first_use or false }
 end
 

@@ -1,17 +1,6 @@
 % local first = positions.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
 % local drawn = positions.kind == "randomized"
 % local row = drawn and prefix .. "positions_of(v, l)[row]" or "row"
-% if cuda.products == "library" then
-/* Rows of positions that this step does not have keep none of another's. */
-% if block then
-for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${count} * POSITION_ROWS * WIDTH; e += t->blocks * THREADS)
-    g->${block}[e / (POSITION_ROWS * WIDTH)].position_table[e % (POSITION_ROWS * WIDTH)] = 0;
-% else
-for (int e = t->rank * THREADS + (int)threadIdx.x; e < POSITION_ROWS * WIDTH; e += t->blocks * THREADS)
-    g->position_table[e] = 0;
-% end
-team_barrier(&block()->members);
-% end
 % if block then
 for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${count} * v->T * WIDTH; e += t->blocks * THREADS) {
     const int l = e / (v->T * WIDTH), row = e / WIDTH % v->T;

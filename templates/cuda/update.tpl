@@ -58,6 +58,15 @@ INLINE void fold_gradients(void) {
 }
 
 % else
+% if cuda.sums then
+/* to[count] = 0, by all blocks of the team. */
+INLINE void clear_by_team(int count, real *to) {
+    const team *t = &block()->members;
+    is_global(to);
+    for (int e = t->rank * THREADS + (int)threadIdx.x; e < count; e += t->blocks * THREADS) to[e] = 0;
+}
+
+% end
 /* to[count] = the sum over shards of what lies at `from` of each, by all blocks of the team. */
 INLINE void fold_shards(const real *from, int count, real *to) {
     const block_state *b = block();
@@ -115,6 +124,16 @@ INLINE void fold_gradients(void) {
 % end
 % end
 % if cuda.sums then
+    /* What tables add to below, and rows that this step does not have, keep nothing of the step before. */
+% for _, struct in ipairs(structs) do
+% for _, m in ipairs(struct.from_tables) do
+% if struct.block then
+    for (int l = 0; l < ${struct.count}; l++) clear_by_team(${m.size}, to->${struct.block}[l].${m.name});
+% else
+    clear_by_team(${m.size}, to->${m.name});
+% end
+% end
+% end
     fold_shards((const real *)(b->replica.partials + GRADIENT_BYTES), (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);
     team_barrier(t);

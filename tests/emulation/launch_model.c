@@ -100,6 +100,19 @@ static lh_shape shape_of(const lh_cuda_step *step, int sequences) {
     return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
 }
 
+/* The gradient that a wide model's step before has left: every element that is learned is another one's, the rest 0. */
+static void *left_behind(const lh_spec *spec, size_t bytes) {
+    unsigned char *gradient = lh_model_reserve(bytes);
+    size_t real = (size_t)spec->cuda->real_bytes;
+    for (int i = 0; i < spec->tensor_count; i++) {
+        const lh_tensor *t = &spec->tensors[i];
+        int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
+        for (int64_t row = 0; t->learned && row < rows; row++)
+            memset(gradient + (size_t)(t->offset + row * t->stride) * real, 0xff, (size_t)columns * real);
+    }
+    return gradient;
+}
+
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut) {
     return lh_model_train_behind(spec, parameters, tables, step, cut, NULL);
@@ -119,7 +132,7 @@ lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters,
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
         .moment1 = out.moment1 = spec->optimizer.states > 0 ? lh_model_reserve(out.bytes) : NULL,
         .moment2 = out.moment2 = spec->optimizer.states > 1 ? lh_model_reserve(out.bytes) : NULL,
-        .gradient = out.gradient = wide ? lh_model_reserve(out.bytes) : poisoned(out.bytes),
+        .gradient = out.gradient = wide ? left_behind(spec, out.bytes) : poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
         .shared = poisoned(cuda->shared_bytes(&whole)),
         .piece_sums = poisoned(3 * pieces * sizeof(double)),
