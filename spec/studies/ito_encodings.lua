@@ -17,6 +17,7 @@ return {
     { kind = "splits", rows = "encoding", splits = { "epoch", "train", "test", "validation" }, pages = "decay",
       published = "ito_2024/encodings", title = "Accuracy on training, held-out and validation puzzles" },
     { kind = "curves", lines = "encoding", pages = "decay", title = "Accuracy by vectors" },
+    { kind = "progress", lines = "encoding", pages = "decay", title = "Accuracy over epochs" },
   },
   scales = {
     epochs400 = { base = { train = { epochs = 400, checkpoint = { keep = { 0, 200 } } } } },

@@ -20,6 +20,7 @@ return {
       published = "ito_2024/sigmas", title = "Accuracy on training, held-out and validation puzzles" },
     { kind = "axis", x = "sigma", lines = "decay", title = "Accuracy on validation puzzles by sigma" },
     { kind = "curves", lines = "sigma", pages = "decay", title = "Accuracy by vectors" },
+    { kind = "progress", lines = "sigma", pages = "decay", title = "Accuracy over epochs" },
   },
   scales = {
     epochs400 = { base = { train = { epochs = 400, checkpoint = { keep = { 0, 200 } } } } },
