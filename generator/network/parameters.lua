@@ -280,7 +280,8 @@ local function struct_of(scope, name, gradients_type, block, count)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
     repetitions = scope.count or 1, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
-    from_tables = table_members(scope), first_use = scope.first_use or false }
+    from_tables = table_members(scope),
+    first_use = scope.first_use or false }
 end
 
 -- Learned elements of a parameter.
