@@ -797,10 +797,32 @@ static lh_ref_batch network_batch(void) {
                           .backward = true};
 }
 
+/* How many tokens every stream of a network knows. */
+static int tokens_known(const lh_ref_network *network) {
+    const lh_ref_scope *scope = network->scopes;
+    int least = UINT16_MAX;
+    for (int i = 0; i < scope->operation_count; i++) {
+        const lh_ref_operation *op = &scope->operations[i];
+        if (op->kind != LH_REF_EMBED) continue;
+        int known = network->tensors[scope->first_tensor + op->tensor[LH_REF_TABLE]].rows + op->blanks;
+        if (known < least) least = known;
+    }
+    return least;
+}
+
+static void copy_within(int count, int known, const uint16_t *from, uint16_t *to) {
+    for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % known);
+}
+
 /* Along a direction of all tensors at once, or of each on its own. */
 static void check_network_gradients(const lh_ref_network *network, bool each) {
     lh_ref_model *model = lh_ref_model_new(network);
     lh_ref_batch batch = network_batch();
+    uint16_t token[2 * NETWORK_TOKENS], target[2 * NETWORK_TARGETS];
+    copy_within(2 * NETWORK_TOKENS, tokens_known(network), batch.token, token);
+    copy_within(2 * NETWORK_TARGETS, tokens_known(network), batch.target, target);
+    batch.token = token;
+    batch.target = target;
     for (int i = 0; i < model->tensor_count; i++) {
         lh_ref_tensor *tensor = &model->tensors[i];
         fill((uint64_t)i + 100, size_of(tensor), tensor->value);
