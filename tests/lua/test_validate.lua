@@ -361,6 +361,7 @@ function TestValidate.test_print_resolved_shows_every_value()
     lu.assertStrContains(text, line)
   end
   lu.assertEquals(text, resolved_spec.text(resolved, info.origins))
+  lu.assertNotStrContains(text, "encoding.projections") -- a table that is left out says nothing of its fields
 end
 
 function TestValidate.test_resolving_leaves_the_schema_alone()
