@@ -205,9 +205,9 @@ end
 
 function M.comments(plan)
   local family = plan.first
-  local size = string.format("%s, %d heads x %d, width %d, feed-forward %d, %s%s.",
-    wording.layers(plan.resolved.model), family.heads, family.head_width, plan.width, plan.feedforward,
-    plan.precision, M.model(plan))
+  local size = string.format("%s, %s x %d, width %d, feed-forward %d, %s%s.",
+    wording.layers(plan.resolved.model), wording.count(family.heads, "head"), family.head_width, plan.width,
+    plan.feedforward, plan.precision, M.model(plan))
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),
