@@ -2,7 +2,8 @@
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
 -- id, number, runs, summary, spec }; a run is as runs.lua has it, with `score`; a run that is not there has the state
--- "missing". problems: folders that could not be read. summary is described at summarise.
+-- "missing", or "waiting" in a cell that waits for another's run and has no spec. problems: folders that could not be
+-- read. summary is described at summarise.
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
 local run_files = require("study.read.run_files")
@@ -162,9 +163,9 @@ function M.of_study(study, root)
   for i, cell in ipairs(study.cells) do
     local list = {}
     for j, wanted in ipairs(cell.runs) do
-      local dir = root .. "/" .. wanted.dir
-      list[j] = runs.read(dir, run_files.place(dir))
-        or { dir = dir, facts = {}, notes = {}, during = {}, state = "missing" }
+      local dir = wanted.dir and root .. "/" .. wanted.dir
+      list[j] = dir and runs.read(dir, run_files.place(dir))
+        or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
       list[j].seed, list[j].learning_rate = wanted.seed, wanted.learning_rate
     end
     cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, runs = list }

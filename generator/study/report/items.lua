@@ -5,6 +5,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local nodes = require("study.grid.nodes")
 local study_module = require("study.grid.study")
 local runs = require("study.read.runs")
 local views = require("study.report.views")
@@ -322,11 +323,11 @@ end
 -- Names of values as the axes have them, which may be given as numbers.
 local function named(value)
   if type(value) ~= "table" then
-    return study_module.name_of(value)
+    return nodes.name_of(value)
   end
   local list = {}
   for key, one in pairs(value) do
-    list[key] = study_module.name_of(one)
+    list[key] = nodes.name_of(one)
   end
   return list
 end

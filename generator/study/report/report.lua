@@ -126,7 +126,7 @@ local function command_of(options, study)
   if not study.found then
     local sweep = shell.line(sweep_words(options, study))
     return function(cell)
-      return ("%s  # digest %s"):format(sweep, cell.spec.plan.digest)
+      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or "waits for another's run")
     end
   end
   return function(cell)
