@@ -46,9 +46,11 @@ function TestViews.test_hours()
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
 end
 
+local SCORED = { split = "test", select = "test", metric = "accuracy" }
+
 -- The study of test_runs along the axes that are given, of a cell for each point, with the score that it is given.
 local function study_of(axes, scores)
-  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = { split = "test", select = "test" } }
+  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
   local keys = { {} }
   for _, axis in ipairs(axes) do
     local longer = {}
@@ -203,7 +205,7 @@ local function paper_only()
     seen[row.task] = true
   end
   local encodings = table.move(PLAIN, 1, #PLAIN, #RANDOMIZED + 1, table.move(RANDOMIZED, 1, #RANDOMIZED, 1, {}))
-  return { cells = {}, scored = { split = "test", select = "test" }, axes = { { name = "task", values = tasks },
+  return { cells = {}, scored = SCORED, axes = { { name = "task", values = tasks },
     { name = "encoding", values = encodings } } }
 end
 

@@ -137,15 +137,19 @@ function TestGrid.test_what_a_report_scores()
   local function scored(report)
     return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
   end
-  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test" })
+  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test", metric = "accuracy" })
   local study = assert(scored('{ split = "validation" }'))
-  lu.assertEquals({ study.scored, study.report }, { { split = "validation", select = "validation" } })
+  lu.assertEquals(study.scored, { split = "validation", select = "validation", metric = "accuracy" })
+  lu.assertNil(study.report)
   study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
-  lu.assertEquals(study.scored, { split = "test", select = "train" })
+  lu.assertEquals(study.scored, { split = "test", select = "train", metric = "accuracy" })
   lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
+  study = assert(scored('{ metric = "exact_match" }'))
+  lu.assertEquals(study.scored, { split = "test", select = "test", metric = "exact_match" })
   for report, expected in pairs({
     ['{ split = "tests" }'] = 'report.split: "tests" is no set',
     ['{ select = 3 }'] = "report.select: 3 is no set",
+    ['{ metric = "exact" }'] = 'report.metric: "exact" is no metric',
     ['{ slect = "train" }'] = 'report.slect: no such field',
   }) do
     local nothing, message = scored(report)

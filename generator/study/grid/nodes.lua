@@ -59,6 +59,19 @@ function M.items_of(context, node, path, expected)
   return node.items
 end
 
+-- One of the words that are legal; nil after an error. kind: what they are.
+function M.word(context, node, path, legal, kind)
+  for _, word in ipairs(legal) do
+    if node.value == word then
+      return word
+    end
+  end
+  local near = type(node.value) == "string" and diagnostics.nearest(node.value, legal)
+  M.add(context, node, path, ("%s is no %s"):format(M.found(node), kind),
+    #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
+    near and ('did you mean "%s"?'):format(near) or nil)
+end
+
 -- The name of an axis' value: a number is the name that its text is, 16 the same as "16".
 function M.name_of(value)
   return type(value) == "number" and canonical.text(value) or value

@@ -6,7 +6,6 @@
 -- which point it takes a run.
 
 local canonical = require("base.canonical")
-local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
 local names_module = require("base.names")
 local nodes = require("study.grid.nodes")
@@ -52,19 +51,6 @@ local function read_cells(context, axes, node, path, stage)
   return cells
 end
 
--- One of the words that are legal; nil after an error. kind: what they are.
-local function read_word(context, node, path, legal, kind)
-  for _, word in ipairs(legal) do
-    if node.value == word then
-      return word
-    end
-  end
-  local near = type(node.value) == "string" and diagnostics.nearest(node.value, legal)
-  nodes.add(context, node, path, ("%s is no %s"):format(nodes.found(node), kind),
-    #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
-    near and ('did you mean "%s"?'):format(near) or nil)
-end
-
 -- What the verb is given besides the run: numbers and words by name.
 local function read_options(context, node, path, verb)
   local options = {}
@@ -93,12 +79,12 @@ local function read_making(context, node, path, stage, names)
   if not fields.from then
     return
   end
-  stage.from = read_word(context, fields.from, path .. ".from", names, "earlier stage")
+  stage.from = nodes.word(context, fields.from, path .. ".from", names, "earlier stage")
   if not fields.verb then
     nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sorted_keys(verbs.VERBS), ", "))
     return
   end
-  stage.verb = read_word(context, fields.verb, path .. ".verb", canonical.sorted_keys(verbs.VERBS), "verb of a stage")
+  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sorted_keys(verbs.VERBS), "verb of a stage")
   stage.options = stage.verb and fields.options
     and read_options(context, fields.options, path .. ".options", verbs.VERBS[stage.verb]) or {}
 end

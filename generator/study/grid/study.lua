@@ -3,7 +3,7 @@
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
 -- seeds, learning_rates, stages, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates,
 -- seeds } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data, scored
--- as { split, select } or nil; or nil, with the errors in the diagnostics.
+-- as { split, select, metric } or nil; or nil, with the errors in the diagnostics.
 -- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
 -- where specs are, when a cell is resolved.
 
@@ -24,17 +24,17 @@ local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
 local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true }
-local REPORT_FIELDS = { split = true, select = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
 -- The sets that an evaluation goes over.
 M.SPLITS = { "train", "test", "validation" }
 
-local IS_SPLIT = {}
-
-for _, name in ipairs(M.SPLITS) do
-  IS_SPLIT[name] = true
-end
+-- Fields of a report besides its items: what each may be, and what that is.
+local REPORT_FIELDS = {
+  split = { M.SPLITS, "set" },
+  select = { M.SPLITS, "set" },
+  metric = { { "accuracy", "exact_match" }, "metric" },
+}
 
 local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
@@ -265,19 +265,18 @@ local function items_or_default(node)
   return (#list > 0 or not next(node.fields)) and list or nil
 end
 
--- { split, select }: the set whose accuracy is a score, and the one that chooses between learning rates.
+-- { split, select, metric }: the set whose accuracy, or exact match, is a score, and the one that chooses between
+-- learning rates.
 local function read_scored(context, node)
-  local scored = { split = "test" }
+  local scored = { split = "test", metric = "accuracy" }
   for name, inner in tree.each(node) do
     local path = locate.join("report", name)
     if not REPORT_FIELDS[name] then
       local near = diagnostics.nearest(name, canonical.sorted_keys(REPORT_FIELDS))
-      nodes.add(context, inner, path, "no such field", "split, select, and a list of items",
+      nodes.add(context, inner, path, "no such field", "split, select, metric, and a list of items",
         near and ('did you mean "%s"?'):format(near))
-    elseif not IS_SPLIT[inner.value] then
-      nodes.add(context, inner, path, nodes.found(inner) .. " is no set", table.concat(M.SPLITS, ", "))
     else
-      scored[name] = inner.value
+      scored[name] = nodes.word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
     end
   end
   scored.select = scored.select or scored.split

@@ -12,7 +12,7 @@ local statistics = require("study.read.statistics")
 
 local M = {}
 
-local BEYOND_TRAINING = { split = "test", select = "test" }
+local BEYOND_TRAINING = { split = "test", select = "test", metric = "accuracy" }
 local GOOD = 90 -- a seed above this has learned to generalise
 
 -- What should not differ among the runs of one cell, and how it is called.
@@ -149,7 +149,8 @@ local function finish(study)
   for number, cell in ipairs(study.cells) do
     cell.number = number
     for _, run in ipairs(cell.runs) do
-      run.score, run.chosen_by = runs.score(run, scored.split), runs.score(run, scored.select)
+      run.score = runs.score(run, scored.split, scored.metric)
+      run.chosen_by = runs.score(run, scored.select, scored.metric)
       run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
     end
     cell.summary = summarise(cell)

@@ -7,7 +7,8 @@
 -- of them as text. axis says what these lengths are: "length", or the first axis that the evaluation went by; where it
 -- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the
 -- lists the means over those that share a number on the first, or what a condition of that number alone has. during is
--- a list of { step, accuracy, sets }, means over all that is held out and in sets of each set by name; notes says what
+-- a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held out, and in sets of each set
+-- by name; notes says what
 -- could not be read. novel: examples that were trained on were left out of what is held out. state is "evaluated" or
 -- one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within; seen: on the very
 -- examples of training.
@@ -27,22 +28,32 @@ M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "d
 
 local STOPPED = 75 -- the exit code after a signal
 
+local function empty_mean()
+  return { accuracy = 0, exact_match = 0, count = 0 }
+end
+
 local function add_mean(mean, row)
-  mean.sum, mean.count = mean.sum + row.accuracy, mean.count + 1
+  mean.accuracy, mean.count = mean.accuracy + row.accuracy, mean.count + 1
+  mean.exact_match = mean.exact_match + (tonumber(row.exact_match) or 0)
+end
+
+local function finish_mean(mean)
+  local count = mean.count
+  return count > 0 and { accuracy = mean.accuracy / count, exact_match = mean.exact_match / count } or nil
 end
 
 local function add_during(run, row)
   local last = run.during[#run.during]
   if not last or last.step ~= row.step then
-    last = { step = row.step, sum = 0, count = 0, sets = {} }
+    last = { step = row.step, all = empty_mean(), sets = {} }
     run.during[#run.during + 1] = last
   end
   if row.set then
-    last.sets[row.set] = last.sets[row.set] or { sum = 0, count = 0 }
+    last.sets[row.set] = last.sets[row.set] or empty_mean()
     add_mean(last.sets[row.set], row)
   end
   if row.set ~= "train" then
-    add_mean(last, row)
+    add_mean(last.all, row)
   end
 end
 
@@ -160,10 +171,9 @@ local function read_evaluations(run)
   for i, point in ipairs(run.during) do
     local sets = {}
     for name, mean in pairs(point.sets) do
-      sets[name] = mean.sum / mean.count
+      sets[name] = finish_mean(mean)
     end
-    run.during[i] = { step = point.step, accuracy = point.count > 0 and point.sum / point.count or sets.train,
-      sets = next(sets) and sets }
+    run.during[i] = { step = point.step, mean = finish_mean(point.all) or sets.train, sets = next(sets) and sets }
   end
   return damage
 end
@@ -306,16 +316,17 @@ function M.clock(run)
   return damage and {} or marks
 end
 
--- The score of an evaluated run in percent: the plain mean over the lengths beyond training, or over those of another
--- evaluation, "train" or "validation". Others have none, and none where it was not evaluated there.
-function M.score(run, split)
+-- The score of an evaluated run in percent: the plain mean of a metric, accuracy unless given, over the lengths beyond
+-- training, or over those of another evaluation, "train" or "validation". Others have none, and none where it was not
+-- evaluated there.
+function M.score(run, split, metric)
   local evaluation = run.state == "evaluated" and run[split or "test"]
   if not evaluation then
     return nil
   end
   local sum = 0
-  for _, accuracy in ipairs(evaluation.accuracy) do
-    sum = sum + accuracy
+  for _, share in ipairs(evaluation[metric or "accuracy"]) do
+    sum = sum + tonumber(share)
   end
   return 100 * sum / #evaluation.accuracy
 end
@@ -323,15 +334,16 @@ end
 -- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.
 M.EPOCH = "epoch"
 
--- The score on a set by its name alone: nil where the run was not evaluated on it.
-function M.score_on(run, split)
+-- The score on a set by its name alone: nil where the run was not evaluated on it. Of the batches of an epoch nobody
+-- counts exact matches.
+function M.score_on(run, split, metric)
   if split == M.EPOCH then
-    local accuracy = run.state == "evaluated" and run.facts.epoch_accuracy
+    local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
     return accuracy and 100 * accuracy or nil
   end
   for _, key in ipairs({ "test", "train", "validation" }) do
     if run[key] and run[key].split == split then
-      return M.score(run, key)
+      return M.score(run, key, metric)
     end
   end
 end

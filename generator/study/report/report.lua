@@ -177,10 +177,10 @@ local function lead_of(report, study)
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
   end
-  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the token accuracies at %s, at the last "
-    .. "step, in percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
+  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the %s at %s, at the last step, in "
+    .. "percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
     counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
-    score_text(study)) }
+    study.scored.metric == "accuracy" and "token accuracies" or "exact matches", score_text(study)) }
   report.flagged = {}
   if report.paper and #report.differing > 0 then
     report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
