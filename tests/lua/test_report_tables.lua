@@ -6,6 +6,7 @@ local cells = require("study.read.cells")
 local html = require("study.report.html")
 local items = require("study.report.items")
 local lu = require("luaunit")
+local numbers = require("study.report.numbers")
 local published = require("study.read.published")
 local report_csv = require("study.report.report_csv")
 local reports = require("reports")
@@ -119,6 +120,26 @@ local function puzzle_study(name, scored)
     study.cells[#study.cells + 1] = cell
   end
   return cells.of_study(study, here)
+end
+
+-- Single lengths, in the metric that is scored; what the paper leaves out is blank, what it quotes stands below.
+function TestViews.test_single_lengths()
+  local study = make_study("numbers", SCORES)
+  local item = { kind = "numbers", rows = "encoding", at = { 20, 30, 40 }, where = { task = "even_pairs" },
+    names = { encoding = { ["rand-rope"] = "theirs" } } }
+  local model = numbers.table(study, item)
+  lu.assertEquals(model.columns, { { title = "length 20" }, { title = "length 30" }, { title = "length 40" } })
+  local first = study.cells[1].summary.best
+  lu.assertEquals(model.rows[1].cells[1].value, first.mean + 1)
+  lu.assertEquals(model.rows[1].cells[2].value, first.mean - 1)
+  lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].missing }, { { "missing" }, true })
+  local paper = assert(published.parse("encoding,task,length,accuracy,quoted\ntheirs,even_pairs,20,60.0,\n"
+    .. "best,even_pairs,30,52.0,somebody\nbest,bucket_sort,20,9,somebody\n"))
+  model = numbers.table(study, item, paper)
+  lu.assertEquals({ model.rows[1].cells[1].texts[2], model.rows[2].cells[1].texts[2] }, { "", "60.0" })
+  lu.assertEquals({ #model.rows, model.rows[3].title, model.rows[3].cells[1].texts, model.rows[3].cells[2].texts },
+    { 3, "best (quoted)", { "", "", "" }, { "", "52.0", "" } })
+  lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody")
 end
 
 -- Each set at the rate that the study's set chooses; a set that was not evaluated is missing, and what the paper has
@@ -248,7 +269,7 @@ end
 function TestItems.test_mistakes_name_the_field()
   local cases = {
     { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "progress, splits, table, time\n"
+      .. "numbers, progress, splits, table, time\n"
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },

@@ -27,6 +27,7 @@ local KINDS = {
   axis = { x = "numbers", lines = "axis?" },
   progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
+  numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
 local LARGEST = 1e9 -- of a number
 local COMMON = { kind = true, title = true, where = true, pages = true, setting = true }
@@ -127,6 +128,18 @@ function checks.sets(_, _, value)
   end
   if type(value) ~= "table" or #value == 0 then
     return "no list of sets", 'a list such as { "train", "test", "validation" }'
+  end
+end
+
+-- Lengths, or numbers of another axis.
+function checks.counts(_, _, value)
+  for _, n in ipairs(type(value) == "table" and value or {}) do
+    if math.type(n) ~= "integer" then
+      return ("%s is no whole number"):format(diagnostics.show(n)), "whole numbers"
+    end
+  end
+  if type(value) ~= "table" or #value == 0 then
+    return "no list of numbers", "a list such as { 6, 10, 50 }"
   end
 end
 

@@ -13,6 +13,7 @@ local figures = require("study.report.figures")
 local held_out = require("study.report.held_out")
 local items = require("study.report.items")
 local open = require("study.report.open")
+local numbers = require("study.report.numbers")
 local published_module = require("study.read.published")
 local readings = require("study.read.readings")
 local report_csv = require("study.report.report_csv")
@@ -84,6 +85,10 @@ end
 
 function makers.splits(study, item, published)
   return nil, views.splits(study, item, published)
+end
+
+function makers.numbers(study, item, published)
+  return nil, numbers.table(study, item, published)
 end
 
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis

@@ -66,7 +66,7 @@ local function chosen_text(study)
 end
 
 -- The same, and which set is scored where that is not what is held out.
-local function scored_text(study)
+function M.scored_text(study)
   return (study.scored.split ~= "test" and ", on the set " .. study.scored.split or "") .. chosen_text(study)
 end
 
@@ -134,7 +134,7 @@ function M.table(study, item, published)
     end
     rows[#rows + 1] = mean
   end
-  local what = measure.title .. (item.value == "hours" and "" or scored_text(study))
+  local what = measure.title .. (item.value == "hours" and "" or M.scored_text(study))
   return model_of(item, what, published, columns, rows, notes)
 end
 
@@ -262,7 +262,7 @@ function M.best(study, item, published)
   local notes = entries.notes(rows, columns)
   local mean, largest = summary_rows(rows, published)
   rows[#rows + 1], rows[#rows + 2] = mean, largest
-  local what = measure.title .. (item.value == "hours" and "" or scored_text(study))
+  local what = measure.title .. (item.value == "hours" and "" or M.scored_text(study))
   return model_of(item, what, published, columns, rows, notes)
 end
 
