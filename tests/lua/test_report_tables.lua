@@ -134,12 +134,12 @@ function TestViews.test_single_lengths()
   lu.assertEquals(model.rows[1].cells[2].value, first.mean - 1)
   lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].missing }, { { "missing" }, true })
   local paper = assert(published.parse("encoding,task,length,accuracy,quoted\ntheirs,even_pairs,20,60.0,\n"
-    .. "best,even_pairs,30,52.0,somebody\nbest,bucket_sort,20,9,somebody\n"))
+    .. "best,even_pairs,30,52.0,somebody\nbest,even_pairs,all,51,somebody\n"))
   model = numbers.table(study, item, paper)
   lu.assertEquals({ model.rows[1].cells[1].texts[2], model.rows[2].cells[1].texts[2] }, { "", "60.0" })
   lu.assertEquals({ #model.rows, model.rows[3].title, model.rows[3].cells[1].texts, model.rows[3].cells[2].texts },
     { 3, "best (quoted)", { "", "", "" }, { "", "52.0", "" } })
-  lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody")
+  lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
 end
 
 -- Each set at the rate that the study's set chooses; a set that was not evaluated is missing, and what the paper has

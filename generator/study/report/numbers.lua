@@ -69,6 +69,17 @@ local function is_here(row, where, names)
   return true
 end
 
+-- A number of the paper in its place; one of another place, such as a mean over all, goes with the words.
+local function add_quoted(row, at, n, value)
+  for i, here in ipairs(at) do
+    if n == tostring(here) then
+      theirs(row.cells[i], tonumber(value))
+      return
+    end
+  end
+  row.about = ("%s; %s: %s"):format(row.about, n or "?", value or "?")
+end
+
 -- Rows of what the paper quotes, which nobody runs here.
 local function quoted_rows(study, item, axis, published)
   local rows, by_name = {}, {}
@@ -82,11 +93,7 @@ local function quoted_rows(study, item, axis, published)
           by_name[name].cells[i] = theirs({ texts = { "" } })
         end
       end
-      for i, n in ipairs(item.at) do
-        if line[axis] == tostring(n) then
-          theirs(by_name[name].cells[i], tonumber(line[study.scored.metric]))
-        end
-      end
+      add_quoted(by_name[name], item.at, line[axis], line[study.scored.metric])
     end
   end
   return rows
