@@ -6,6 +6,7 @@
 -- read. summary is described at summarise.
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
+local canonical = require("base.canonical")
 local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
@@ -28,8 +29,8 @@ local function add_name(names, seen, name)
   end
 end
 
--- Differences among the evaluated runs of a cell: a list of texts.
-local function differences(list)
+-- Differences among the evaluated runs of a cell: a list of texts. joined: they are of several specs.
+local function differences(list, joined)
   local found = {}
   local function compare(name, pick)
     local values, seen = {}, {}
@@ -46,9 +47,11 @@ local function differences(list)
       return run.facts[item[1]]
     end)
   end
-  compare("spec digest", function(run)
-    return run.digest
-  end)
+  if not joined then
+    compare("spec digest", function(run)
+      return run.digest
+    end)
+  end
   compare("last step", function(run)
     return run.test.step
   end)
@@ -139,8 +142,34 @@ local function summarise(cell)
     asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates),
     max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
     lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
-    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated), differences = differences(evaluated),
+    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated),
+    differences = differences(evaluated, cell.joined),
   }
+end
+
+-- The study without an axis: cells that differ on it alone are one, with the runs of all of them.
+function M.over(study, axis)
+  local joined, at, axes = {}, {}, {}
+  for _, other in ipairs(study.axes) do
+    axes[#axes + 1] = other.name ~= axis and other or nil
+  end
+  for _, cell in ipairs(study.cells) do
+    local key = {}
+    for name, value in pairs(cell.key) do
+      key[name] = name ~= axis and value or nil
+    end
+    local text = canonical.text(key)
+    if not at[text] then
+      at[text] = { key = key, id = cell.id, number = cell.number, task = cell.task, spec = cell.spec, runs = {},
+        joined = true }
+      joined[#joined + 1] = at[text]
+    end
+    table.move(cell.runs, 1, #cell.runs, #at[text].runs + 1, at[text].runs)
+  end
+  for _, cell in ipairs(joined) do
+    cell.summary = summarise(cell)
+  end
+  return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
 -- A run has a score where it was evaluated on the set that is scored.

@@ -27,10 +27,11 @@ local KINDS = {
   axis = { x = "numbers", lines = "axis?" },
   progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
+  spread = { rows = "axis", of = "axis" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
 local LARGEST = 1e9 -- of a number
-local COMMON = { kind = true, title = true, where = true, pages = true, setting = true }
+local COMMON = { kind = true, title = true, where = true, pages = true, over = true, setting = true }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
 
 -- Whether a value is a table whose keys are all names.
@@ -212,6 +213,7 @@ local function spread_of(study, item)
       uses[#uses + 1] = { field, item[field] }
     end
   end
+  uses[#uses + 1] = item.over ~= nil and { "over", item.over } or nil
   if type(item.pages) ~= "table" then
     return nil, "pages", ("is %s"):format(diagnostics.show(item.pages)), "an axis, or a list of axes"
   end

@@ -12,7 +12,7 @@ local views = require("study.report.views")
 local M = {}
 
 -- What the numbers of the evaluations are: the axis of the first run that has any.
-local function axis_of(study)
+function M.axis(study)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       if run.score then
@@ -100,7 +100,7 @@ local function quoted_rows(study, item, axis, published)
 end
 
 function M.table(study, item, published)
-  local axis, columns, rows = axis_of(study), {}, {}
+  local axis, columns, rows = M.axis(study), {}, {}
   for i, n in ipairs(item.at) do
     columns[i] = { title = views.label(axis, n) }
   end

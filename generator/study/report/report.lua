@@ -5,6 +5,7 @@
 -- Writes only below `out`; the runs are read and left alone.
 
 local beside = require("study.report.beside")
+local cells = require("study.read.cells")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
 local draw = require("study.report.draw")
@@ -21,6 +22,7 @@ local report_page = require("study.report.report_page")
 local runs = require("study.read.runs")
 local settings = require("study.report.settings")
 local shell = require("base.shell")
+local spread = require("study.report.spread")
 local table_latex = require("study.report.table_latex")
 local table_text = require("study.report.table_text")
 local tongues = require("base.tongues")
@@ -37,8 +39,10 @@ local INPUT, ENVIRONMENT = 1, 4
 
 -- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
 local function ambiguous(study, item, file)
+  local place = item.at and { [numbers.axis(study)] = item.at[1] } or {}
   for _, cell in ipairs(study.cells) do
-    local _, count = published_module.lookup(file, entries.translate(cell.key, item.names), file.columns[1])
+    local key = views.with(cell.key, place)
+    local _, count = published_module.lookup(file, entries.translate(key, item.names), file.columns[1])
     if count > 1 then
       return views.key_text(study, cell)
     end
@@ -91,6 +95,10 @@ function makers.numbers(study, item, published)
   return nil, numbers.table(study, item, published)
 end
 
+function makers.spread(study, item)
+  return nil, spread.table(study, item)
+end
+
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
 makers.progress = figures.by_epoch
 
@@ -98,7 +106,8 @@ makers.progress = figures.by_epoch
 local function make_parts(study, list, papers)
   local parts = {}
   for i, item in ipairs(list) do
-    local figure, model = makers[item.kind](study, item, papers.by_item[item])
+    local shown = item.over and cells.over(study, item.over) or study
+    local figure, model = makers[item.kind](shown, item, papers.by_item[item])
     local name = ("%s%d"):format(item.kind, i)
     if figure then
       figure.name = name
