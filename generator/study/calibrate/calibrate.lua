@@ -1,0 +1,282 @@
+-- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
+-- gain what the teacher's attention shows along lines (docs/calibration.md).
+--
+-- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, out, tables, force }, see
+-- cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder. Output: an exit
+-- code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it, and a folder of
+-- tables and pictures.
+
+local choices_module = require("study.calibrate.choices")
+local draw = require("study.report.draw")
+local findings = require("study.calibrate.findings")
+local lfs = require("lfs")
+local lines = require("study.calibrate.lines")
+local load_module = require("spec.load")
+local paths = require("base.paths")
+local picture = require("study.calibrate.picture")
+local shell = require("base.shell")
+local source_module = require("study.analyse.source")
+local student = require("study.calibrate.student")
+local trained = require("study.read.trained")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local INPUT, ENVIRONMENT = 1, 4
+local stop = source_module.stop
+
+-- Families of a decoder: the site that a trace has of each, behind the layer.
+local FAMILIES = {
+  { name = "decoder", choices = "self", ending = "", words = "self-attention" },
+  { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
+}
+
+local function longest(lengths)
+  local last = lengths.last or 0
+  for _, length in ipairs(lengths.list or lengths) do
+    last = math.max(last, length)
+  end
+  return last
+end
+
+-- The length whose matrices count: the longest that was trained on.
+local function length_of(info, given)
+  return given or longest(info.train_lengths or info.spec.train.lengths)
+end
+
+-- An open trace of training examples that came out right.
+local function collect(source, options, length, kind)
+  local more = { path = source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
+  if source.run.info.data then
+    more.split = "train"
+    table.insert(more.flags, "--shuffle")
+  end
+  return source:trace(kind, { length }, options.samples, more)
+end
+
+-- A head's matrix in the trace, times `scale`.
+local function matrix_of(source, trace, name, head, scale)
+  local shape = trace.entries[name].shape
+  local size = shape[2] * shape[3]
+  local values = source:read(trace, name, head * size, size)
+  for i, value in ipairs(values) do
+    values[i] = value * scale
+  end
+  return { rows = shape[2], columns = shape[3], values = values }
+end
+
+-- What a family comes to: see findings.lua.
+local function part_of(source, trace, family, options)
+  local model, choices = source.run.info.spec.model, options.choices
+  local kind = choices.scores == "weights" and "attention" or "scores"
+  local name = ("n%d.decoder.layers.%d%s.%s"):format(options.length, model.decoder_layers - 1, family.ending, kind)
+  local entry = trace.entries[name]
+  if not entry or #entry.shape ~= 3 then
+    stop(INPUT, ("%s: the trace has no %s of one shape"):format(source.run.dir, name))
+  end
+  local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
+  local part = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
+    matrices = {}, rows = entry.shape[2], columns = entry.shape[3] }
+  for head = 1, entry.shape[1] do
+    part.matrices[head] = matrix_of(source, trace, name, head - 1, scale)
+    local found, problem = lines.find(part.matrices[head], part.choices)
+    part.heads[head] = found or stop(INPUT, ("%s: %s, %s\n  hint: --set rows=all"):format(source.run.dir, family.words,
+      problem))
+  end
+  return part
+end
+
+-- ---- what is written ----
+
+local function lines_of(part)
+  local list = {}
+  for h, head in ipairs(part.heads) do
+    for _, line in ipairs(head.kept) do
+      list[#list + 1] = { head = h - 1, direction = line.direction, line = line.line, value = line.value }
+    end
+  end
+  return { list = list, choices = part.choices }
+end
+
+-- Whether a path may be written: what is there stays, unless it is asked for.
+local function refuse_existing(path, options)
+  if lfs.symlinkattributes(path, "mode") and not options.force then
+    stop(INPUT, path .. ": is there already, and stays as it is\n  expected: --out FILE, another one; or --force")
+  end
+end
+
+-- Where the specs go: { out, base, teacher }: the student's file, what it calls its teacher's, and the path and text of
+-- that one where it has to be written. path: the teacher's spec; at_hand: it is a file of the user's, and stays.
+local function places(run, options, path, at_hand)
+  local id = run.info.id
+  local folder = at_hand and paths.folder(path) or run.dir
+  local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
+  local name = out:match("([^/]*)%.lua$")
+  if not name or not load_module.is_id(name) then
+    stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua, NAME being %s"):format(out, load_module.ID_TEXT))
+  end
+  refuse_existing(out, options)
+  local beside = paths.absolute(paths.folder(out))
+  if at_hand then
+    return { out = out, base = student.seen_from(beside, paths.absolute(path)) }
+  end
+  local teacher = { path = ("%s/%s.lua"):format(paths.folder(out), id), text = write.read(path) }
+  if write.read(teacher.path) ~= teacher.text then
+    refuse_existing(teacher.path, options)
+  end
+  return { out = out, base = ("./%s.lua"):format(id), teacher = teacher }
+end
+
+-- What was set, for the comment of a spec.
+local function settings(options)
+  local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
+  for _, word in ipairs(options.set) do
+    words[#words + 1] = "--set " .. word
+  end
+  return table.concat(words, " ")
+end
+
+local function comment(run, trace, options)
+  local info = run.info
+  return {
+    ("The student of %s, seed %d, at step %s: what its last decoder layer attends to along lines,"):format(info.id,
+      info.seed, trace.metadata.step or "?"),
+    ("on %s training examples that came out right. Made by: longhand calibrate"):format(trace.metadata.exact or "?"),
+    settings(options),
+  }
+end
+
+local function write_one(path, text, options)
+  local written, message = write.file(path, text)
+  if not written then
+    stop(ENVIRONMENT, "longhand calibrate: " .. message)
+  end
+  options.say(path)
+end
+
+local function write_specs(run, trace, parts, place, options, resolved)
+  local of = {}
+  for _, part in ipairs(parts) do
+    of[part.family] = lines_of(part)
+  end
+  local text = student.text({ base = place.base, lines = of, comment = comment(run, trace, options),
+    encoding = options.positions == "none" and resolved.encoding or nil })
+  if place.teacher then
+    write_one(place.teacher.path, place.teacher.text, options)
+  end
+  write_one(place.out, text, options)
+end
+
+local function write_tables(run, trace, parts, options)
+  local out, message = trained.folder(run, options.tables, "calibration")
+  if not out then
+    stop(INPUT, message)
+  end
+  local files = {
+    { path = "lines.csv", text = findings.csv(parts) },
+    { path = "attention.safetensors", text = write.read(trace.path) },
+    { path = "calibration.gnuplot", text = picture.script(parts, ("%s: attention of the last decoder layer"):format(
+      run.info.id)) },
+  }
+  local _, problem, drawn = draw.run(files, { "calibration" })
+  local written
+  written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  if not written then
+    stop(ENVIRONMENT, message)
+  end
+  options.say(("%s: calibration.svg, calibration.png, lines.csv, attention.safetensors"):format(out))
+  return problem
+end
+
+-- ---- the steps ----
+
+local function check(run)
+  local model = run.info.spec.model
+  if model.kind ~= "encoder_decoder" then
+    stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines are read off the "
+      .. "attention of a decoder, to itself and to its source"):format(run.dir, model.source
+      and "a network of the user's own" or ('of the kind "%s"'):format(model.kind)))
+  end
+end
+
+-- Tells how many examples count; few of them are no teacher.
+local function tell_samples(run, trace, options)
+  local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
+  if not right then
+    stop(INPUT, ("%s: the trace does not say how many examples came out right"):format(run.dir))
+  end
+  right, all = tonumber(right), tonumber(all)
+  options.say(("%s: %d of %s came out right; attention of decoder layer %d of %d, %s"):format(run.info.id, right,
+    wording.count(all, "training example"), run.info.spec.model.decoder_layers, run.info.spec.model.decoder_layers,
+    wording.count(run.info.spec.model.heads, "head")))
+  if right < all / 2 then
+    options.say("warning: fewer than half; lines are those of a teacher that is right on what it was trained on")
+  end
+end
+
+local function calibrate(run, spec, options, folder)
+  local path = spec.path
+  local at_hand = options.spec ~= nil or path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
+  local place = places(run, options, path, at_hand)
+  local source = source_module.open(run, { project = options.project, trainer = options.trainer, folder = folder,
+    seed = options.seed, label = run.info.id, provide = function() return options.provide(path) end })
+  options.length = length_of(run.info, options.length)
+  local kind = options.choices.scores == "weights" and "attention" or "scores"
+  local trace = collect(source, options, options.length, kind)
+  tell_samples(run, trace, options)
+  local parts, kept = {}, 0
+  for i, family in ipairs(FAMILIES) do
+    parts[i] = part_of(source, trace, family, options)
+    kept = kept + findings.counts(parts[i])
+  end
+  for _, line in ipairs(findings.text(parts)) do
+    options.say(line)
+  end
+  local problem = write_tables(run, trace, parts, options)
+  if kept == 0 then
+    stop(INPUT, ("%s: no line of any head passes; there is no student to write\n  hint: what is said of each "
+      .. "direction above; --reading and --set FIELD=VALUE choose otherwise"):format(run.dir))
+  end
+  write_specs(run, trace, parts, place, options, spec.resolved)
+  return problem and stop(ENVIRONMENT, problem) or 0
+end
+
+local function with_run(options, folder)
+  local run, message = trained.open(options.run)
+  if not run then
+    stop(INPUT, message)
+  end
+  check(run)
+  local code
+  code, message = trained.with_spec(options.project, run, options.spec, function(spec)
+    return calibrate(run, spec, options, folder)
+  end)
+  if not code then
+    stop(INPUT, ("%s: its spec cannot be read again: %s\n  expected: --spec SPEC, the spec that it was made from")
+      :format(run.dir, message))
+  end
+end
+
+function M.run(options)
+  local message
+  options.choices, message = choices_module.read(options.reading, options.set)
+  if not options.choices then
+    return 2, message
+  end
+  local folder
+  folder, message = shell.temporary()
+  if not folder then
+    return ENVIRONMENT, message
+  end
+  local ok, problem = xpcall(with_run, function(err)
+    return type(err) == "table" and err or { bug = debug.traceback(err) }
+  end, options, folder)
+  write.remove_tree(folder)
+  if not ok and problem.bug then
+    error(problem.bug, 0)
+  end
+  return ok and 0 or problem.code, not ok and problem.text or nil
+end
+
+return M
