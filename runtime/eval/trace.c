@@ -250,8 +250,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
         return lh_fail(error, LH_ERR_INPUT,
                        "length %d: 0 of %" PRId64 " examples come out right: there is nothing to average\n"
                        "  hint: train longer",
-                       told,
-                       (int64_t)request->draws * group->examples);
+                       told, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)
         if (tensors[i].mean) finish_mean(&tensors[i], (double)group->counted);
     return status;

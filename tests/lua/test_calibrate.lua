@@ -397,10 +397,10 @@ function TestFindings.test_why_nothing_passes()
     return table.concat(findings.text({ part }), "\n")
   end
   local few = filled(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
-  lu.assertStrContains(told_of(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; needed are K > r "
-    .. "(k^2 + 1) = 21.25 r lines for r strong ones")
+  lu.assertStrContains(told_of(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; needed are "
+    .. "K > r (k^2 + 1) = 21.25 r lines for r strong ones")
   local weak = filled(6, 60, noise)
-  lu.assertStrContains(told_of(weak, {}), "anti-diagonal  none: of 65 lines the greatest is")
+  lu.assertStrContains(told_of(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
   local alone = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   lu.assertStrContains(told_of(alone, {}), "none: all lines that are not 0 have one value")
   local dark = filled(6, 30, function() return 0.0 end)
@@ -414,8 +414,8 @@ function TestChoices.test_the_released_code_throughout()
   local of = assert(choices.read("code", {}))
   lu.assertEquals(of.scores, "weights")
   lu.assertEquals(of.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
-    over = "nonzero", equal = "merged", threshold = 4.5, keep = "at_least", spread = 0, value = "raw", directions = { -1 },
-    align = "right", corner = "all" })
+    over = "nonzero", equal = "merged", threshold = 4.5, keep = "at_least", spread = 0, value = "raw",
+    directions = { -1 }, align = "right", corner = "all" })
   lu.assertEquals({ of.self.threshold, of.self.directions, of.self.corner }, { 0.87, { 1 }, "none" })
 end
 

@@ -25,7 +25,8 @@ local ROOMS = {
   { "study.demo", "base study.read study.run study.report" },
   { "export", "base expression render study.read" },
   { "cli", "base spec" },
-  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo export cli" },
+  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo "
+    .. "export cli" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }

@@ -3,8 +3,8 @@
 --
 -- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, out, tables, force }, see
 -- cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder. Output: an exit
--- code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it, and a folder of
--- tables and pictures.
+-- code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it, and a
+-- folder of tables and pictures.
 
 local choices_module = require("study.calibrate.choices")
 local draw = require("study.report.draw")
