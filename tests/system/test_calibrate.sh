@@ -105,6 +105,7 @@ refuses() {
         ends_with 2 'expected: above, at_least' student --set keep=below &&
         ends_with 2 "'--reading' must be one of" student --reading mine &&
         ends_with 1 'no name of a spec' student --out "$work/out/9.lua" &&
+        ends_with 1 "is the teacher's spec" student --out "$work/out/counts.lua" --force &&
         ends_with 1 'expected the folder of a run' ./longhand calibrate "$work" &&
         ends_with 2 'missing argument' ./longhand calibrate
 }

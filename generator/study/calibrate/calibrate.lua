@@ -17,6 +17,7 @@ local picture = require("study.calibrate.picture")
 local shell = require("base.shell")
 local source_module = require("study.analyse.source")
 local student = require("study.calibrate.student")
+local tongues = require("base.tongues")
 local trained = require("study.read.trained")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -32,6 +33,9 @@ local FAMILIES = {
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
 }
 
+-- A job is { run, resolved, options, choices, source, kind, length }: the run with its resolved spec; what the trainer
+-- is asked for.
+
 local function longest(lengths)
   local last = lengths.last or 0
   for _, length in ipairs(lengths.list or lengths) do
@@ -40,19 +44,14 @@ local function longest(lengths)
   return last
 end
 
--- The length whose matrices count: the longest that was trained on.
-local function length_of(info, given)
-  return given or longest(info.train_lengths or info.spec.train.lengths)
-end
-
 -- An open trace of training examples that came out right.
-local function collect(source, options, length, kind)
-  local more = { path = source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
-  if source.run.info.data then
+local function collect(job)
+  local more = { path = job.source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
+  if job.run.info.data then
     more.split = "train"
     table.insert(more.flags, "--shuffle")
   end
-  return source:trace(kind, { length }, options.samples, more)
+  return job.source:trace(job.kind, { job.length }, job.options.samples, more)
 end
 
 -- A head's matrix in the trace, times `scale`.
@@ -67,21 +66,21 @@ local function matrix_of(source, trace, name, head, scale)
 end
 
 -- What a family comes to: see findings.lua.
-local function part_of(source, trace, family, options)
-  local model, choices = source.run.info.spec.model, options.choices
-  local kind = choices.scores == "weights" and "attention" or "scores"
-  local name = ("n%d.decoder.layers.%d%s.%s"):format(options.length, model.decoder_layers - 1, family.ending, kind)
+local function part_of(job, trace, family)
+  local model, choices = job.resolved.model, job.choices
+  local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
   local entry = trace.entries[name]
   if not entry or #entry.shape ~= 3 then
-    stop(INPUT, ("%s: the trace has no %s of one shape"):format(source.run.dir, name))
+    stop(INPUT, ("%s: training examples of length %d differ in their outputs, and cannot stand side by side"):format(
+      job.run.dir, job.length))
   end
   local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
   local part = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
     matrices = {}, rows = entry.shape[2], columns = entry.shape[3] }
   for head = 1, entry.shape[1] do
-    part.matrices[head] = matrix_of(source, trace, name, head - 1, scale)
+    part.matrices[head] = matrix_of(job.source, trace, name, head - 1, scale)
     local found, problem = lines.find(part.matrices[head], part.choices)
-    part.heads[head] = found or stop(INPUT, ("%s: %s, %s\n  hint: --set rows=all"):format(source.run.dir, family.words,
+    part.heads[head] = found or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir, family.words,
       problem))
   end
   return part
@@ -116,16 +115,20 @@ local function places(run, options, path, at_hand)
   if not name or not load_module.is_id(name) then
     stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua, NAME being %s"):format(out, load_module.ID_TEXT))
   end
+  local teachers = at_hand and path or ("%s/%s.lua"):format(paths.folder(out), id)
+  if paths.absolute(out) == paths.absolute(teachers) then
+    stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
+  end
   refuse_existing(out, options)
   local beside = paths.absolute(paths.folder(out))
   if at_hand then
     return { out = out, base = student.seen_from(beside, paths.absolute(path)) }
   end
-  local teacher = { path = ("%s/%s.lua"):format(paths.folder(out), id), text = write.read(path) }
-  if write.read(teacher.path) ~= teacher.text then
-    refuse_existing(teacher.path, options)
+  local text = write.read(path)
+  if write.read(teachers) ~= text then
+    refuse_existing(teachers, options)
   end
-  return { out = out, base = ("./%s.lua"):format(id), teacher = teacher }
+  return { out = out, base = ("./%s.lua"):format(id), teacher = { path = teachers, text = text } }
 end
 
 -- What was set, for the comment of a spec.
@@ -137,13 +140,13 @@ local function settings(options)
   return table.concat(words, " ")
 end
 
-local function comment(run, trace, options)
-  local info = run.info
+local function comment(job, trace)
+  local info = job.run.info
   return {
     ("The student of %s, seed %d, at step %s: what its last decoder layer attends to along lines,"):format(info.id,
       info.seed, trace.metadata.step or "?"),
     ("on %s training examples that came out right. Made by: longhand calibrate"):format(trace.metadata.exact or "?"),
-    settings(options),
+    settings(job.options),
   }
 end
 
@@ -155,29 +158,30 @@ local function write_one(path, text, options)
   options.say(path)
 end
 
-local function write_specs(run, trace, parts, place, options, resolved)
+local function write_specs(job, trace, parts, place)
   local of = {}
   for _, part in ipairs(parts) do
     of[part.family] = lines_of(part)
   end
-  local text = student.text({ base = place.base, lines = of, comment = comment(run, trace, options),
-    encoding = options.positions == "none" and resolved.encoding or nil })
+  local text = student.text({ base = place.base, lines = of, comment = comment(job, trace),
+    encoding = job.options.positions == "none" and job.resolved.encoding or nil })
   if place.teacher then
-    write_one(place.teacher.path, place.teacher.text, options)
+    write_one(place.teacher.path, place.teacher.text, job.options)
   end
-  write_one(place.out, text, options)
+  write_one(place.out, text, job.options)
 end
 
-local function write_tables(run, trace, parts, options)
-  local out, message = trained.folder(run, options.tables, "calibration")
+-- Tables and pictures; what kept the pictures from being drawn, or nil.
+local function write_tables(job, trace, parts)
+  local out, message = trained.folder(job.run, job.options.tables, "calibration")
   if not out then
     stop(INPUT, message)
   end
+  local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
     { path = "lines.csv", text = findings.csv(parts) },
     { path = "attention.safetensors", text = write.read(trace.path) },
-    { path = "calibration.gnuplot", text = picture.script(parts, ("%s: attention of the last decoder layer"):format(
-      run.info.id)) },
+    { path = "calibration.gnuplot", text = picture.script(parts, title) },
   }
   local _, problem, drawn = draw.run(files, { "calibration" })
   local written
@@ -185,60 +189,68 @@ local function write_tables(run, trace, parts, options)
   if not written then
     stop(ENVIRONMENT, message)
   end
-  options.say(("%s: calibration.svg, calibration.png, lines.csv, attention.safetensors"):format(out))
+  job.options.say(("%s: calibration.svg, calibration.png, lines.csv, attention.safetensors"):format(out))
   return problem
 end
 
 -- ---- the steps ----
 
-local function check(run)
-  local model = run.info.spec.model
+local function check(run, model)
   if model.kind ~= "encoder_decoder" then
     stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines are read off the "
       .. "attention of a decoder, to itself and to its source"):format(run.dir, model.source
-      and "a network of the user's own" or ('of the kind "%s"'):format(model.kind)))
+      and "a network of the user's own" or ('of the kind "%s"'):format(tongues.plain(model.kind))))
   end
 end
 
 -- Tells how many examples count; few of them are no teacher.
-local function tell_samples(run, trace, options)
+local function tell_samples(job, trace)
+  local say, model = job.options.say, job.resolved.model
   local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
   if not right then
-    stop(INPUT, ("%s: the trace does not say how many examples came out right"):format(run.dir))
+    stop(INPUT, ("%s: its trainer does not say how many examples came out right"):format(job.run.dir))
   end
   right, all = tonumber(right), tonumber(all)
-  options.say(("%s: %d of %s came out right; attention of decoder layer %d of %d, %s"):format(run.info.id, right,
-    wording.count(all, "training example"), run.info.spec.model.decoder_layers, run.info.spec.model.decoder_layers,
-    wording.count(run.info.spec.model.heads, "head")))
+  say(("%s: %d of %s came out right; attention of decoder layer %d of %d, %s"):format(job.run.info.id, right,
+    wording.count(all, "training example"), model.decoder_layers, model.decoder_layers,
+    wording.count(model.heads, "head")))
   if right < all / 2 then
-    options.say("warning: fewer than half; lines are those of a teacher that is right on what it was trained on")
+    say("warning: fewer than half; a teacher is to be right on what it was trained on")
   end
 end
 
+local function open_job(run, spec, options, folder)
+  local choices = options.choices
+  check(run, spec.resolved.model)
+  return { run = run, resolved = spec.resolved, options = options, choices = choices,
+    kind = choices.scores == "weights" and "attention" or "scores",
+    length = options.length or longest(run.info.train_lengths or spec.resolved.train.lengths),
+    source = source_module.open(run, { project = options.project, trainer = options.trainer, folder = folder,
+      seed = options.seed, label = run.info.id, provide = function()
+        return options.provide(spec.path)
+      end }) }
+end
+
 local function calibrate(run, spec, options, folder)
-  local path = spec.path
-  local at_hand = options.spec ~= nil or path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
-  local place = places(run, options, path, at_hand)
-  local source = source_module.open(run, { project = options.project, trainer = options.trainer, folder = folder,
-    seed = options.seed, label = run.info.id, provide = function() return options.provide(path) end })
-  options.length = length_of(run.info, options.length)
-  local kind = options.choices.scores == "weights" and "attention" or "scores"
-  local trace = collect(source, options, options.length, kind)
-  tell_samples(run, trace, options)
+  local at_hand = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
+  local place = places(run, options, spec.path, at_hand)
+  local job = open_job(run, spec, options, folder)
+  local trace = collect(job)
+  tell_samples(job, trace)
   local parts, kept = {}, 0
   for i, family in ipairs(FAMILIES) do
-    parts[i] = part_of(source, trace, family, options)
-    kept = kept + findings.counts(parts[i])
+    parts[i] = part_of(job, trace, family)
+    kept = kept + findings.kept(parts[i])
   end
   for _, line in ipairs(findings.text(parts)) do
     options.say(line)
   end
-  local problem = write_tables(run, trace, parts, options)
+  local problem = write_tables(job, trace, parts)
   if kept == 0 then
-    stop(INPUT, ("%s: no line of any head passes; there is no student to write\n  hint: what is said of each "
-      .. "direction above; --reading and --set FIELD=VALUE choose otherwise"):format(run.dir))
+    stop(INPUT, ("%s: no line of any head passes; there is no student to write\n  hint: above is why, head by head; "
+      .. "--reading and --set FIELD=VALUE choose otherwise"):format(run.dir))
   end
-  write_specs(run, trace, parts, place, options, spec.resolved)
+  write_specs(job, trace, parts, place)
   return problem and stop(ENVIRONMENT, problem) or 0
 end
 
@@ -247,7 +259,7 @@ local function with_run(options, folder)
   if not run then
     stop(INPUT, message)
   end
-  check(run)
+  check(run, run.info.spec.model)
   local code
   code, message = trained.with_spec(options.project, run, options.spec, function(spec)
     return calibrate(run, spec, options, folder)

@@ -113,13 +113,13 @@ function M.csv(parts)
   return table.concat(out, "\n") .. "\n"
 end
 
--- How many lines heads keep, and in how many heads.
-function M.counts(part)
-  local kept, heads = 0, 0
+-- How many lines heads keep.
+function M.kept(part)
+  local count = 0
   for _, head in ipairs(part.heads) do
-    kept, heads = kept + #head.kept, heads + (#head.kept > 0 and 1 or 0)
+    count = count + #head.kept
   end
-  return kept, heads
+  return count
 end
 
 return M
