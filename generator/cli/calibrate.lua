@@ -14,8 +14,8 @@ function M.add(parser)
   command:usage("Usage: longhand calibrate RUN [--out FILE] [--reading NAME] [--set FIELD=VALUE] [--samples N] ...")
   command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one: the teacher")
   command:option("--out"):argname("FILE"):description("the student's spec; default: <id>_calibrated.lua beside the "
-    .. "teacher's, or in the folder of the run where that is known from there alone")
-  command:flag("--force"):description("overwrite specs that are there")
+    .. "teacher's where that is in spec/runs or --spec, or in the folder of the run")
+  command:flag("--force"):description("overwrite a student's spec that is there")
   command:option("--reading"):choices({ "usual", "code", "equations" }):default("usual"):description("where the "
     .. "paper's code and equations part: neither throughout, or one of them")
   command:option("--set"):argname("FIELD=VALUE"):count("*"):args(1):description("one of these choices otherwise, for "

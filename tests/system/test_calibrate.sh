@@ -79,7 +79,12 @@ tells_all_lines() {
 leaves_what_is_there() {
     cp "$work/out/reads_lines.lua" "$work/before" && echo '-- mine' >>"$work/out/reads_lines.lua" &&
         ends_with 1 'is there already, and stays' student && grep -q mine "$work/out/reads_lines.lua" &&
-        student --force && cmp "$work/before" "$work/out/reads_lines.lua"
+        student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
+    # A teacher's spec beside it is taken as it is; another one of that name is not touched.
+    echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
+        sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
+        ends_with 1 'counts.lua: is there, and is not the spec of the run' student --force &&
+        grep -q 'batch = 32' "$work/out/counts.lua"
 }
 
 # Beside the teacher's spec where that is at hand; positions kept; a reading and its choices in the comment.
@@ -105,7 +110,7 @@ refuses() {
         ends_with 2 'expected: above, at_least' student --set keep=below &&
         ends_with 2 "'--reading' must be one of" student --reading mine &&
         ends_with 1 'no name of a spec' student --out "$work/out/9.lua" &&
-        ends_with 1 "is the teacher's spec" student --out "$work/out/counts.lua" --force &&
+        ends_with 1 "is the teacher's spec" student --out "$work/counts.lua" --spec "$work/counts.lua" --force &&
         ends_with 1 'expected the folder of a run' ./longhand calibrate "$work" &&
         ends_with 2 'missing argument' ./longhand calibrate
 }

@@ -98,15 +98,19 @@ local function lines_of(part)
   return { list = list, choices = part.choices }
 end
 
--- Whether a path may be written: what is there stays, unless it is asked for.
-local function refuse_existing(path, options)
-  if lfs.symlinkattributes(path, "mode") and not options.force then
-    stop(INPUT, path .. ": is there already, and stays as it is\n  expected: --out FILE, another one; or --force")
+-- Whether a file has the spec of the run; what is there and has another stays in any case.
+local function is_teacher(run, options, path)
+  local mode = lfs.symlinkattributes(path, "mode")
+  local spec = mode and options.project:plan(path, {})
+  if mode and not (spec and spec.plan.digest == run.info.digest) then
+    stop(INPUT, ("%s: is there, and is not the spec of the run, which the student refers to by this name\n  expected: "
+      .. "--spec SPEC, the run's, or --out FILE in another folder"):format(path))
   end
+  return mode ~= nil
 end
 
 -- Where the specs go: { out, base, teacher }: the student's file, what it calls its teacher's, and the path and text of
--- that one where it has to be written. path: the teacher's spec; at_hand: it is a file of the user's, and stays.
+-- that one where it has to be written. path: the teacher's spec; at_hand: it is a file of the user's.
 local function places(run, options, path, at_hand)
   local id = run.info.id
   local folder = at_hand and paths.folder(path) or run.dir
@@ -119,16 +123,12 @@ local function places(run, options, path, at_hand)
   if paths.absolute(out) == paths.absolute(teachers) then
     stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
   end
-  refuse_existing(out, options)
-  local beside = paths.absolute(paths.folder(out))
-  if at_hand then
-    return { out = out, base = student.seen_from(beside, paths.absolute(path)) }
+  if lfs.symlinkattributes(out, "mode") and not options.force then
+    stop(INPUT, out .. ": is there already, and stays as it is\n  expected: --out FILE, another one; or --force")
   end
-  local text = write.read(path)
-  if write.read(teachers) ~= text then
-    refuse_existing(teachers, options)
-  end
-  return { out = out, base = ("./%s.lua"):format(id), teacher = { path = teachers, text = text } }
+  local base = student.seen_from(paths.absolute(paths.folder(out)), paths.absolute(teachers))
+  local there = at_hand or is_teacher(run, options, teachers)
+  return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
 end
 
 -- What was set, for the comment of a spec.

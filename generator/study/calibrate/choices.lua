@@ -90,8 +90,6 @@ M.FIELDS = {
     "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
 }
 
-M.READINGS = { "usual", "code", "equations" }
-
 local at = {}
 for i, field in ipairs(M.FIELDS) do
   at[field[1]] = i
@@ -123,7 +121,7 @@ local function take(texts, word)
 end
 
 -- The choices as texts by name, those of the reading with what was set.
-function M.texts(reading, words)
+local function texts_of(reading, words)
   local texts = {}
   for _, field in ipairs(M.FIELDS) do
     texts[field[1]] = text_of(field, reading)
@@ -152,11 +150,11 @@ local function of_family(texts, family)
 end
 
 function M.read(reading, words)
-  local texts, problem = M.texts(reading, words)
+  local texts, problem = texts_of(reading, words)
   if not texts then
     return nil, problem
   end
-  local choices = { texts = texts, scores = texts.scores }
+  local choices = { scores = texts.scores }
   for _, family in ipairs(FAMILIES) do
     choices[family] = of_family(texts, family)
   end
