@@ -84,7 +84,7 @@ leaves_what_is_there() {
     echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
         sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
         ends_with 1 'counts.lua: is there, and is not the spec of the run' student --force &&
-        grep -q 'batch = 32' "$work/out/counts.lua"
+        grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
 }
 
 # Beside the teacher's spec where that is at hand; positions kept; a reading and its choices in the comment.
