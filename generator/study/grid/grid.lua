@@ -174,7 +174,7 @@ local function source_of(work, stage, point, id)
     return nil
   end
   local source = { id = cell.id, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
-  source.file = source.run and ("%s/%s-%s.lua"):format(id, stage.verb,
+  source.file = source.run and ("%s/%s_%s.lua"):format(id, stage.verb,
     sha256.digest(canonical.text({ run = source.run, options = stage.options })))
   return source
 end

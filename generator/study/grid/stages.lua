@@ -51,7 +51,11 @@ local function read_cells(context, axes, node, path, stage)
   return cells
 end
 
--- What the verb is given besides the run: numbers and words by name.
+local function is_option(value)
+  return type(value) == "number" or type(value) == "string"
+end
+
+-- What the verb is given besides the run: numbers and words by name, or lists of them.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -59,10 +63,15 @@ local function read_options(context, node, path, verb)
   end
   nodes.check_fields(context, node, path, verb.options)
   for name, inner in tree.each(node) do
-    if type(inner.value) ~= "number" and type(inner.value) ~= "string" then
-      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "a number or a word")
+    local value = nodes.plain(inner)
+    for _, one in ipairs(type(value) == "table" and value or { value }) do
+      if not is_option(one) then
+        nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
+          "a number or a word, or a list of them")
+        break
+      end
     end
-    options[name] = inner.value
+    options[name] = value
   end
   return options
 end

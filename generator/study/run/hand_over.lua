@@ -9,6 +9,7 @@ local canonical = require("base.canonical")
 local jobs = require("study.run.jobs")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
+local verbs = require("study.grid.verbs")
 local write = require("base.write")
 
 local M = {}
@@ -46,10 +47,17 @@ local function ready(study, refused)
 end
 
 local function words_of(options, source)
-  local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out",
-    options.out .. "/" .. source.file }
+  local file = options.out .. "/" .. source.file
+  local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
+  local folder = verbs.VERBS[source.verb].folder
+  if folder then
+    table.move({ "--" .. folder, (file:gsub("%.lua$", "")) }, 1, 2, #words + 1, words)
+  end
   for _, name in ipairs(canonical.sorted_keys(source.options)) do
-    table.move({ "--" .. name:gsub("_", "-"), source.options[name] }, 1, 2, #words + 1, words)
+    local value = source.options[name]
+    for _, one in ipairs(type(value) == "table" and value or { value }) do
+      table.move({ "--" .. name, one }, 1, 2, #words + 1, words)
+    end
   end
   return words
 end
