@@ -105,6 +105,7 @@ local function encoding_identity(encoding)
     positions = encoding.positions.kind,
     relative = relative_words(encoding),
     mask = encoding.mask,
+    lines = encoding.lines,
     normaliser = encoding.normaliser,
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),
