@@ -1,13 +1,14 @@
 -- Facet `lines`: pairs of a query and a key on straight lines, and what their scores gain (Duan and Shi 2024, the bias
 -- of attention bias calibration).
 --
--- Input: the resolved lines, the family so far, whether a query sees nothing behind it. Output: nil where no pair is
--- opened, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
---               keys S + first + step i of S keys to query i; corner: query 0 sees key S - 1 at 0
+-- Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where there are
+-- no lines, or a mask (mask.lua) of kind "lines":
+--   heads       for each head { lines, corner }: its lines { step, keys, first, value, given }, which open key
+--               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
+--               the softmax; corner: query 0 sees key S - 1 at 0
 --   flat        these lines, head after head, with value as a number; starts: where those of each head begin in it,
 --               and the end
---   corners     which heads have a corner, by number from 0; any_corner
+--   starts_text, corners_text   C text: these starts, and which heads have a corner; any_corner
 --   causal      whether what is behind a query stays hidden
 --   sees_all    true: a query to which its head opens no key sees all
 --
@@ -45,10 +46,11 @@ local function about(mask, heads)
     #mask.flat == 1 and "line" or "lines", open, heads)
 end
 
-function M.plan(lines, family, causal)
+function M.plan(encoding, family, causal)
+  local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
   local corner = family.cross and lines.zero_corner or "none"
-  local mask = { kind = "lines", heads = {}, flat = {}, starts = {}, corners = {}, any_corner = false, causal = causal,
+  local mask = { kind = "lines", heads = {}, flat = {}, starts = {}, any_corner = false, causal = causal,
     sees_all = true }
   for h = 1, family.heads do
     mask.heads[h] = { lines = {}, corner = corner == "all" }
@@ -56,20 +58,22 @@ function M.plan(lines, family, causal)
   for _, entry in ipairs(lines.list) do
     check_head(entry, family)
     local line = placed(entry, columns)
-    line.value = entry.value
+    line.given, line.value = entry.value, entry.value / temperature
     local head = mask.heads[entry.head + 1]
     table.insert(head.lines, line)
     head.corner = corner ~= "none"
   end
+  local corners = {}
   for h, head in ipairs(mask.heads) do
     mask.starts[h] = #mask.flat
     table.move(head.lines, 1, #head.lines, #mask.flat + 1, mask.flat)
-    mask.corners[h] = head.corner
+    corners[h] = tostring(head.corner)
     mask.any_corner = mask.any_corner or head.corner
   end
   mask.starts[family.heads + 1] = #mask.flat
+  mask.starts_text, mask.corners_text = table.concat(mask.starts, ", "), table.concat(corners, ", ")
   mask.about = about(mask, family.heads)
-  return (#mask.flat > 0 or mask.any_corner) and mask or nil
+  return #mask.flat > 0 and mask or nil
 end
 
 return M

@@ -24,7 +24,7 @@ end
 function M.plan(encoding, family)
   local mask, causal = encoding.mask, family.causal
   if encoding.lines then
-    local lines = lines_facet.plan(encoding.lines, family, causal or mask ~= nil and mask.kind == "causal")
+    local lines = lines_facet.plan(encoding, family, causal or mask ~= nil and mask.kind == "causal")
     if lines then
       return lines
     end
