@@ -3,12 +3,13 @@
 --
 -- Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where there are
 -- no lines, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }: its lines { step, keys, first, value, given }, which open key
+--   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
 --               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
 --               the softmax; corner: query 0 sees key S - 1 at 0
 --   flat        these lines, head after head, with value as a number; starts: where those of each head begin in it,
 --               and the end
 --   starts_text, corners_text   C text: these starts, and which heads have a corner; any_corner
+--   list, columns, corner   the lines, the side and the choice of corners as the spec has them
 --   causal      whether what is behind a query stays hidden
 --   sees_all    true: a query to which its head opens no key sees all
 --
@@ -51,14 +52,14 @@ function M.plan(encoding, family, causal)
   local columns = lines.columns or family.cross and "right" or "left"
   local corner = family.cross and lines.zero_corner or "none"
   local mask = { kind = "lines", heads = {}, flat = {}, starts = {}, any_corner = false, causal = causal,
-    sees_all = true }
+    sees_all = true, list = lines.list, columns = columns, corner = corner }
   for h = 1, family.heads do
     mask.heads[h] = { lines = {}, corner = corner == "all" }
   end
   for _, entry in ipairs(lines.list) do
     check_head(entry, family)
     local line = placed(entry, columns)
-    line.given, line.value = entry.value, entry.value / temperature
+    line.value = entry.value / temperature
     local head = mask.heads[entry.head + 1]
     table.insert(head.lines, line)
     head.corner = corner ~= "none"

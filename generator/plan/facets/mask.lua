@@ -16,7 +16,7 @@ local M = {}
 local function antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1
   local sides = mask.left_only and "to the left" or "on both sides"
-  return { kind = "antidiagonal", stride = mask.stride, low = -mask.stride - mask.width, high = high, sees_all = true,
+  return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only, low = -mask.stride - mask.width, high = high, sees_all = true,
     about = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
       mask.stride == 1 and "one key" or mask.stride .. " keys", mask.width == 1 and "one" or mask.width, sides) }
 end

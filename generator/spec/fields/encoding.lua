@@ -130,7 +130,7 @@ return {
       { name = "randomized", fingerprints = { "lh_draw_" }, used = features.positions_are_read,
         doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
       { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column of the cells of the task's grid" },
-      { name = "cyclic", fingerprints = { "POSITION_PERIOD" }, doc = "0, 1, ..., period - 1, and again from 0 on" },
+      { name = "cyclic", fingerprints = { "cyclic" }, doc = "0, 1, ..., period - 1, and again from 0 on" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
     only = { "cyclic" }, unit = "positions", doc = "how many positions there are" },
