@@ -12,7 +12,7 @@ local M = {}
 
 M.MOST = 4096 -- of one attention
 M.FARTHEST = 1048576 -- from the first of its direction
-M.TEXT = "{ { head = 0, direction = 1, 0 or -1, line = 0, value = 1.5 }, ... }, each line once"
+M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, each line once"
 
 local LARGEST = 3.4e38
 

@@ -8,7 +8,7 @@ local features = require("spec.features")
 local M = {}
 
 local function in_text(value)
-  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+  return type(value) == "table" and "{ ... }" or ("%q"):format(value)
 end
 
 -- An error at `path`, with a note on what it does not go with.
@@ -38,7 +38,7 @@ end
 local function lines(seen)
   local encoding = seen.resolved.encoding
   if encoding.lines and encoding.mask and encoding.mask.kind ~= "full" and encoding.mask.kind ~= "causal" then
-    refuse(seen, "encoding.mask.kind", "encoding.lines.zero_corner", "a mask beside lines, which say themselves what a "
+    refuse(seen, "encoding.mask.kind", "encoding.lines", "a mask beside lines, which say themselves what a "
       .. "query sees", '"full", or "causal": then what is behind the query stays hidden')
   end
 end

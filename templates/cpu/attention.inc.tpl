@@ -173,6 +173,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         ${key_argument}real *restrict out, ${name}_kept kept) {
 % include("cpu/head_lengths.tpl", { lengths = ranged and cross and "S = head->S" or lengths })
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
+% if spans and cross and not drops then
+    (void)S;
+% end
 % if ranged then
     for (int first = head->from; first < head->to; first += LANES, weights += kept.step, inverse_sum += LANES) {
 % else
