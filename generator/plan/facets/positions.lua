@@ -105,7 +105,7 @@ function M.plan(encoding, layers, apart)
   local input = added and not in_blocks
   local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
   if positions.kind ~= "randomized" or not input and not in_layers then
-    return { kind = "index", distance = distance, period = positions.period or false }
+    return { kind = "index", distance = distance, period = positions.period }
   end
   local drawn = drawn_positions(positions)
   drawn.distance = distance
