@@ -1,8 +1,8 @@
 -- The lines of an attention: pairs of a query and a key that lie on a straight line, and what their scores gain.
 --
--- Input: a node of the spec; the model's heads, nil where they are wrong; report(node, field, what, expected). Output: M.read's list of { head, direction, line,
--- value }, sorted by the first three, the same for the same lines in any order; or nil after errors. Invariants: no
--- line stands twice; integers but for the value, a float that float32 holds.
+-- Input: a node of the spec; the model's heads, nil where they are wrong; report(node, field, what, expected). Output:
+-- M.read's list of { head, direction, line, value }, sorted by the first three, the same for the same lines in any
+-- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float that float32 holds.
 
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")

@@ -316,7 +316,8 @@ function TestSchema.test_absent_follows_the_features()
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
   -- where what is chosen is not used, it leaves nothing either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    others .. scalings .. relative .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)
+    others .. scalings .. relative
+      .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     turns .. "signed_sinusoid position_bias visible " .. geometric
     .. "GRID_WIDTH cyclic FIRST_POSITION draw_sequence sinusoid position_table" .. score)

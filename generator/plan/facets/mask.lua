@@ -5,7 +5,7 @@
 --   causal, window   left and right: how many keys before and behind the query are seen (left is nil where that has no
 --                    limit)
 --   antidiagonal     query i of S keys sees those from S + low - stride i to S + high - stride i, of those that there
---                    are, or all where there are none
+--                    are, or all where there are none; width and left_only as the spec has them
 --   lines            as lines.lua has them
 -- sees_all: a query that nothing is open to sees all. Of lines, causal says that what is behind a query stays hidden.
 
@@ -16,7 +16,8 @@ local M = {}
 local function antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1
   local sides = mask.left_only and "to the left" or "on both sides"
-  return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only, low = -mask.stride - mask.width, high = high, sees_all = true,
+  return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only,
+    low = -mask.stride - mask.width, high = high, sees_all = true,
     about = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
       mask.stride == 1 and "one key" or mask.stride .. " keys", mask.width == 1 and "one" or mask.width, sides) }
 end

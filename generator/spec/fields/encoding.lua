@@ -226,7 +226,7 @@ return {
     } },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's attention to itself, laid upon those above field by field",
-    more = { "rotation, relative, mask, lines, normaliser, positions, score and parameters, with their fields, and use" } },
+    more = { "rotation, relative, mask, lines, normaliser, positions, score and parameters, with their fields; use" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
     doc = "likewise of the decoder's attention to itself" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
