@@ -11,4 +11,6 @@ return {
   { name = "alibi-fair", spec = { encoding = { use = "sinusoid", decoder = { use = "alibi" },
     cross = { use = "alibi" } } } },
   { name = "shaw-fair", spec = { encoding = { use = "shaw" } } },
+  -- What a stage makes of a vanilla model; in its released log four epochs were enough.
+  { name = "abc", spec = { train = { epochs = 4 } } },
 }
