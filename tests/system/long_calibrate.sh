@@ -22,7 +22,7 @@ far() {
 teacher() {
     ./longhand build "$work/teacher.lua" --levels best --out "$work/trainer" &&
         "$work/trainer/trainer" train --out "$work/teacher" --threads 2 &&
-        far teacher && [ "$(far teacher | awk '{ print $1 < 0.1 }')" = 1 ]
+        far teacher && [ "$(far teacher | awk '{ print ($1 < 0.1) }')" = 1 ]
 }
 
 calibrates() {
@@ -33,7 +33,7 @@ calibrates() {
 student() {
     ./longhand build "$work/teacher_calibrated.lua" --levels best --out "$work/trainer" &&
         "$work/trainer/trainer" train --out "$work/student" --threads 2 --steps 800 &&
-        far student && [ "$(far student | awk '{ print $1 > 0.95 }')" = 1 ]
+        far student && [ "$(far student | awk '{ print ($1 > 0.95) }')" = 1 ]
 }
 
 expect teacher_fails_on_more_digits teacher
