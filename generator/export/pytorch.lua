@@ -126,7 +126,7 @@ end
 local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
-    local own = formula and formula.families and formula.families[op.family.name]
+    local own = formula and formula.families and formula.families[op.family.of_spec]
     of[op] = facets.of(op, formula and not formula.families and formula or own)
   end
   return of

@@ -292,13 +292,12 @@ local function bare_families(plan)
   return bare
 end
 
--- The attentions that a network of the user's own has, each with the block that it is in: the description is run once
--- without facets, since these hang on names and counts of layers. plan.first stays where there are none.
+-- The attentions that a network has, each with the block that it is in: the description is run once without facets,
+-- since these hang on names and counts of layers. plan.first stays where there are none.
 function M.survey(plan, file)
-  if not file then
-    return
-  end
-  local net, list = run_own(plan, section_of(plan, file), file, bare_families(plan)), {}
+  local model, bare, list = section_of(plan, file), bare_families(plan), {}
+  local net = file and run_own(plan, model, file, bare)
+    or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare))
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil

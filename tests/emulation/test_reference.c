@@ -132,11 +132,11 @@ static void test_step_on_stored_batch_gives_stored_gradients(void **state) {
 /* ---- against kernels/ref at other lengths, in shards of every size, with dropout ---- */
 
 static void check_lengths(model *m) {
-    lh_device_check_at(m, 1, 1, (lh_model_cut){1, 1, 0});
-    lh_device_check_at(m, 2, 1, (lh_model_cut){5, 2, 1});
-    lh_device_check_at(m, 10, 5, (lh_model_cut){4, 3, 2});
-    lh_device_check_at(m, 17, 17, (lh_model_cut){3, 2, 3});
-    lh_device_check_at(m, LH_PARITY_LONGEST, 18, (lh_model_cut){2, 1, 4});
+    lh_device_check_at(m, (lh_parity_size){1, 1, 3}, (lh_model_cut){1, 1, 0});
+    lh_device_check_at(m, (lh_parity_size){2, 1, 1}, (lh_model_cut){5, 2, 1});
+    lh_device_check_at(m, (lh_parity_size){10, 5, 7}, (lh_model_cut){4, 3, 2});
+    lh_device_check_at(m, (lh_parity_size){17, 17, 20}, (lh_model_cut){3, 2, 3});
+    lh_device_check_at(m, (lh_parity_size){LH_PARITY_LONGEST, 18, 19}, (lh_model_cut){2, 1, 4});
 }
 
 static void test_every_length_and_cut_matches_reference(void **state) {
@@ -149,8 +149,8 @@ static void check_limits(model *m) {
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(m->reference, i);
         lh_parity_load(m->spec, m->real_bytes, m->reference, m->parameters);
-        lh_device_check_at(m, 1, 1, (lh_model_cut){1, 1, 0});
-        lh_device_check_at(m, 17, 17, (lh_model_cut){3, 2, 3});
+        lh_device_check_at(m, (lh_parity_size){1, 1, 3}, (lh_model_cut){1, 1, 0});
+        lh_device_check_at(m, (lh_parity_size){17, 17, 20}, (lh_model_cut){3, 2, 3});
     }
 }
 
@@ -166,7 +166,7 @@ static void test_layers_read_draws_of_their_own(void **state) {
     static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope};
     model m = open_model(&rotation);
     lh_parity_batch made;
-    lh_parity_make_batch(&rotation, TOKENS, 6, 0, &made);
+    lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &made);
     lh_draw draw = {made.batch.key, made.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
     int *draws = lh_model_draws(m.spec, &draw, &shape, NULL, NULL);
