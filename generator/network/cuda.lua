@@ -351,8 +351,11 @@ end
 -- the embedding's.
 local function place_sums(device, net, blocks, lists)
   local list, embedded = {}, net.position_table
-  for i, words in ipairs(embedded and embedded.from_tables and not embedded.frozen and device.streams or {}) do
-    list[i] = { member = words.at .. "places", block = false, times = "", T = words.T }
+  for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
+    local words = device.words[stream]
+    list[#list + 1] = find(net.ops, function(op)
+      return op.kind == "embed" and op.stream == stream and op.encoding
+    end) and { member = words.at .. "places", block = false, times = "", T = words.T } or nil
   end
   for _, block in ipairs(blocks) do
     local op = of_kind(lists[block].forward, "place")

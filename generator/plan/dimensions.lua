@@ -152,7 +152,6 @@ function M.derive(plan)
   local model = plan.resolved.model
   plan.layers, plan.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
   plan.feedforward = model.feedforward
-  plan.embedding_scale = math.sqrt(model.width)
   plan.classes = plan.task.output_count
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)

@@ -15,6 +15,7 @@ local builder = require("network.builder")
 local canonical = require("base.canonical")
 local cpu = require("network.cpu")
 local dimensions = require("plan.dimensions")
+local embeddings = require("network.embeddings")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
@@ -336,10 +337,13 @@ local function settle_constants(plan, net)
   plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      plan.embedding_scale, plan.linear, plan.inputs = op.scale or 1, op.p.kind == "linear", op.p.rows.count
+      plan.linear, plan.inputs = op.p.kind == "linear", op.p.rows.count
     end
   end
-  plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+  plan.embedding_scales = embeddings.scales(net)
+  for _, scale in ipairs(plan.embedding_scales) do
+    scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+  end
 end
 
 -- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).

@@ -58,7 +58,7 @@ local READINGS = {
   { task = "bucket_sort", of = SAMPLED },
   { task = "bucket_sort", of = SAMPLED, pair = true },
   { task = "even_pairs", of = SAMPLED, model = { embedding = "linear", readout = "last" } },
-  { task = "duplicate_string", of = SAMPLED, pair = true },
+  { task = "duplicate_string", of = SAMPLED, pair = true, model = { embedding = "linear" } },
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
@@ -109,8 +109,11 @@ function M.random(id)
   local given = description_of(number, wide, encoding, reading)
   local head_widths, whole = HEAD_WIDTHS[given.width], encoding.both or encoding.whole
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
-  local section = reading.model and (", embedding = %q, readout = %q"):format(reading.model.embedding,
-    reading.model.readout) or ""
+  local section = ""
+  for _, field in ipairs({ "embedding", "readout" }) do
+    local value = (reading.model or {})[field]
+    section = section .. (value and (", %s = %q"):format(field, value) or "")
+  end
   return SPEC:format(reading.task, encoding[1], KINDS[reading.pair and "pair" or given.tied and "decoder" or "encoder"],
     heads, given.width, number % 2 == 1 and not whole and 0.25 or 0, section, reading.of.train, reading.of.eval,
     number % 3 == 0), given.text
