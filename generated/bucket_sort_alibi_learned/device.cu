@@ -1452,8 +1452,7 @@ NOINLINE void attend_keys(int first, int count) {
 /* Where the gradients of the layer's tables go. */
 INLINE void score_gradients_of(score_gradients *d) {
     size_t used = 0;
-    lay_out_score_gradients(d, block()->sums.score, &used,
-            block()->view.T);
+    lay_out_score_gradients(d, block()->sums.score, &used, block()->view.T);
 }
 
 /* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an

@@ -6,8 +6,8 @@
 -- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
 -- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
 -- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
--- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands over,
--- and the helpers below, nothing else.
+-- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands
+-- over, and the helpers below, nothing else.
 
 local diagnostics = require("base.diagnostics")
 local literals = require("base.literals")

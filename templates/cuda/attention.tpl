@@ -14,6 +14,8 @@
 % local masked = mask.kind ~= "none"
 % local owners = attends.owned[1] and ", then what a table goes by" or ""
 % local sees_all = cross and mask.left -- a query with no key in its window: Duan and Shi 2024
+% local right = mask.right or 0
+% local first_query = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
 % local left_end, right_end = (mask.left or 0) + 1, (mask.right or 0) + 1
 /* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (backward, then a key${owners}) and
  * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
@@ -110,7 +112,7 @@ INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
 % if sees_all then
 INLINE int ${prefix}first_key(int i, int S) { return i > ${mask.left} && i - ${mask.left} < S ? i - ${mask.left} : 0; }
 INLINE int ${prefix}end_key(int i, int S) { return i + ${right_end} < S && i - ${mask.left} < S ? i + ${right_end} : S; }
-INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+INLINE int ${prefix}first_query(int j) { return ${first_query}; }
 /* The query behind i; those from S + ${mask.left} on have no key near, and see all: Duan and Shi 2024. */
 INLINE int ${prefix}next_query(int i, int j, int S) { return i - j < ${mask.left} || i + 1 > S + ${mask.left} ? i + 1 : S + ${mask.left}; }
 % elseif mask.left then
@@ -122,7 +124,7 @@ INLINE int ${prefix}end_query(int, int T) { return T; }
 % end
 % if not sees_all then
 INLINE int ${prefix}end_key(int i, int T) { return i + ${right_end} < T ? i + ${right_end} : T; }
-INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+INLINE int ${prefix}first_query(int j) { return ${first_query}; }
 % end
 % end
 % local first_key, end_key = prefix .. "first_key(i" .. (sees_all and ", " .. S or "") .. ")", prefix .. "end_key(i, "
@@ -427,8 +429,7 @@ INLINE void ${prefix}content_bias_grad(real *dbias) {
 /* Where the gradients of the layer's tables go. */
 INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
-    ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used,
-            ${of_block});
+    % call(prefix .. "lay_out_score_gradients", "d", "block()->sums." .. prefix .. "score" .. of_layer, "&used", of_block)
 }
 % end
 % for _, class in ipairs(attends.owned) do
