@@ -252,8 +252,8 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_parity_make_batch(&SIDES, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
     for (int i = 0; i < tokens; i++)
         for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
-    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, made.distances, made.score);
-    made.batch.score = made.score;
+    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, made.distances, made.score[0][0]);
+    made.batch.score = made.score[0][0];
     made.batch.backward = mode == LH_MODE_TRAIN;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
     double *want = lh_parity_reserve(count * sizeof *want);
