@@ -260,7 +260,8 @@ function TestWrap.test_a_comment_hands_on_what_a_line_has_too_much()
 end
 
 function TestWrap.test_rows_directives_and_other_tongues_stay()
-  local row, directive = '    {"' .. LONG .. '", "' .. LONG .. '"},', "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
+  local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
+  local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
   local text = run({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })
   lu.assertEquals(text, "f(" .. LONG .. ", " .. LONG .. ");\n")
   lu.assertEquals((render.render("t.c.tpl", PLAN, function()
