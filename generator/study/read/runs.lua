@@ -2,16 +2,15 @@
 --
 -- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, validation,
 -- axis, during, notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the
--- training lengths, or of these sets of finite data, validation that of the third,
--- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
--- of them as text. axis says what these lengths are: "length", or the first axis that the evaluation went by; where it
--- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the
--- lists the means over those that share a number on the first, or what a condition of that number alone has. during is
--- a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held out, and in sets of each set
--- by name; notes says what
--- could not be read. novel: examples that were trained on were left out of what is held out. state is "evaluated" or
--- one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within; seen: on the very
--- examples of training.
+-- training lengths, or of these sets of finite data, validation that of the third, { step, examples, draws, lengths,
+-- accuracy, exact_match, loss, counts } with five lists in the order of lengths, loss and exact_match as text, counts
+-- the examples of each. axis says what these lengths are: "length", or the first axis that the evaluation went by;
+-- where it went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each,
+-- and the lists the means over those that share a number on the first, or what a condition of that number alone has.
+-- during is a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held out, and in sets of
+-- each set by name; notes says what could not be read. novel: examples that were trained on were left out of what is
+-- held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is
+-- what was within; seen: on the very examples of training.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
@@ -64,7 +63,7 @@ local function add(run, row)
     return -- by length, where the run goes by other axes: somebody asked for it
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { split = row.split, step = row.step, examples = row.examples, draws = row.draws, places = {},
-      lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }
+      lengths = {}, accuracy = {}, exact_match = {}, loss = {}, counts = {} }
     run[row.split] = evaluation
   elseif row.step < evaluation.step then
     return
@@ -75,7 +74,7 @@ local function add(run, row)
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.lengths[place], evaluation.accuracy[place] = n or 0, row.accuracy
   evaluation.exact_match[place], evaluation.loss[place] = row.exact_match, row.loss
-  evaluation.weights[place] = row.examples
+  evaluation.counts[place] = row.examples
   if row.by and not row.length then
     evaluation.conditions = evaluation.conditions or {}
     evaluation.conditions[place] = { by = row.by, examples = row.examples, accuracy = row.accuracy,
@@ -101,21 +100,21 @@ end
 
 -- Takes conditions that share a number on the first axis together: means over their examples. They stand side by side.
 local function join(evaluation, axis)
-  local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }, 0
+  local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, counts = {} }, 0
   local whole = alone(evaluation, axis)
   for i, n in ipairs(evaluation.lengths) do
     local by = evaluation.conditions[i].by
-    local weight = whole[n] and next(by, next(by)) and 0 or evaluation.weights[i]
+    local weight = whole[n] and next(by, next(by)) and 0 or evaluation.counts[i]
     if last == 0 or joined.lengths[last] ~= n then
       last = last + 1
-      joined.lengths[last], joined.weights[last] = n, 0
+      joined.lengths[last], joined.counts[last] = n, 0
     end
     for _, key in ipairs(MEASURES) do
       joined[key][last] = (joined[key][last] or 0) + weight * (tonumber(evaluation[key][i]) or 0)
     end
-    joined.weights[last] = joined.weights[last] + weight
+    joined.counts[last] = joined.counts[last] + weight
   end
-  for i, weight in ipairs(joined.weights) do
+  for i, weight in ipairs(joined.counts) do
     joined.accuracy[i] = joined.accuracy[i] / weight
     joined.exact_match[i] = ("%.9g"):format(joined.exact_match[i] / weight)
     joined.loss[i] = ("%.9g"):format(joined.loss[i] / weight)
@@ -138,7 +137,7 @@ local function in_order(evaluation)
   table.sort(order, function(a, b)
     return evaluation.lengths[a] < evaluation.lengths[b]
   end)
-  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss", "weights", "conditions" }) do
+  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss", "counts", "conditions" }) do
     local list = evaluation[key] and {}
     for i, place in ipairs(list and order or {}) do
       list[i] = evaluation[key][place]
@@ -165,7 +164,6 @@ local function read_evaluations(run)
       if run[split].conditions then
         join(run[split], run.axis)
       end
-      run[split].weights = nil
     end
   end
   for i, point in ipairs(run.during) do
@@ -233,7 +231,7 @@ local function split_by_length(run)
   run.train, run.test = parts.train, parts.test
   for _, split in ipairs({ "train", "test" }) do
     if run[split] then
-      run[split].places, run[split].weights = nil, nil
+      run[split].places = nil
     end
   end
 end
