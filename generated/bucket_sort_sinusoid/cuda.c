@@ -172,7 +172,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "f2260756eb1ae3c4",
+        .source_digest = "c3684a2a852589cd",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

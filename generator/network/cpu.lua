@@ -86,7 +86,7 @@ local function embeddings(cpu)
   local list = {}
   for _, op in ipairs(cpu.net.ops) do
     if op.kind == "embed" then
-      list[#list + 1] = { routine = "embed" .. names.embeds(cpu, op), stream = op.stream.index,
+      list[#list + 1] = { number = #list, routine = "embed" .. names.embeds(cpu, op), stream = op.stream.index,
         of = rooms.of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false,
         keep = op.keep or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
     end

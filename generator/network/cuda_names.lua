@@ -60,7 +60,7 @@ function M.embeddings(device)
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
       local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
-      list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
+      list[#list + 1] = { number = #list, routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
         places = words.at .. "places", additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name,
         adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,

@@ -13,7 +13,9 @@
 % if any_draws then
 #include "longhand/positions.h"
 % end
+% if not linear or dropouts[1] then
 
+% end
 % if not linear then
 static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* ${embedding_scale_text} */
 % end

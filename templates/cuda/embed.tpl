@@ -8,7 +8,7 @@
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask > 0 and "keep" or "w->keep"
 /* ${about} = ${what}${embed_adds}. */
-NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" or "void"}) {
+NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->${T};
@@ -36,6 +36,16 @@ NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" 
 % elseif additive.kind == "learned" then
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
+% if noise then
+        real deviation = training ? 0 : (real)block()->step.rate;
+        quad normal = {{0, 0, 0, 0}};
+        if (deviation > 0) {
+            normal = noisy(block()->first + row / v->${T}, ${number}, (row % v->${T} * WIDTH + c) / 4);
+% if noise == "relative" then
+            deviation *= embedded_size(block()->${tokens}[row]);
+% end
+        }
+% end
 #pragma unroll
         for (int i = 0; i < 4; i++) {
 % if linear then
@@ -47,6 +57,9 @@ NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" 
             x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
 % else
             x.v[i] *= EMBEDDING_SCALE;
+% end
+% if noise then
+            x.v[i] += deviation * normal.v[i];
 % end
 % if drops and eval_dropout then
             x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
