@@ -145,7 +145,8 @@ local function add_noise(analyze)
   command:option("--noise"):argname("A,B"):default("0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3")
     :convert(deviations):description("its standard deviations")
   command:flag("--relative"):description("they are times the root mean square of each token's embedding")
-  command:option("--axis"):argname("NAME"):description("a curve for each of its values; default: the first with several")
+  command:option("--axis"):argname("NAME"):description("a curve for each of its values; default: the first with "
+    .. "several")
   command:option("--length"):argname("N"):default("16"):convert(positive):description("task length of the examples")
   command:option("--examples"):argname("K"):default("500"):convert(positive):description("of the length; of finite "
     .. "data, of the split, as many as it has")

@@ -1,7 +1,8 @@
 -- How accuracy falls as the embeddings of a study's models get noise (docs/analyses.md).
 --
--- Input: a study with its cells read, and the options of noise.lua with `axis` and `say`. Output: the files noise.csv (a
--- run and a deviation per line), noise.gnuplot; or nil and a message. Third, what is damaged and was left out, or nil.
+-- Input: a study with its cells read, and the options of noise.lua with `axis` and `say`. Output: the files noise.csv
+-- (a run and a deviation per line), noise.gnuplot; or nil and a message. Third, what is damaged and was left out, or
+-- nil.
 
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
