@@ -151,9 +151,9 @@ local function by_noise(study)
         number = cell.number, missing = #scores == 0 }
     end
   end
-  return #rows > 0 and { name = "by_noise", title = entries.metric(study) .. " in percent by noise on embeddings", about = "the mean "
-    .. "over the runs; deviations as eval.noise says. The score of a run is that of its least noise", corner = "noise",
-    subs = { "" }, columns = columns, rows = rows, notes = {} } or nil
+  return #rows > 0 and { name = "by_noise", title = entries.metric(study) .. " in percent by noise on embeddings",
+    about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise",
+    corner = "noise", subs = { "" }, columns = columns, rows = rows, notes = {} } or nil
 end
 
 function M.tables(study)
