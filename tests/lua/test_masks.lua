@@ -182,6 +182,9 @@ local function compiled(folder, name, compiler, plan, family)
   return program
 end
 
+local SOURCES = { { "masks.c", (os.getenv("CC") or "gcc") .. " -std=gnu11 -march=native -Wno-psabi" },
+  { "masks.cpp", (os.getenv("CXX") or "g++") .. " -std=c++17" } }
+
 local SHAPES = { { 1, 1 }, { 4, 6 }, { 6, 4 }, { 5, 30 }, { 40, 19 }, { 33, 33 }, { 62, 125 } }
 
 local function expected(family, is_self)
@@ -220,7 +223,7 @@ function TestMasks.test_generated_code_has_the_same_cells()
     local family = family_of(plan, case[2])
     local want, words = expected(family, case[2] ~= "cross")
     support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, template, nil, family))))
-    for _, source in ipairs({ { "masks.c", "gcc -std=gnu11 -march=native -Wno-psabi" }, { "masks.cpp", "g++ -std=c++17" } }) do
+    for _, source in ipairs(SOURCES) do
       local text = support.shell(compiled(name, source[1], source[2], plan, family) .. " " .. words)
       lu.assertEquals(text, want, name .. " " .. source[1])
     end
