@@ -183,7 +183,7 @@ function M.lines(lines, map)
     out_lines[#out_lines + 1], out_map[#out_map + 1] = line, map[from]
   end
   while lines[first] do
-    local last, line = end_of_comment(lines, first), nil
+    local last = end_of_comment(lines, first)
     if last then
       local list = {}
       for from = first, last do
@@ -193,6 +193,7 @@ function M.lines(lines, map)
         add(entry.line, entry.from)
       end
     else
+      local line
       line, last = whole(lines, first)
       for _, part in ipairs(fit(line)) do
         add(part, first)
