@@ -20,6 +20,12 @@ function M.is_causal(resolved)
   return kind == "decoder" or kind == "encoder_decoder"
 end
 
+-- Whether a mask alone hides keys: lines do so in its place.
+function M.hides_by_a_mask(resolved)
+  local kind, lines = M.value_at(resolved, "encoding.mask.kind") or "full", M.value_at(resolved, "encoding.lines")
+  return (kind ~= "full" or M.is_causal(resolved)) and not (lines and #lines.list > 0)
+end
+
 function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
@@ -82,6 +88,11 @@ function M.dropouts(resolved)
     { of_model and "model.embedding_dropout" or "encoding.additive.dropout",
       of_model and model.embedding_dropout or additive.dropout or 0 },
   }
+end
+
+-- How much the standard deviations of eval.by.noise are: "absolute", "relative"; nil: embeddings have no noise.
+function M.noise(resolved)
+  return M.value_at(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end
 
 -- Whether something is dropped out in training.
