@@ -255,6 +255,8 @@ end
 function TestWrap.test_a_comment_hands_on_what_a_line_has_too_much()
   check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(52) .. " zzz", " * and so on. */" },
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "2:  * zzz and so on. */" })
+  check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(50) .. " zz */" },
+    { "1: /* a " .. LONG .. " " .. ("y"):rep(50), "1:  * zz */" })
   check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(52) .. " zzz", " *", " * Next. */" },
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "1:  * zzz", "2:  *", "3:  * Next. */" })
 end
