@@ -348,11 +348,12 @@ local function has_rms(lists)
 end
 
 -- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T }; without a block, of
--- the embedding's.
+-- the embedding's, with `drawn`, the positions of each stream's rows where several streams draw them.
 local function place_sums(device, net, blocks, lists)
   local list, embedded = {}, net.position_table
   for i, words in ipairs(embedded and embedded.from_tables and not embedded.frozen and device.streams or {}) do
-    list[i] = { member = words.at .. "places", block = false, times = "", T = words.T }
+    list[i] = { member = words.at .. "places", block = false, times = "", T = words.T,
+      drawn = words.input_draws }
   end
   for _, block in ipairs(blocks) do
     local op = of_kind(lists[block].forward, "place")

@@ -3,8 +3,10 @@
 -- Input: the state of cuda.lua (device). Output, pure data:
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
 --                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
---                keep: masks of its weights, or false; index: what counts the repetitions that they are of
---   embeddings   { routine, T, tokens, places, value, gradient, adds, drops, mask, about }, a function each
+--                keep: masks of its weights, or false; index: what counts the repetitions that they are of;
+--                sequences: the function that finds the positions of its queries' sequences
+--   embeddings   { routine, T, tokens, places, drawn, sequences, value, gradient, adds, drops, mask, about }, a
+--                function each; drawn: the positions of what is added, where they are drawn for all sequences
 --   directions   the values that are directions of an attention
 
 local M = {}
@@ -32,7 +34,8 @@ local function attends(device, op, block)
     block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
     gradients_type = wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
-    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l" }
+    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l",
+    sequences = words[op.q.stream].sequences }
   if op.direction then
     names.direction, names.ddirection = op.direction.name, b.ddirection.name
     names.direction_bias = op.direction.op.weight .. "_bias"
@@ -53,6 +56,12 @@ function M.attends(device)
   return by_family
 end
 
+-- Where the positions of what is added to a stream's tokens lie: of one stream with its first family's.
+local function drawn(op, words)
+  local draw = op.encoding and op.encoding.draw
+  return draw and (draw.apart and words.input_draws or draw.prefix .. "draws")
+end
+
 -- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
 -- one on the way back.
 function M.embeddings(device)
@@ -61,7 +70,7 @@ function M.embeddings(device)
     if op.kind == "embed" then
       local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
       list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", additive = op.encoding or { kind = "none" },
+        places = words.at .. "places", drawn = drawn(op, words), sequences = words.sequences, additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name,
         adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,

@@ -179,12 +179,15 @@ local function turned(device, op, q, kv)
   if family.rotation.kind ~= "rope" then
     return {}
   elseif not family.cross then
-    return { { x = q, T = false, stride = false } }
+    return { { x = q, positions = false, T = false, stride = false } }
   end
-  local function side(value, x, stride)
-    return { x = x, T = "block()->view." .. device.words[value.stream].T, stride = family.PREFIX .. stride }
+  local function side(value, x, stride, drawn)
+    local words, kind = device.words[value.stream], family.positions.kind
+    return { x = x, T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
+      positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
+        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
   end
-  return { side(op.q, q, "QUERY_STRIDE"), side(op.kv, kv, "KEY_STRIDE") }
+  return { side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions") }
 end
 
 function forward.attention(device, _, op, place)

@@ -319,13 +319,50 @@ function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
     "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
-function TestFamilies.test_what_is_not_there_for_two_streams_is_refused_by_name()
-  local path = support.write("drawn.lua", ([[
-return { task = { kind = "duplicate_string" }, encoding = { kind = "rope",
-    positions = { kind = "randomized", max_position = 4000, reading = "difference" } },
-  model = { %s, heads = 4, dropout = 0.1 } }
-]]):format(PAIR:format(32)))
-  lu.assertEquals(assert(project:plan(path, {})).plan.no_device_code.what, "drawn positions of two streams")
+-- Every sequence has positions of its own, whichever attention reads them.
+function TestFamilies.test_sequences_draw_once_for_all_families()
+  local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
+    ', block:attention("self", h, h, { name = "other" }))))'
+  support.write("twice.lua", own_text(twice))
+  local device, host = generated(
+    'kind = "rope", positions = { kind = "randomized", max_position = 2000, draw = "sequence" }',
+    'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
+  contains(device, { "v->sequence_draws = in->draws;", "block()->view.sequence_draws + block()->first" })
+  contains(host, { ".draw_scratch = SELF_MAX_POSITION,", ".draw_count = sequence_draw_count,",
+    "return shape->sequences * shape->length[0];" })
+  lu.assertNotStrContains(device, "self_draws")
+end
+
+local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
+
+-- What is added to the tokens of each stream, then what families draw; cross-attention of queries and of keys.
+function TestFamilies.test_each_of_two_streams_draws_for_itself()
+  local device, host = generated('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
+    .. DRAWN:format(""), PAIR:format(32))
+  contains(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
+    "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
+    "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
+    "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), block()->view.T.source, CROSS_KEY_STRIDE,",
+    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH + e % WIDTH] += sums.target_places[e];"
+  })
+  contains(host, { "pair[start[row[j * T + i]]++] = i * S + j;", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
+    "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
+end
+
+function TestFamilies.test_sequences_of_two_streams_draw_apart()
+  local device, host = generated('kind = "rope", ' .. DRAWN:format(', draw = "sequence"')
+    .. ', decoder = { use = "alibi", rotation = { kind = "none" }, positions = { draw = "pass" } }', PAIR:format(32))
+  contains(device, { "v->target_sequence_draws = v->source_sequence_draws + in->sequences * in->T[0];",
+    "v->decoder_draws = v->target_sequence_draws + in->sequences * in->T[1];",
+    "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
+  contains(host, { "lh_draw_sequence(from, 1, (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true, out" })
+end
+
+-- Names of what one alone draws are its own.
+function TestFamilies.test_one_of_several_families_draws()
+  local _, host, plan = generated('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
+  contains(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
+  lu.assertEquals(#plan.cuda.drawing, 1)
 end
 
 -- The host's list of launches has no names for it.
