@@ -9,6 +9,8 @@
 --                function each; drawn: the positions of what is added, where they are drawn for all sequences
 --   directions   the values that are directions of an attention
 
+local attention = require("network.attention")
+
 local M = {}
 
 local function of_op(backward, kind, op)
@@ -56,10 +58,20 @@ function M.attends(device)
   return by_family
 end
 
--- Where the positions of what is added to a stream's tokens lie: of one stream with its first family's.
-local function drawn(op, words)
-  local draw = op.encoding and op.encoding.draw
-  return draw and (draw.apart and words.input_draws or draw.prefix .. "draws")
+-- Where the positions of what is added to a stream's tokens lie, where they are drawn for all sequences: those of one
+-- stream with its first family's.
+function M.input_draws(words, draw)
+  return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
+end
+
+-- Those of what is added in layer l of a block, by the name of its number, or for each sequence.
+function M.drawn_places(words, op, l)
+  local draw = op.encoding.draw
+  if draw and draw.kind == "sequence" then
+    return words.sequences .. "()"
+  end
+  return draw and (draw.apart and "v->" .. words.input_draws
+    or ("%spositions_of(v, %s)"):format((attention.placing(op.scope) or draw).prefix, l))
 end
 
 -- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
@@ -70,7 +82,8 @@ function M.embeddings(device)
     if op.kind == "embed" then
       local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
       list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", drawn = drawn(op, words), sequences = words.sequences, additive = op.encoding or { kind = "none" },
+        places = words.at .. "places", drawn = op.encoding and M.input_draws(words, op.encoding.draw),
+        sequences = words.sequences, additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name,
         adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,

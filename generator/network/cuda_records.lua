@@ -211,7 +211,9 @@ function M.sums_of_places(op)
 end
 
 function forward.place(device, at, op, place, training)
-  return { routine = function_for(device, "add_places", { template = "cuda/rows/place.tpl", encoding = op.encoding,
+  local words = device.words[op.out.stream]
+  return { routine = function_for(device, ("add_%splaces"):format(words.at), { template = "cuda/rows/place.tpl",
+    encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
     drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
     out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
 end
@@ -301,10 +303,11 @@ function back.attention_grad(device, at, b)
 end
 
 function back.place_grad(device, at, b)
-  local op = b.op
+  local op, words = b.op, device.words[b.op.out.stream]
   local sums = M.sums_of_places(op)
   return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
-    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums }),
+    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums,
+    T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
     dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
     mask = op.dropout and dropped(device, op, true).mask or false }
 end

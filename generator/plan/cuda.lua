@@ -35,6 +35,7 @@
 --                      first_distances on; of cross-attention rows of T, then as many of S; draws_before: others lie
 --                      behind them
 
+local attention = require("network.attention")
 local network = require("network.cuda")
 local schema = require("spec.schema")
 
@@ -238,7 +239,7 @@ local function head_words(family, lanes)
 end
 
 -- What is drawn for a family: rows of numbers, and where those of distances begin.
-local function draws_of(plan, family, attends)
+local function draws_of(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
   attends.draws, attends.draws_before = randomized or drawn, false
@@ -247,8 +248,7 @@ local function draws_of(plan, family, attends)
   attends.distance_rows = distance.independent and 2 or 1
   attends.first_distances = attends.position_draws
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none"
-    or plan.additive.in_blocks and family == plan.first)
+  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none" or places)
 end
 
 -- A family in device code, but for the names of the network's: network/cuda.lua.
@@ -271,10 +271,24 @@ local function attends_of(plan, family, library)
   return attends
 end
 
-local function derive_families(plan, library)
+-- The families whose draws place what is added in blocks.
+local function placing(plan, net)
+  local set = {}
+  for _, block in ipairs(plan.streams[2] and {} or net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" then
+        set[attention.placing(block) or plan.first] = true
+      end
+    end
+  end
+  return set
+end
+
+local function derive_families(plan, net, library)
+  local places = placing(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = attends_of(plan, family, library)
-    draws_of(plan, family, family.attends)
+    draws_of(family, family.attends, places[family] or false)
   end
 end
 
@@ -366,7 +380,7 @@ function M.derive(plan, net, lists)
     staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = constants(plan),
   }
-  derive_families(plan, library)
+  derive_families(plan, net, library)
   local cuda = plan.cuda
   cuda.begins = any(plan, function(family)
     return family.attends.begins

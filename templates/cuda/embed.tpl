@@ -1,7 +1,7 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local by_sequence = draw and draw.kind == "sequence"
 % local rows_T = "row % v->" .. T
-% local place = by_sequence and "position[row]" or draw and ("v->%s[%s]"):format(drawn, rows_T) or rows_T
+% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(drawn, rows_T) or rows_T
 % local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]

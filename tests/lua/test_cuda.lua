@@ -358,6 +358,18 @@ function TestFamilies.test_sequences_of_two_streams_draw_apart()
   contains(host, { "lh_draw_sequence(from, 1, (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true, out" })
 end
 
+-- Tables of the blocks of each stream; a position of one is one of its own.
+function TestFamilies.test_places_in_blocks_of_two_streams()
+  local learned = 'additive = { kind = "learned", at = "block"%s }'
+  local device = generated(learned:format(", rows = 4000"), PAIR:format(32))
+  contains(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table, s->placed);",
+    "add_target_places(block()->input, decoder_layer_weights()->position_table, s->placed);",
+    "decoder_layer_places + (size_t)block()->l * T * WIDTH;" })
+  device = generated(learned:format("") .. ", " .. DRAWN:format(""), PAIR:format(256))
+  contains(device, { "const int *position = v->target_input_draws;",
+    "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH + e % WIDTH] = " })
+end
+
 -- Names of what one alone draws are its own.
 function TestFamilies.test_one_of_several_families_draws()
   local _, host, plan = generated('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
