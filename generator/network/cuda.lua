@@ -49,7 +49,7 @@ local function check_place(scope, op)
   end
 end
 
-local function check(net, lists)
+local function check(lists)
   local attends = false
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
@@ -382,7 +382,7 @@ end
 
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
-  check(net, lists)
+  check(lists)
   local device, of_net = new_state(net, lists, given), lists[net]
   derive_masks(device, lists.order)
   local blocks = derive_blocks(device, of_net.forward)

@@ -343,8 +343,7 @@ function TestFamilies.test_each_of_two_streams_draws_for_itself()
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
     "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), block()->view.T.source, CROSS_KEY_STRIDE,",
-    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH + e % WIDTH] += sums.target_places[e];"
-  })
+    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH + e % WIDTH] += sums.target_places" })
   contains(host, { "pair[start[row[j * T + i]]++] = i * S + j;", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
@@ -355,15 +354,15 @@ function TestFamilies.test_sequences_of_two_streams_draw_apart()
   contains(device, { "v->target_sequence_draws = v->source_sequence_draws + in->sequences * in->T[0];",
     "v->decoder_draws = v->target_sequence_draws + in->sequences * in->T[1];",
     "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
-  contains(host, { "lh_draw_sequence(from, 1, (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true, out" })
+  contains(host, { "lh_draw_sequence(from, 1, (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
 
 -- Tables of the blocks of each stream; a position of one is one of its own.
 function TestFamilies.test_places_in_blocks_of_two_streams()
   local learned = 'additive = { kind = "learned", at = "block"%s }'
   local device = generated(learned:format(", rows = 4000"), PAIR:format(32))
-  contains(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table, s->placed);",
-    "add_target_places(block()->input, decoder_layer_weights()->position_table, s->placed);",
+  contains(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table,",
+    "add_target_places(block()->input, decoder_layer_weights()->position_table,",
     "decoder_layer_places + (size_t)block()->l * T * WIDTH;" })
   device = generated(learned:format("") .. ", " .. DRAWN:format(""), PAIR:format(256))
   contains(device, { "const int *position = v->target_input_draws;",
