@@ -24,8 +24,11 @@ local KNOWN = {
     relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY, sides = { left = ANY },
       init_sigma = ANY },
     projections = { bias = ANY, output = ANY, init = ANY },
-    mask = { kind = { full = ANY, causal = ANY, window = ANY }, left = ANY, right = ANY },
-    positions = { kind = { index = ANY, randomized = ANY, grid = ANY }, max_position = ANY, sorted = ANY,
+    mask = { kind = { full = ANY, causal = ANY, window = ANY, antidiagonal = ANY }, left = ANY, right = ANY,
+      width = ANY, stride = ANY, left_only = ANY },
+    lines = { list = ANY, zero_corner = ANY, columns = ANY },
+    positions = { kind = { index = ANY, randomized = ANY, grid = ANY, cyclic = ANY }, period = ANY,
+      max_position = ANY, sorted = ANY,
       draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
       range = { one_based = ANY }, sides = { independent = ANY } },
     additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY,
@@ -283,7 +286,8 @@ local function add_network(facts, spec, net, attentions, of)
   facts.two_streams, facts.star = two, two and "*" or ""
   facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
   local encoding = spec.plan.additive
-  facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid }
+  facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
+    period = encoding.period }
   facts.sinusoid = encoding.member == "sinusoid"
 end
 

@@ -64,7 +64,7 @@ local function derive_family(plan, family, facts)
   family.rotation = rotation_facet.plan(encoding, family,
     costs.longest(resolved.train.lengths, facts.task))
   family.projections = encoding.projections or {}
-  family.mask = mask_facet.plan(encoding, family.causal)
+  family.mask = mask_facet.plan(encoding, family)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
   family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,

@@ -1,4 +1,4 @@
-/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder}.lua) against kernels/ref:
+/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua) against kernels/ref:
  * values and gradients of every parameter, sources and targets of different lengths, in blocks of several sizes. And
  * both, with positions that are drawn for either stream, too, against the stored vectors of an independent
  * implementation. */
@@ -13,10 +13,11 @@
 #include "support/lh_parity.h"
 
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_identity_encoder,
-    longhand_spec_parity_float64_drawn_layers;
+    longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_masks, longhand_spec_parity_float64_lines;
 
 static const lh_spec *const SPECS[] = {&longhand_spec_parity_float64_encoder_decoder,
-                                       &longhand_spec_parity_float64_identity_encoder};
+                                       &longhand_spec_parity_float64_identity_encoder,
+                                       &longhand_spec_parity_float64_masks, &longhand_spec_parity_float64_lines};
 
 enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, SEQUENCES = 5, LONGEST = 19, HEADS = 2, MOST_FAMILIES = 3 };
 
