@@ -343,7 +343,7 @@ function TestFamilies.test_each_of_two_streams_draws_for_itself()
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
     "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), block()->view.T.source, CROSS_KEY_STRIDE,",
-    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH + e % WIDTH] += sums.target_places" })
+    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH + e % WIDTH] += sums.target" })
   contains(host, { "pair[start[row[j * T + i]]++] = i * S + j;", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
