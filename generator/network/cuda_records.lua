@@ -210,9 +210,16 @@ function M.sums_of_places(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
+-- What adds vectors of positions: a function for each stream, or for each block where their families draw apart.
+local function places_routine(device, op, words)
+  local draw = op.encoding.draw
+  local by_block = draw and not draw.apart and device.net.used_families[2]
+  return ("add_%splaces"):format(by_block and op.scope.name .. "_" or words.at)
+end
+
 function forward.place(device, at, op, place, training)
   local words = device.words[op.out.stream]
-  return { routine = function_for(device, ("add_%splaces"):format(words.at), { template = "cuda/rows/place.tpl",
+  return { routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
     encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
     drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
     out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }

@@ -369,6 +369,16 @@ function TestFamilies.test_places_in_blocks_of_two_streams()
     "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH + e % WIDTH] = " })
 end
 
+-- Each by the positions of its own attention.
+function TestFamilies.test_places_of_blocks_that_draw_apart()
+  support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
+  local device = generated('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
+    'source = "placed.lua", layers = 2, width = 32, feedforward = 48')
+  contains(device, { "add_front_places(block()->input, ", "const int *position = near_positions_of(v, block()->l);",
+    "add_tower_places(block()->input, ", "const int *position = self_positions_of(v, block()->l);" })
+  lu.assertNotStrContains(device, "again_positions_of")
+end
+
 -- Names of what one alone draws are its own.
 function TestFamilies.test_one_of_several_families_draws()
   local _, host, plan = generated('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))

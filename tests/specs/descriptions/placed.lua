@@ -1,8 +1,8 @@
--- Positions are added behind a front that has fewer layers and attends without them.
+-- Positions are added in two blocks, the first of which has fewer layers.
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 2 })
   local front = net:block("front", 1, "One attention.")
-  local h = front:input(x)
+  local h = front:place(front:input(x), net.additive)
   front:output(front:norm("norm1", front:add(h, front:attention("self", h, h, { name = "near" }), model.dropout)))
   local block = net:block("tower", model.layers, "Two attentions.")
   local a = block:place(block:input(front.result), net.additive)
