@@ -9,6 +9,7 @@ local facets = require("export.facets")
 local json = require("dkjson")
 local names = require("export.names")
 local tongues = require("base.tongues")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -129,7 +130,7 @@ end
 local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
-    local own = formula and formula.families and formula.families[op.family.name]
+    local own = formula and formula.families and formula.families[op.family.of_spec]
     of[op] = facets.of(op, formula and not formula.families and formula or own)
   end
   return of
@@ -242,7 +243,7 @@ local function about(spec, run)
   return {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
-    ("%d parameters; %s %s%s."):format(plan.parameters, model.kind:find("^[aeiou]") and "an" or "a",
+    ("%d parameters; %s %s%s."):format(plan.parameters, wording.article(model.kind),
       (model.kind:gsub("_", "-")),
       model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
   }

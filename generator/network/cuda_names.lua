@@ -5,11 +5,13 @@
 --                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
 --                keep: masks of its weights, or false; index: what counts the repetitions that they are of;
 --                sequences: the function that finds the positions of its queries' sequences
---   embeddings   { routine, T, tokens, places, drawn, sequences, value, gradient, adds, drops, mask, about }, a
---                function each; drawn: the positions of what is added, where they are drawn for all sequences
+--   embeddings   { routine, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places, drops,
+--                mask, about }, a function each; drawn: the positions of what is added, where they are drawn for all
+--                sequences
 --   directions   the values that are directions of an attention
 
 local attention = require("network.attention")
+local embeddings = require("network.embeddings")
 
 local M = {}
 
@@ -19,11 +21,6 @@ local function of_op(backward, kind, op)
       return b
     end
   end
-end
-
--- What the functions of an embedding are called: after its stream, where there are several.
-function M.embeds(device, op)
-  return device.net.streams[2] and "embed_" .. op.stream.name or "embed"
 end
 
 -- What the text of an attention calls things: names of a device's values.
@@ -74,20 +71,36 @@ function M.drawn_places(words, op, l)
     or ("%spositions_of(v, %s)"):format((attention.placing(op.scope) or draw).prefix, l))
 end
 
--- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
+-- Whether an embedding that comes before this one on the way back has stored gradients of positions: sums are a
+-- stream's own, where every sequence draws they are in the table that all share.
+local function adds_places(backward, op)
+  local draw = op.encoding and op.encoding.draw
+  local by_sequence = draw and draw.kind == "sequence"
+  for _, b in ipairs(backward) do
+    if b.op == op then
+      return false
+    elseif b.kind == "embed_grad" and (by_sequence or b.op.stream == op.stream) and b.op.encoding then
+      return true
+    end
+  end
+end
+
+-- The functions that embed a stream each; the gradients of a table that several of them share are stored by the first
 -- one on the way back.
 function M.embeddings(device)
-  local list, first, net = {}, device.lists[device.net].backward, device.net
+  local list, back, net = {}, device.lists[device.net].backward, device.net
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
-      list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", drawn = op.encoding and M.input_draws(words, op.encoding.draw),
-        sequences = words.sequences, additive = op.encoding or { kind = "none" },
-        value = op.out.name, gradient = b.dy.name,
-        adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
+      local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
+      list[#list + 1] = { routine = embeddings.routine(net, op), scale = embeddings.scale(net, op), T = words.T,
+        tokens = words.tokens, places = words.at .. "places",
+        drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
+        additive = op.encoding or { kind = "none" },
+        value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
+        adds = of_op(back, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,
-        about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
+        about = net.streams[2] and "Vectors of the " .. op.stream.name
+          or list[1] and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
     end
   end
   return list

@@ -420,8 +420,7 @@ INLINE void ${prefix}content_bias_grad(real *dbias) {
 /* Where the gradients of the layer's tables go. */
 INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
-    ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used,
-            ${of_block});
+    % call(prefix .. "lay_out_score_gradients", "d", "block()->sums." .. prefix .. "score" .. of_layer, "&used", of_block)
 }
 % end
 % for _, class in ipairs(attends.owned) do

@@ -1,3 +1,4 @@
+% local first_query = (mask.right or 0) > 0 and ("j > %d ? j - %d : 0"):format(mask.right, mask.right) or "j"
 % local beyond = (mask.right or mask.high or 0) + 1
 % if mask.kind == "lines" then
 % include("cuda/lines.tpl")
@@ -26,7 +27,7 @@ INLINE int ${prefix}next_query(int i, int j, int S) {
 % if mask.sees_all then
 INLINE int ${prefix}first_key(int i, int S) { return i > ${mask.left} && i - ${mask.left} < S ? i - ${mask.left} : 0; }
 INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S && i - ${mask.left} < S ? i + ${beyond} : S; }
-INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+INLINE int ${prefix}first_query(int j) { return ${first_query}; }
 /* The query behind i; those from S + ${mask.left} on have no key near, and see all: Duan and Shi 2024. */
 INLINE int ${prefix}next_query(int i, int j, int S) { return i - j < ${mask.left} || i + 1 > S + ${mask.left} ? i + 1 : S + ${mask.left}; }
 % elseif mask.left then
@@ -39,6 +40,6 @@ INLINE int ${prefix}end_query(int, int T) { return T; }
 % end
 % if not mask.sees_all then
 INLINE int ${prefix}end_key(int i, int T) { return i + ${beyond} < T ? i + ${beyond} : T; }
-INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
+INLINE int ${prefix}first_query(int j) { return ${first_query}; }
 % end
 % end

@@ -3,8 +3,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local canonical = require("base.canonical")
 local choices = require("study.calibrate.choices")
+local controls = require("study.calibrate.controls")
+local facet = require("plan.facets.lines")
 local findings = require("study.calibrate.findings")
+local inference = require("study.analyse.inference")
 local lines = require("study.calibrate.lines")
 local lu = require("luaunit")
 local student = require("study.calibrate.student")
@@ -310,6 +314,56 @@ function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
   lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
 end
 
+-- The bias that the facet of specs makes of one head's lines, cell by cell, as plan/facets/lines.lua says.
+local function of_facet(mask, rows, columns)
+  local bias = { rows = rows, columns = columns, values = {} }
+  for row = 0, rows - 1 do
+    local seen, open = mask.causal and math.min(columns - 1, row) or columns - 1, false
+    local corner = mask.heads[1].corner and row == 0
+    for column = 0, columns - 1 do
+      local value = -math.huge
+      for _, line in ipairs(mask.heads[1].lines) do
+        local on = column <= seen and column == line.keys * columns + line.first + line.step * row
+        value = on and math.max(value, line.value) or value
+      end
+      value = corner and column == columns - 1 and 0.0 or value
+      bias.values[row * columns + column + 1], open = value, open or value > -math.huge
+    end
+    for column = 0, open and -1 or seen do
+      bias.values[row * columns + column + 1] = 0.0
+    end
+  end
+  return bias
+end
+
+-- Heads of chance by all choices that a student's spec has words for, in frames of other sizes: what calibration draws
+-- is what the student's kernels have.
+function TestBias.test_the_facet_of_specs_makes_the_same()
+  local made = 0
+  for case = 1, 60 do
+    local cross = case % 2 == 0
+    local corner, align = ({ "lines", "all", "none" })[case % 3 + 1], ({ "left", "right" })[case // 2 % 2 + 1]
+    local of = of_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner, "align.self=" .. align,
+      "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
+    of = cross and of.cross or of.self
+    local head = filled(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
+      return noise(row + case, column)
+    end)
+    local kept, list = assert(lines.find(head, of)).kept, {}
+    for i, line in ipairs(kept) do
+      list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
+    end
+    local mask = facet.plan({ lines = { list = list, zero_corner = corner, columns = align } },
+      { name = "cross", heads = 1, cross = cross }, not cross)
+    for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
+      made = made + 1
+      lu.assertEquals(picture(lines.extend(kept, size[1], size[2], of, not cross)),
+        picture(of_facet(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
+    end
+  end
+  lu.assertTrue(made > 100, "too few heads have lines")
+end
+
 -- Columns of another width: from the right in cross-attention, from the left in self-attention.
 function TestBias.test_columns_are_aligned()
   local of = of_examples("directions.cross=0", "directions.self=0")
@@ -385,6 +439,63 @@ function TestStudent.test_a_file_as_another_folder_sees_it()
     { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
     lu.assertEquals(student.seen_from(case[1], case[2]), case[3])
   end
+end
+
+TestControls = {}
+
+local PART = { choices = { align = "right" }, list = {
+  { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
+  { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
+} }
+
+local function control(name, seed)
+  return controls.of(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
+end
+
+function TestControls.test_the_mask_alone()
+  for i, line in ipairs(control("values")) do
+    lu.assertEquals({ line.head, line.line, line.value }, { PART.list[i].head, PART.list[i].line, 0 })
+  end
+  lu.assertEquals(control(nil), PART.list)
+end
+
+-- Anti-diagonals and columns are counted from the last key on.
+function TestControls.test_one_key_to_the_left()
+  local list = {}
+  for i, line in ipairs(control("shifted")) do
+    list[i] = line.line
+  end
+  lu.assertEquals(list, { 4, 1, -3, -1 })
+end
+
+function TestControls.test_heads_keep_their_lines_together()
+  local seen = {}
+  for seed = 1, 20 do
+    local list = control("heads", seed)
+    lu.assertEquals({ list[1].head == list[2].head, list[3].head == list[4].head, list[1].head ~= list[3].head },
+      { true, true, true })
+    lu.assertTrue(list[1].head >= 0 and list[1].head <= 2)
+    seen[list[1].head] = true
+  end
+  lu.assertEquals(#canonical.sorted_keys(seen), 3)
+end
+
+function TestControls.test_as_many_random_lines()
+  local differ = false
+  for seed = 1, 20 do
+    local list, places = control("random", seed), {}
+    lu.assertEquals(#list, 4)
+    for i, line in ipairs(list) do
+      lu.assertEquals({ line.head, line.direction, line.value }, { PART.list[i].head, PART.list[i].direction,
+        PART.list[i].value })
+      lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
+      places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
+      differ = differ or line.line ~= PART.list[i].line
+    end
+    lu.assertEquals(#canonical.sorted_keys(places), 4)
+  end
+  lu.assertTrue(differ)
+  lu.assertEquals(control("random", 3), control("random", 3))
 end
 
 TestFindings = {}

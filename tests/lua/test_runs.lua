@@ -19,7 +19,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.test.lengths, { 20, 30 })
   lu.assertEquals(run.test.accuracy, { 0.75, 0.625 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
-  lu.assertEquals(run.during, { { step = 100, accuracy = 0.4 } })
+  lu.assertEquals(run.during, { { step = 100, mean = { accuracy = 0.4, exact_match = 0.25 } } })
   lu.assertEquals(runs.score(run), 68.75)
   lu.assertEquals(run.notes, {})
 end
@@ -122,7 +122,10 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals(#run.validation.conditions, 3)
   lu.assertEquals(run.validation.conditions[3].by, { vectors = 2, puzzle = 4 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
-  lu.assertEquals(run.during, { { step = 50, accuracy = 0.5, sets = { test = 0.5, train = 1.0 } } })
+  lu.assertEquals(run.during, { { step = 50, mean = run.during[1].sets.test, sets = {
+    test = { accuracy = 0.5, exact_match = 0.25 }, train = { accuracy = 1.0, exact_match = 0.25 } } } })
+  lu.assertEquals({ runs.score(run, "test", "exact_match"), runs.score_on(run, "validation", "exact_match"),
+    runs.score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "train", '{"vectors":1}', 0.5) }))
   lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 50.0 })
