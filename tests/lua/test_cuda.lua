@@ -370,8 +370,8 @@ function TestFamilies.test_each_of_two_streams_draws_for_itself()
   contains(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
-    "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), block()->view.T.source, CROSS_KEY_STRIDE,",
-    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH + e % WIDTH] += sums.target" })
+    "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
+    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
   contains(host, { "pair[start[row[j * T + i]]++] = i * S + j;", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
@@ -394,7 +394,7 @@ function TestFamilies.test_places_in_blocks_of_two_streams()
     "decoder_layer_places + (size_t)block()->l * T * WIDTH;" })
   device = generated(learned:format("") .. ", " .. DRAWN:format(""), PAIR:format(256))
   contains(device, { "const int *position = v->target_input_draws;",
-    "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH + e % WIDTH] = " })
+    "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH" })
 end
 
 -- Each by the positions of its own attention.
