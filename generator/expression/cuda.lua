@@ -37,6 +37,12 @@ local INTEGERS = {
     distance = { "drawn_distance(drawn, j - i)", 14, "drawn", "i", "j" } },
   score = {},
 }
+-- Those of cross-attention where they differ: a draw of each stream.
+local CROSS_INTEGERS = { key = {}, pair = {} }
+for class, symbols in next, CROSS_INTEGERS do
+  symbols.key = { "key_position[j]", 14, "key_position", "j" }
+  setmetatable(symbols, { __index = INTEGERS[class] })
+end
 for class, symbols in next, INTEGERS do
   setmetatable(symbols, class ~= "any" and { __index = INTEGERS.any } or nil)
 end
@@ -121,7 +127,8 @@ local function gradient(build, t, class)
 end
 
 function M.environment(build, class)
-  local out = leaves.environment(build, LANES[class], NUMBERS, {}, INTEGERS[class])
+  local integers = build.cross and CROSS_INTEGERS[class] or INTEGERS[class]
+  local out = leaves.environment(build, LANES[class], NUMBERS, {}, integers)
   out.scalar, out.flat = true, class == "score"
   local number, plain = out.symbol, out.integer
   function out.integer(name)

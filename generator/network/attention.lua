@@ -207,4 +207,14 @@ function M.method(builder)
   end
 end
 
+-- The family whose drawn positions are those of vectors that are added in a block of one stream: its first attention's,
+-- or nil, where a block has none.
+function M.placing(scope)
+  for _, op in ipairs(scope.ops) do
+    if op.kind == "attention" then
+      return op.family
+    end
+  end
+end
+
 return M

@@ -3,6 +3,7 @@
 -- Input: the state of cpu.lua (net, lists, buffers; products, gradients and rows, the functions so far), a scope of the
 -- network, "train" or "evaluate". Output: records, of the forward list or of the backward list.
 
+local attention = require("network.attention")
 local buffers = require("network.buffers")
 local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
@@ -138,7 +139,7 @@ local function drawn_positions(at, op, of)
     return at.w .. of .. "position"
   end
   return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
-    or ("%sshared->%sposition[%s]"):format(at.w, draw.prefix, draw.layer_index)
+    or ("%sshared->%sposition[%s]"):format(at.w, (attention.placing(op.scope) or draw).prefix, draw.layer_index)
 end
 
 -- What is added to tokens is found in: a parameter, or the tables of positions.

@@ -43,24 +43,20 @@ local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function check_place(net, scope, op)
-  if net.streams[2] then
-    records.refuse(op, "positions that are added behind the embeddings of two streams")
-  elseif net.used_families[2] and op.encoding.draw then
-    records.refuse(op, "drawn positions that are added behind the embedding, beside several attentions")
-  elseif scope.loops > 1 and op.p and not op.p.frozen then
+local function check_place(scope, op)
+  if scope.loops > 1 and op.p and not op.p.frozen then
     records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
       scope.loops)
   end
 end
 
-local function check(net, lists)
+local function check(lists)
   local attends = false
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
       attends = attends or op.kind == "attention"
       if op.kind == "place" then
-        check_place(net, scope, op)
+        check_place(scope, op)
       elseif op.kind == "attention" and not scope.entry then
         records.refuse(op, "attention outside of a block")
       elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
@@ -348,21 +344,23 @@ local function has_rms(lists)
   end) ~= nil
 end
 
--- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T }; without a block, of
--- the embedding's.
+-- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T, drawn }; without a
+-- block, of the embedding's. drawn: the positions of these rows, of layer l, where they are drawn.
 local function place_sums(device, net, blocks, lists)
   local list, embedded = {}, net.position_table
   for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
-    local words = device.words[stream]
-    list[#list + 1] = find(net.ops, function(op)
-      return op.kind == "embed" and op.stream == stream and op.encoding
-    end) and { member = words.at .. "places", block = false, times = "", T = words.T } or nil
+    local words, op = device.words[stream], find(net.ops, function(one)
+      return one.kind == "embed" and one.stream == stream and one.encoding
+    end)
+    list[#list + 1] = op and { member = words.at .. "places", block = false, times = "", T = words.T,
+      drawn = cuda_names.input_draws(words, op.encoding.draw) } or nil
   end
   for _, block in ipairs(blocks) do
     local op = of_kind(lists[block].forward, "place")
-    local member = op and records.sums_of_places(op)
+    local member, words = op and records.sums_of_places(op), op and device.words[op.out.stream]
     list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
-      times = block.count_name .. " * ", T = device.streams[1].T } or nil
+      times = block.count_name .. " * ", T = words.T, drawn = cuda_names.drawn_places(words, op, "l") }
+      or nil
   end
   return list
 end
@@ -388,7 +386,7 @@ end
 
 -- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
 function M.derive(net, lists, given)
-  check(net, lists)
+  check(lists)
   local device, of_net = new_state(net, lists, given), lists[net]
   derive_masks(device, lists.order)
   local blocks = derive_blocks(device, of_net.forward)

@@ -3,11 +3,14 @@
 -- Input: the state of cuda.lua (device). Output, pure data:
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
 --                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
---                keep: masks of its weights, or false; index: what counts the repetitions that they are of
---   embeddings   { routine, scale, T, tokens, places, value, gradient, adds, adds_places, drops, mask, about }, a
---                function each
+--                keep: masks of its weights, or false; index: what counts the repetitions that they are of;
+--                sequences: the function that finds the positions of its queries' sequences
+--   embeddings   { routine, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places, drops,
+--                mask, about }, a function each; drawn: the positions of what is added, where they are drawn for all
+--                sequences
 --   directions   the values that are directions of an attention
 
+local attention = require("network.attention")
 local embeddings = require("network.embeddings")
 
 local M = {}
@@ -30,7 +33,8 @@ local function attends(device, op, block)
     block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
     gradients_type = wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
-    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l" }
+    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l",
+    sequences = words[op.q.stream].sequences }
   if op.direction then
     names.direction, names.ddirection = op.direction.name, b.ddirection.name
     names.direction_bias = op.direction.op.weight .. "_bias"
@@ -51,12 +55,31 @@ function M.attends(device)
   return by_family
 end
 
--- Whether an embedding of the same stream, which comes before this one on the way back, has stored sums of positions.
+-- Where the positions of what is added to a stream's tokens lie, where they are drawn for all sequences: those of one
+-- stream with its first family's.
+function M.input_draws(words, draw)
+  return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
+end
+
+-- Those of what is added in layer l of a block, by the name of its number, or for each sequence.
+function M.drawn_places(words, op, l)
+  local draw = op.encoding.draw
+  if draw and draw.kind == "sequence" then
+    return words.sequences .. "()"
+  end
+  return draw and (draw.apart and "v->" .. words.input_draws
+    or ("%spositions_of(v, %s)"):format((attention.placing(op.scope) or draw).prefix, l))
+end
+
+-- Whether an embedding that comes before this one on the way back has stored gradients of positions: sums are a
+-- stream's own, where every sequence draws they are in the table that all share.
 local function adds_places(backward, op)
+  local draw = op.encoding and op.encoding.draw
+  local by_sequence = draw and draw.kind == "sequence"
   for _, b in ipairs(backward) do
     if b.op == op then
       return false
-    elseif b.kind == "embed_grad" and b.op.stream == op.stream and b.op.encoding then
+    elseif b.kind == "embed_grad" and (by_sequence or b.op.stream == op.stream) and b.op.encoding then
       return true
     end
   end
@@ -70,7 +93,9 @@ function M.embeddings(device)
     if op.kind == "embed" then
       local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
       list[#list + 1] = { number = #list, routine = embeddings.routine(net, op), scale = embeddings.scale(net, op),
-        T = words.T, tokens = words.tokens, places = words.at .. "places", additive = op.encoding or { kind = "none" },
+        T = words.T, tokens = words.tokens, places = words.at .. "places",
+        drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
+        additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
         adds = of_op(back, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,

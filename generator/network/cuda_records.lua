@@ -6,6 +6,7 @@
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
 local embeddings = require("network.embeddings")
+local names = require("network.cuda_names")
 
 local M = {}
 
@@ -179,12 +180,15 @@ local function turned(device, op, q, kv)
   if family.rotation.kind ~= "rope" then
     return {}
   elseif not family.cross then
-    return { { x = q, T = false, stride = false } }
+    return { { x = q, positions = false, T = false, stride = false } }
   end
-  local function side(value, x, stride)
-    return { x = x, T = "block()->view." .. device.words[value.stream].T, stride = family.PREFIX .. stride }
+  local function side(value, x, stride, drawn)
+    local words, kind = device.words[value.stream], family.positions.kind
+    return { x = x, T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
+      positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
+        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
   end
-  return { side(op.q, q, "QUERY_STRIDE"), side(op.kv, kv, "KEY_STRIDE") }
+  return { side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions") }
 end
 
 function forward.attention(device, _, op, place)
@@ -207,8 +211,17 @@ function M.sums_of_places(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
+-- What adds vectors of positions: a function for each stream, or for each block where their families draw apart.
+local function places_routine(device, op, words)
+  local draw = op.encoding.draw
+  local by_block = draw and not draw.apart and device.net.used_families[2]
+  return ("add_%splaces"):format(by_block and op.scope.name .. "_" or words.at)
+end
+
 function forward.place(device, at, op, place, training)
-  return { routine = function_for(device, "add_places", { template = "cuda/rows/place.tpl", encoding = op.encoding,
+  local words = device.words[op.out.stream]
+  return { routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
+    encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
     drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
     out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
 end
@@ -298,10 +311,11 @@ function back.attention_grad(device, at, b)
 end
 
 function back.place_grad(device, at, b)
-  local op = b.op
+  local op, words = b.op, device.words[b.op.out.stream]
   local sums = M.sums_of_places(op)
   return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
-    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums }),
+    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums,
+    T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
     dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
     mask = op.dropout and dropped(device, op, true).mask or false }
 end

@@ -30,14 +30,16 @@ local function read_by_pairs(device)
 end
 
 -- What a stream's tokens are called: T, of a sequence, in what is handed around as T; rows, those of all sequences
--- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names.
+-- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names; input_draws, drawn
+-- positions of what is added to tokens; sequences, the function that finds those of the block's sequences.
 function M.streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
     local several = net.streams[2] ~= nil
     local at = several and stream.name .. "_" or ""
     list[i] = { index = stream.index, at = at, T = several and "T." .. stream.name or "T",
-      rows = at .. "rows", all_rows = ("all_%srows"):format(at), tokens = at .. "tokens" }
+      rows = at .. "rows", all_rows = ("all_%srows"):format(at), tokens = at .. "tokens",
+      input_draws = at .. "input_draws", sequences = at .. "positions_of_sequences" }
     by_stream[stream] = list[i]
   end
   return list, by_stream

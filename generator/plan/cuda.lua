@@ -11,8 +11,10 @@
 --   gradients          the type of what a shard adds up
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
---   draws              random positions or distances come with a step: for each family of `drawing`, or by_sequence one
---                      row for each sequence
+--   drawing            random numbers that come with a step, in the order in which they lie: { template, names,
+--                      prefix } for the host, { member, at, count, about } for the device; sequences, T: where every
+--                      sequence of a stream has positions of its own, the function that finds them, and tokens of one
+--   draw_scratch       ints of room that a draw needs
 --   begins, shared     tables are made at the start of a step; there is room that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
 --   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
@@ -30,8 +32,10 @@
 --   pairs, pair_scores gradients of pairs are kept for such a pass, or for the keys'; those of scores, too
 --   end_by_layer       the layers' learned numbers of a score are apart
 --   draws              numbers are drawn for it: draw_rows rows of T, positions first, distances from row
---                      first_distances on; draws_at: where they begin, behind those of the families before
+--                      first_distances on; of cross-attention rows of T, then as many of S; draws_before: others lie
+--                      behind them
 
+local attention = require("network.attention")
 local network = require("network.cuda")
 local schema = require("spec.schema")
 
@@ -205,9 +209,6 @@ end
 -- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
 local function derive_network(plan, net, lists, given)
   local ok, made = xpcall(function()
-    if plan.streams[2] and plan.any_draws then
-      error({ problem = true, what = "drawn positions of two streams" }, 0)
-    end
     return network.derive(net, lists, given)
   end, function(err)
     return type(err) == "table" and err or debug.traceback(err)
@@ -241,40 +242,16 @@ local function head_words(family, lanes)
 end
 
 -- What is drawn for a family: rows of numbers, and where those of distances begin.
-local function draws_of(plan, family, attends)
+local function draws_of(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
-  attends.draws = randomized or drawn
+  attends.draws, attends.draws_before = randomized or drawn, false
   attends.position_draws = randomized and positions.draws or 0
   attends.distance_draws = drawn and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
   attends.first_distances = attends.position_draws
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.draws_at, attends.draws_before = "in->draws", false
-  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none"
-    or plan.additive.in_blocks and family == plan.first)
-  local before = plan.cuda.drawing[#plan.cuda.drawing]
-  if attends.draws and before then
-    attends.draws_at = ("v->%sdraws + %sdraw_count(v)"):format(before.prefix, before.prefix)
-    before.attends.draws_before = true
-  end
-  if attends.draws then
-    table.insert(plan.cuda.drawing, family)
-  end
-end
-
--- Ints of room that a draw of a family needs; of several, that of the largest.
-local function draw_scratch(drawing)
-  local text
-  for _, family in ipairs(drawing) do
-    local most = family.PREFIX .. "MAX_POSITION"
-    if family.relative.kind ~= "none" and not family.relative.toeplitz then
-      local keys = family.PREFIX .. "PAIR_KEYS + 1"
-      most = ("%s > %s ? %s : %s"):format(keys, most, keys, most)
-    end
-    text = text and ("(%s) > (%s) ? (%s) : (%s)"):format(text, most, text, most) or most
-  end
-  return text or "MAX_POSITION"
+  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none" or places)
 end
 
 -- A family in device code, but for the names of the network's: network/cuda.lua.
@@ -297,11 +274,94 @@ local function attends_of(plan, family, library)
   return attends
 end
 
-local function derive_families(plan, library)
+-- The families whose draws place what is added in blocks.
+local function placing(plan, net)
+  local set = {}
+  for _, block in ipairs(plan.streams[2] and {} or net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" then
+        set[attention.placing(block) or plan.first] = true
+      end
+    end
+  end
+  return set
+end
+
+local function derive_families(plan, net, library)
+  local places = placing(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = attends_of(plan, family, library)
-    draws_of(plan, family, family.attends)
+    draws_of(family, family.attends, places[family] or false)
   end
+end
+
+-- ---- what is drawn ----
+
+-- The positions of what is added to a stream's tokens, which several streams draw apart from their families.
+local function input_drawing(plan, words)
+  local draw, prefix = plan.input_draw, words.at .. "input_"
+  return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
+    names = { prefix = prefix, stream = plan.streams[words.index + 1], positions = draw, PREFIX = draw.PREFIX },
+    member = words.input_draws, count = ("in->T[%d]"):format(words.index), about = "[T]",
+    scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
+end
+
+-- Those of every sequence of a stream. A model that has nothing else to draw needs no names for it.
+local function sequence_drawing(plan, words)
+  local stream = plan.streams[words.index + 1]
+  local reader = stream.by_sequence
+  local prefix = plan.attentions[2] and words.at .. "sequence_" or ""
+  return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
+    names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
+    member = prefix .. "draws", count = ("in->sequences * in->T[%d]"):format(words.index), about = "[sequences][T]",
+    sequences = words.sequences, T = words.T,
+    scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
+end
+
+local function family_drawing(family)
+  local prefix, relative = family.prefix, family.relative
+  local most = family.positions.max_position or family.positions.distance.max_position
+  local scratch = { { family.PREFIX .. "MAX_POSITION", most } }
+  if relative.kind ~= "none" and not relative.toeplitz then
+    scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1", relative.kind == "shaw" and relative.rows + 1 or 2 * most }
+  end
+  return { template = "cuda/family_draws.tpl", prefix = prefix, names = family, family = family,
+    member = prefix .. "draws", count = prefix .. "draw_count(v)",
+    about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
+end
+
+-- Ints of room: those of the draw that needs most.
+local function draw_scratch(drawing)
+  local text, most = "0", 0
+  for _, one in ipairs(drawing) do
+    for _, need in ipairs(one.scratch) do
+      if need[2] > most then
+        text, most = need[1], need[2]
+      end
+    end
+  end
+  return text
+end
+
+-- Everything that is drawn, one behind the other.
+local function derive_drawing(plan)
+  local list = {}
+  for _, drawing in ipairs({ input_drawing, sequence_drawing }) do
+    for _, words in ipairs(plan.device.streams) do
+      list[#list + 1] = drawing(plan, words)
+    end
+  end
+  for _, family in ipairs(plan.attentions) do
+    list[#list + 1] = family.attends.draws and family_drawing(family) or nil
+  end
+  for i, one in ipairs(list) do
+    local before = list[i - 1]
+    one.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"
+    if one.family then
+      one.family.attends.draws_before = list[i + 1] ~= nil
+    end
+  end
+  plan.cuda.drawing, plan.cuda.draw_scratch = list, draw_scratch(list)
 end
 
 function M.derive(plan, net, lists)
@@ -319,16 +379,12 @@ function M.derive(plan, net, lists)
     gradients = library and "gradients" or "parameters",
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
-    drawing = {},
-    by_sequence = plan.first.positions.kind == "sequence",
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = constants(plan),
   }
-  derive_families(plan, library)
+  derive_families(plan, net, library)
   local cuda = plan.cuda
-  cuda.draws = cuda.by_sequence or cuda.drawing[1] ~= nil
-  cuda.draw_scratch = draw_scratch(cuda.drawing)
   cuda.begins = any(plan, function(family)
     return family.attends.begins
   end)
@@ -339,6 +395,9 @@ function M.derive(plan, net, lists)
     return family.score.kind ~= "none"
   end)
   derive_network(plan, net, lists, { wide = library, evaluates = plan.eval_dropout })
+  if plan.device then
+    derive_drawing(plan)
+  end
   cuda.block_state = plan.device and block_state(plan, plan.device) or BLOCK_STATE
   cuda.kernels = plan.device and kernels(plan, multiplies) or {}
   plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]

@@ -10,6 +10,7 @@
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
+local attention = require("network.attention")
 local buffers = require("network.buffers")
 local builder = require("network.builder")
 local canonical = require("base.canonical")
@@ -216,6 +217,22 @@ local function check_layers(plan, net, file)
   end
 end
 
+-- A block without attention is placed by the first attention's positions, of which there may be fewer draws.
+local function check_drawn_places(plan, net, file)
+  local draw, first = plan.additive.draw, plan.first
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" and draw and first.positions.per_layer and block.count > first.layers
+        and not attention.placing(block) then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("place() is there %d times, without attention, and positions are drawn for %d layers"):format(
+            block.count, first.layers),
+          expected = 'attention in the same block, or encoding.positions.draw = "pass"' }, 0)
+      end
+    end
+  end
+end
+
 -- The network that a file describes, and which options it has read.
 local function run_own(plan, model, file, families)
   if plan.streams[2] then
@@ -247,6 +264,7 @@ local function build_own(plan, model, file)
   check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_layers(plan, net, file)
+  check_drawn_places(plan, net, file)
   return net
 end
 

@@ -25,7 +25,6 @@ lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *sha
     const lh_spec *spec = fleet->spec;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     size_t draws = program->draw_count != NULL ? (size_t)program->draw_count(shape) : 0, used = 0;
-    if (program->draw_sequences != NULL) draws *= sequences;
     lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         layout.tokens[s] = take(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
@@ -222,8 +221,7 @@ void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, con
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out) {
     LH_TIMED(LH_PART_SAMPLING);
-    if (program->draw_sequences != NULL) program->draw_sequences(draw, shape, positions, scratch, out);
-    else if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
+    if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
 static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {

@@ -72,7 +72,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
                 const int j = t - i;
 % elseif class == "row" then
             for (int e = rows_of_pairs.start[task % count]; e < rows_of_pairs.start[task % count + 1]; e++) {
-                const int i = rows_of_pairs.pair[e] / ${T}, j = rows_of_pairs.pair[e] % ${T};
+                const int i = rows_of_pairs.pair[e] / ${S}, j = rows_of_pairs.pair[e] % ${S};
 % else
             {
 % end

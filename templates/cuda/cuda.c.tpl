@@ -1,4 +1,4 @@
-% local draws = cuda.draws
+% local drawing = cuda.drawing
 % local of_longest = streams[2] and "lengths_of(longest)" or "longest->length[0]"
 % include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
 #include "config.h"
@@ -13,7 +13,7 @@
 % if tables then
 #include "longhand/math.h"
 % end
-% if draws then
+% if drawing[1] then
 #include "longhand/positions.h"
 % end
 
@@ -43,9 +43,9 @@ static lengths lengths_of(const lh_shape *shape) { return (lengths){shape->lengt
 
 % include("parts/position_tables.tpl")
 % end
-% if draws then
+% if drawing[1] then
 
-% include(cuda.by_sequence and "cuda/draw_sequences.tpl" or "cuda/draws.tpl")
+% include("cuda/draws.tpl")
 % end
 
 % if cuda.shared then
@@ -127,14 +127,11 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,
 % end
-% if draws then
-        .draw_count = draw_count,
+% if drawing[1] then
+% local only = drawing[2] and "" or drawing[1].prefix
+        .draw_count = ${only}draw_count,
         .draw_scratch = ${cuda.draw_scratch},
-% if cuda.by_sequence then
-        .draw_sequences = draw_sequences,
-% else
-        .draw = draw,
-% end
+        .draw = ${only}draw,
 % end
         .shared_bytes = shared_bytes,
         .partial_bytes = partial_bytes,

@@ -1,7 +1,8 @@
-% local by_sequence = positions.kind == "sequence"
+% local draw = additive.kind ~= "none" and input_draw
+% local by_sequence = draw and draw.kind == "sequence"
 % local rows_T = "row % v->" .. T
-% local place = by_sequence and "position[row]" or input_draw and ("v->%sdraws[%s]"):format(prefix, rows_T) or rows_T
-% local table_row = positions.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, PREFIX) or by_sequence and place or "(" .. place .. ")"
+% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(drawn, rows_T) or rows_T
+% local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
 % local trains = additive.kind == "learned" and not additive.frozen
@@ -18,8 +19,8 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
 % if drops and mask > 0 then
     const unsigned char *keep = mask_of(${mask});
 % end
-% if by_sequence and additive.kind ~= "none" then
-    const int *position = positions_of_sequences();
+% if by_sequence then
+    const int *position = ${sequences}();
 % end
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
@@ -122,7 +123,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     ${column_sums}(rows, WIDTH, w->${gradient}, g->token_bias);
 % end
 % if trains and by_sequence then
-    const int *position = positions_of_sequences();
+    const int *position = ${sequences}();
 % if not adds_places then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
 % end

@@ -13,7 +13,8 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-% if streams[2] and device.place_sums[1] then
+% local shared = streams[2] and device.place_sums[1] and not device.place_sums[1].block
+% if shared and not input_draw then
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < POSITION_ROWS * WIDTH; e += t->blocks * THREADS) {
         real sum = 0;
 % for _, one in ipairs(device.place_sums) do
@@ -22,7 +23,10 @@ NOINLINE void end_tables(parameters *g) {
         g->position_table[e] = sum;
     }
 % else
-% for _, one in ipairs(device.place_sums) do
+% for i, one in ipairs(device.place_sums) do
+% if shared and i > 1 then
+    team_barrier(&block()->members); /* streams may have positions in common */
+% end
     % include("cuda/end_places.tpl", one)
 % end
 % end

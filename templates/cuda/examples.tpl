@@ -7,18 +7,13 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 % if tables then
     v->tables = (const position_row *)tables;
 % end
-% if cuda.by_sequence then
-    v->draws = in->draws;
-% end
 % if attentions[2] then
 % for _, stream in ipairs(device.streams) do
     v->${stream.T} = in->T[${stream.index}];
 % end
 % end
-% for _, family in ipairs(attentions) do
-% if family.attends.draws then
-    v->${family.prefix}draws = ${family.attends.draws_at};
-% end
+% for _, one in ipairs(cuda.drawing) do
+    v->${one.member} = ${one.at};
 % end
 % if not attentions[2] then
     v->T = in->T[0];

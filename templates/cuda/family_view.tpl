@@ -1,13 +1,14 @@
+% local drawn_tokens = cross and ("(v->%s + v->%s)"):format(attends.T, attends.S) or "v->" .. attends.T
 % if attends.draws_before then
 
 /* How many numbers are drawn for it. */
 INLINE size_t ${prefix}draw_count(const step_view *v) {
 % if relative.kind ~= "none" and not relative.toeplitz then
     ${prefix}pair_rows r;
-    const size_t pairs = ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, (const int *)0, v->${attends.T});
-    return ${attends.draw_rows} * (size_t)v->${attends.T} + pairs;
+    const size_t pairs = ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, (const int *)0, ${attends.lengths_of_view});
+    return ${attends.draw_rows} * (size_t)${drawn_tokens} + pairs;
 % else
-    return ${attends.draw_rows} * (size_t)v->${attends.T};
+    return ${attends.draw_rows} * (size_t)${drawn_tokens};
 % end
 }
 % end
@@ -24,6 +25,16 @@ INLINE const int *${prefix}positions_of(const step_view *v, int l) {
 % end
     return v->${prefix}draws + (${positions.layer_index}) * v->${attends.T};
 }
+% if cross then
+
+/* Those of the keys. */
+INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
+% if positions.layer_index == "0" then
+    (void)l;
+% end
+    return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T} + (${positions.layer_index}) * v->${attends.S};
+}
+% end
 % end
 % if positions.distance.draws then
 
@@ -48,8 +59,8 @@ INLINE const int *${prefix}distances_of(const step_view *v, int l) {
 /* The vectors of the pairs of layer l. */
 INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
     ${prefix}pair_rows r;
-    const size_t size = ${prefix}lay_out_pair_rows(&r, (const int *)0, v->${attends.T});
-    ${prefix}lay_out_pair_rows(&r, v->${prefix}draws + ${attends.draw_rows} * v->${attends.T} + (${PREFIX}RELATIVE_SETS > 1 ? l : 0) * size, v->${attends.T});
+    const size_t size = ${prefix}lay_out_pair_rows(&r, (const int *)0, ${attends.lengths_of_view});
+    ${prefix}lay_out_pair_rows(&r, v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens} + (${PREFIX}RELATIVE_SETS > 1 ? l : 0) * size, ${attends.lengths_of_view});
     return r;
 }
 

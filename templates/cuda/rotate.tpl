@@ -3,7 +3,7 @@
 % local row_place = by_sequence and "position[row]" or random and ("position[row % " .. T .. "]") or "row % " .. T
 % if cross then
 /* Turns all rows of queries, or of keys, by their positions: direction 1; turns their gradients back: -1. */
-NOINLINE void ${prefix}rotate(int direction, int T, const int stride, real *turned) {
+% define("NOINLINE void " .. prefix .. "rotate", "int direction", (random or by_sequence) and "const int *position", "int T", "const int stride", "real *turned")
     const step_view *v = &block()->view;
     const int rows = block()->sequences * T;
 % else
@@ -12,9 +12,9 @@ NOINLINE void ${prefix}rotate(int direction, real *query_key_value) {
     const step_view *v = &block()->view;
     const int rows = block()->sequences * ${T};
 % end
-% if by_sequence then
-    const int *position = positions_of_sequences();
-% elseif random then
+% if by_sequence and not cross then
+    const int *position = ${attends.sequences}();
+% elseif random and not cross then
     const int *position = ${prefix}positions_of(v, block()->l);
 % end
 % if cross then

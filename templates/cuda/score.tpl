@@ -29,6 +29,9 @@ INLINE void ${prefix}make_score(${c.make.arguments}) {
 % if c.make.uses.position then
     const int *position = ${prefix}positions_of(v, l);
 % end
+% if c.make.uses.key_position then
+    const int *key_position = ${prefix}key_positions_of(v, l);
+% end
 % if c.make.uses.drawn then
     const int *drawn = ${prefix}distances_of(v, l);
 % end
@@ -87,6 +90,9 @@ INLINE void ${prefix}end_score(${c.finish.arguments},
 % end
 % if c.finish.uses.position then
     const int *position = ${prefix}positions_of(v, l);
+% end
+% if c.finish.uses.key_position then
+    const int *key_position = ${prefix}key_positions_of(v, l);
 % end
 % if c.finish.uses.drawn then
     const int *drawn = ${prefix}distances_of(v, l);

@@ -23,13 +23,8 @@ typedef struct step_view {
 % if tables then
     global<const position_row> tables;
 % end
-% if cuda.by_sequence then
-    global<const int> draws; /* [sequences][T] */
-% end
-% for _, family in ipairs(attentions) do
-% if family.attends.draws then
-    global<const int> ${family.prefix}draws; /* [draws][T] */
-% end
+% for _, one in ipairs(cuda.drawing) do
+    global<const int> ${one.member}; /* ${one.about} */
 % end
 % if cuda.shared then
     shared_tables shared;
@@ -80,8 +75,10 @@ typedef struct block_state {
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
-% if positions.kind == "sequence" then
+% for _, one in ipairs(cuda.drawing) do
+% if one.sequences then
 
 /* The positions of the block's sequences, [sequences][T]. */
-INLINE const int *positions_of_sequences(void) { return block()->view.draws + block()->first * block()->view.T; }
+INLINE const int *${one.sequences}(void) { return block()->view.${one.member} + block()->first * block()->view.${one.T}; }
+% end
 % end

@@ -31,10 +31,9 @@ int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *sh
     const lh_cuda_program *cuda = spec->cuda;
     if (!cuda->draw_count) return NULL;
     int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
-    size_t count = (size_t)cuda->draw_count(shape) * (cuda->draw_sequences ? (size_t)shape->sequences : 1);
+    size_t count = (size_t)cuda->draw_count(shape);
     int *draws = lh_model_reserve(count * sizeof *draws);
-    if (cuda->draw_sequences) cuda->draw_sequences(draw, shape, given, scratch, draws);
-    else cuda->draw(draw, shape, given, apart, scratch, draws);
+    cuda->draw(draw, shape, given, apart, scratch, draws);
     free(scratch);
     return draws;
 }

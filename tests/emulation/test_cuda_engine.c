@@ -683,11 +683,12 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
 }
 
 /* The toy's draws, once more for every sequence; it reads those of the first. */
+static int count_each(const lh_shape *shape) { return shape->sequences * toy_cuda.draw_count(shape); }
+
 static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
-                      int *scratch, int *out) {
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+                      const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     for (int s = 0; s < shape->sequences; s++, out += toy_cuda.draw_count(shape))
-        toy_cuda.draw(from, shape, positions, drawn, scratch, out);
+        toy_cuda.draw(from, shape, positions, distances, scratch, out);
 }
 
 static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
@@ -696,8 +697,8 @@ static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **sta
     lh_cuda_program by_sequence = toy_cuda;
     lh_error error;
     lh_engine *cuda, *cpu;
-    by_sequence.draw = NULL;
-    by_sequence.draw_sequences = draw_each;
+    by_sequence.draw_count = count_each;
+    by_sequence.draw = draw_each;
     program = &by_sequence;
     check_against_cpu(&spec, config_of(&spec, 7));
     use_device((lh_emulation){0});

@@ -359,13 +359,71 @@ function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
     "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
-function TestFamilies.test_what_is_not_there_for_two_streams_is_refused_by_name()
-  local path = support.write("drawn.lua", ([[
-return { task = { kind = "duplicate_string" }, encoding = { kind = "rope",
-    positions = { kind = "randomized", max_position = 4000, reading = "difference" } },
-  model = { %s, heads = 4, dropout = 0.1 } }
-]]):format(PAIR:format(32)))
-  lu.assertEquals(assert(project:plan(path, {})).plan.no_device_code.what, "drawn positions of two streams")
+-- Every sequence has positions of its own, whichever attention reads them.
+function TestFamilies.test_sequences_draw_once_for_all_families()
+  local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
+    ', block:attention("self", h, h, { name = "other" }))))'
+  support.write("twice.lua", own_text(twice))
+  local device, host = generated(
+    'kind = "rope", positions = { kind = "randomized", max_position = 2000, draw = "sequence" }',
+    'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
+  contains(device, { "v->sequence_draws = in->draws;", "block()->view.sequence_draws + block()->first" })
+  contains(host, { ".draw_scratch = SELF_MAX_POSITION,", ".draw_count = sequence_draw_count,",
+    "return shape->sequences * shape->length[0];" })
+  lu.assertNotStrContains(device, "self_draws")
+end
+
+local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
+
+-- What is added to the tokens of each stream, then what families draw; cross-attention of queries and of keys.
+function TestFamilies.test_each_of_two_streams_draws_for_itself()
+  local device, host = generated('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
+    .. DRAWN:format(""), PAIR:format(32))
+  contains(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
+    "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
+    "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
+    "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
+    "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
+  contains(host, { "pair[start[row[j * T + i]]++] = i * S + j;", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
+    "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
+end
+
+function TestFamilies.test_sequences_of_two_streams_draw_apart()
+  local device, host = generated('kind = "rope", ' .. DRAWN:format(', draw = "sequence"')
+    .. ', decoder = { use = "alibi", rotation = { kind = "none" }, positions = { draw = "pass" } }', PAIR:format(32))
+  contains(device, { "v->target_sequence_draws = v->source_sequence_draws + in->sequences * in->T[0];",
+    "v->decoder_draws = v->target_sequence_draws + in->sequences * in->T[1];",
+    "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
+  contains(host, { "lh_draw_sequence(from, 1, (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
+end
+
+-- Tables of the blocks of each stream; a position of one is one of its own.
+function TestFamilies.test_places_in_blocks_of_two_streams()
+  local learned = 'additive = { kind = "learned", at = "block"%s }'
+  local device = generated(learned:format(", rows = 4000"), PAIR:format(32))
+  contains(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table,",
+    "add_target_places(block()->input, decoder_layer_weights()->position_table,",
+    "decoder_layer_places + (size_t)block()->l * T * WIDTH;" })
+  device = generated(learned:format("") .. ", " .. DRAWN:format(""), PAIR:format(256))
+  contains(device, { "const int *position = v->target_input_draws;",
+    "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH" })
+end
+
+-- Each by the positions of its own attention.
+function TestFamilies.test_places_of_blocks_that_draw_apart()
+  support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
+  local device = generated('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
+    'source = "placed.lua", layers = 2, width = 32, feedforward = 48')
+  contains(device, { "add_front_places(block()->input, ", "const int *position = near_positions_of(v, block()->l);",
+    "add_tower_places(block()->input, ", "const int *position = self_positions_of(v, block()->l);" })
+  lu.assertNotStrContains(device, "again_positions_of")
+end
+
+-- Names of what one alone draws are its own.
+function TestFamilies.test_one_of_several_families_draws()
+  local _, host, plan = generated('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
+  contains(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
+  lu.assertEquals(#plan.cuda.drawing, 1)
 end
 
 -- The host's list of launches has no names for it.

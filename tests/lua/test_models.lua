@@ -385,6 +385,35 @@ end
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
+-- Of drawn positions a block takes those of its own attention, of which there are as many as it has layers.
+function TestOwn.test_drawn_places_are_those_of_the_block()
+  local text = [[
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = 4 })
+  local front = net:block("front", 1)
+  local h = front:input(x)
+  front:output(front:norm("n", front:add(h, front:attention("self", h, h, { name = "%s" }))))
+  local b = net:block("layer", model.layers)
+  local g = b:place(b:input(front.result), net.additive)
+  b:output(b:norm("n", b:add(g, %s)))
+  net:classify(net:readout(b.result, "last"))
+end
+]]
+  local drawn = { "encoding.additive.kind=learned", "encoding.additive.at=block",
+    "encoding.positions.kind=randomized", "encoding.positions.max_position=4000", "encoding.positions.draw=layer" }
+  local attends, rows = 'b:attention("self", g, g)', 'b:feedforward(g, { hidden = 32, activation = "relu" })'
+  local plan = good(text:format("near", attends), drawn)
+  lu.assertEquals(plan.cpu.blocks[2].forward[1].positions, "w->shared->self_position[l]")
+  lu.assertFalse(plan.no_device_code)
+  local bare = text:format("self", rows)
+  local made, message = planned(bare, drawn)
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "net.lua:7:1: error: place() is there 2 times, without attention, and positions are "
+    .. "drawn for 1 layer")
+  drawn[#drawn] = "encoding.positions.draw=pass"
+  lu.assertEquals(good(bare, drawn).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
+end
+
 -- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
 function TestOwn.test_places_of_an_evaluation_with_dropout()
   local text = with_block([[local a = b:add(h, b:attention("self", h, h), model.dropout)

@@ -250,6 +250,37 @@ static void test_draws_of_sequences_match_reference(void **state) {
     check_all(&longhand_spec_parity_float64_drawn_pair, place_sequence);
 }
 
+/* What the host hands to a device: positions of every sequence, stream by stream, then the decoder's distances. */
+static void check_draws_for_a_device(bool given) {
+    enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
+    const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
+    const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
+    const lh_draw draw = draw_of(LH_MODE_TRAIN);
+    static made_batch made;
+    int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
+    int32_t scratch[RANGE + 1], want[LONGEST];
+    make_batch(&made, LH_MODE_TRAIN, given, SOURCES, TARGETS);
+    const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {made.positions[SOURCE], made.positions[TARGET]},
+                         *const distances[] = {made.distances[SOURCE], made.distances[TARGET]};
+    assert_int_equal(cuda->draw_count(&shape), sizeof out / sizeof *out);
+    assert_true(cuda->draw_scratch >= RANGE);
+    cuda->draw(&draw, &shape, given ? positions : none, given ? distances : none, scratch, out);
+    for (int stream = 0; stream < STREAMS; stream++)
+        for (int s = 0; s < SEQUENCES; s++, at += shape.length[stream]) {
+            lh_draw_sequence(&draw, (uint32_t)stream, (uint32_t)s, 1, RANGE, shape.length[stream], false, want,
+                             scratch);
+            assert_memory_equal(at, given ? positions[stream] : want, (size_t)shape.length[stream] * sizeof *want);
+        }
+    lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, want, scratch);
+    assert_memory_equal(at, given ? distances[TARGET] : want, TARGETS * sizeof *want);
+}
+
+static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
+    (void)state;
+    check_draws_for_a_device(false);
+    check_draws_for_a_device(true);
+}
+
 /* What a line of `predict` may give: every number that all readers of the stream can take. */
 static void test_ranges_are_those_of_each_stream(void **state) {
     (void)state;
@@ -265,6 +296,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draws_of_layers_match_reference),
         cmocka_unit_test(test_draws_of_sequences_match_reference),
+        cmocka_unit_test(test_draws_for_a_device_are_those_of_the_streams),
         cmocka_unit_test(test_ranges_are_those_of_each_stream),
     };
     return cmocka_run_group_tests_name("drawn_streams", tests, NULL, NULL);

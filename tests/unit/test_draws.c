@@ -160,7 +160,7 @@ static void test_forward_block_with_dropout_of_the_draw_matches_reference(void *
     check_labels(10, 5, LH_MODE_EVALUATE, true);
 }
 
-static void test_draw_sequences_gives_a_device_the_same_positions(void **state) {
+static void test_draws_of_sequences_give_a_device_the_same_positions(void **state) {
     (void)state;
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = LABELS.spec->cuda;
@@ -168,13 +168,13 @@ static void test_draw_sequences_gives_a_device_the_same_positions(void **state) 
     int out[SEQUENCES * TOKENS];
     const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
-    assert_int_equal(cuda->draw_count(&shape), TOKENS);
+    assert_int_equal(cuda->draw_count(&shape), SEQUENCES * TOKENS);
     assert_int_equal(LABELS.spec->first_position[0], 1);
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
-    assert_true(cuda->draw == NULL && cuda->draw_scratch >= RANGE);
+    assert_true(cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
         lh_draw draw = draw_of(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
-        cuda->draw_sequences(&draw, &shape, drawn, scratch, out);
+        cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
             lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, want, scratch);
             assert_memory_equal(out + s * TOKENS, want, sizeof want);
@@ -302,7 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_train_block_with_positions_of_each_sequence_matches_reference),
         cmocka_unit_test(test_forward_block_with_dropout_of_the_draw_matches_reference),
-        cmocka_unit_test(test_draw_sequences_gives_a_device_the_same_positions),
+        cmocka_unit_test(test_draws_of_sequences_give_a_device_the_same_positions),
         cmocka_unit_test(test_predict_is_the_pass_of_an_evaluation),
         cmocka_unit_test(test_blocks_with_distances_of_each_side_match_reference),
         cmocka_unit_test(test_draw_gives_a_device_both_sides),

@@ -90,8 +90,9 @@ local function all_uses(build, list)
   set.T = set.T or set.w or false
   set.S = build.cross and (set.S or set.w) or false
   set.drawn = set.drawn or false
-  set.l = set.l or set.drawn or set.position or false
-  set.v = set.p or set.T or set.S or set.drawn or set.position or false
+  set.key_position = set.key_position or false
+  set.l = set.l or set.drawn or set.position or set.key_position or false
+  set.v = set.p or set.T or set.S or set.drawn or set.position or set.key_position or false
   set.scratch = set.w or false
   return set
 end

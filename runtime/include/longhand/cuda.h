@@ -63,16 +63,13 @@ typedef struct lh_cuda_program {
     size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
-    /* Random positions and distances of one step or evaluation, made on the host: how many numbers for a shape's lengths,
-     * and the numbers. scratch: draw_scratch ints. positions, distances: as in lh_cpu_step, given by the caller in place
-     * of every draw of a stream. draw_count NULL: nothing is drawn. draw_sequences in place of draw: every sequence of
-     * the shape has positions of its own, draw_count numbers. */
+    /* Random positions and distances of one step or evaluation, made on the host: how many numbers for a shape, all its
+     * sequences' where each has positions of its own, and the numbers. scratch: draw_scratch ints. positions, distances:
+     * as in lh_cpu_step, given by the caller in place of every draw of a stream. draw_count NULL: nothing is drawn. */
     int (*draw_count)(const lh_shape *shape);
     int draw_scratch;
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
-    void (*draw_sequences)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
-                           int *scratch, int *out);
 
     /* By the lengths of a shape, whatever its number of sequences; bytes are enough for all shorter ones, too. */
     size_t (*shared_bytes)(const lh_shape *longest);

@@ -1,15 +1,14 @@
 % local learned, draw = encoding.kind == "learned", encoding.draw
 % local by_sequence = draw and draw.kind == "sequence"
-% local place = by_sequence and "position[row]" or draw and "position[row % v->T]" or "row % v->T"
-% local first = learned and draw and draw.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
+% local of_T = "row % v->" .. T
+% local place = by_sequence and "position[row]" or draw and ("position[%s]"):format(of_T) or of_T
+% local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* out = x + vectors of the tokens' positions${drops and ", dropped out by a mask, (void *)0 for none" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
-    const int count = block()->sequences * v->T * WIDTH;
-% if by_sequence then
-    const int *position = positions_of_sequences();
-% elseif draw then
-    const int *position = ${prefix}positions_of(v, block()->l);
+    const int count = block()->sequences * v->${T} * WIDTH;
+% if draw then
+    const int *position = ${drawn};
 % end
     is_global(x);
     is_global(out);

@@ -1,9 +1,9 @@
 % local by_sequence, draw = learned and not sums, encoding.draw
-% local first = draw and draw.first == 1 and " - " .. PREFIX .. "FIRST_POSITION" or ""
+% local first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 % local words = drops and (learned and "of the sum, dropped out, in place, and " or "of the sum, dropped out, in place") or ""
 /* Gradients ${words}${learned and "of the vectors of positions" or ""}. */
 % define("NOINLINE void " .. name, drops and "const unsigned char *keep", (drops and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
-    const int T = block()->view.T, sequences = block()->sequences;
+    const int T = block()->view.${T}, sequences = block()->sequences;
     is_global(dy);
 % if drops then
     for (int e = threadIdx.x; e < sequences * T * WIDTH; e += THREADS)
@@ -11,7 +11,7 @@
     __syncthreads();
 % end
 % if by_sequence then
-    const int *position = positions_of_sequences();
+    const int *position = ${drawn};
     is_global(dvectors);
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) dvectors[e] = 0;
     /* One sequence's positions differ from one another. */

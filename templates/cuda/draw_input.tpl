@@ -1,0 +1,13 @@
+% local at = stream.index
+% local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
+% local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
+static int ${prefix}draw_count(const lh_shape *shape) { return shape->length[${at}]; }
+
+/* Positions of what is added to the tokens of the ${stream.name}. */
+static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+        const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    const int T = shape->length[${at}];
+    (void)distances;
+    if (positions[${at}]) memcpy(out, positions[${at}], (size_t)T * sizeof(int));
+    else lh_draw_positions(from, ${stream.first_site}, ${first}, ${range}, T, ${positions.sorted_text}, out, scratch);
+}

@@ -1,0 +1,14 @@
+-- A wide model of two streams whose positions are drawn: device code in the emulation against the CPU half
+-- (tests/emulation/test_model.c).
+return {
+  task = { kind = "odds_first" },
+  encoding = { kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" },
+    positions = { kind = "randomized", max_position = 48 },
+    decoder = { relative = { kind = "none" }, positions = { draw = "sequence" } },
+    cross = { score = { use = "alibi_learned" } } },
+  model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, heads = 4, width = 256, feedforward = 48,
+    dropout = 0.1 },
+  train = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 } },
+  precision = "float64",
+}
