@@ -18,10 +18,9 @@ typedef struct pass {
     const lh_traces *traces;
     const lh_trace_group *group;
     lh_engine *engine;
-    lh_batch batch; /* one sequence */
-    lh_trace *to;   /* [sites] */
-    double *logits; /* of inputs of one's own, where a stream holds the target; and the answers, [labels] */
-    uint16_t *answers;
+    lh_batch batch;    /* one sequence */
+    lh_trace *to;      /* [sites] */
+    uint16_t *answers; /* of inputs of one's own, where a stream holds the target: [labels] */
     int draw, example;
 } pass;
 
@@ -62,9 +61,8 @@ static lh_status open_pass(pass *p, lh_error *error) {
         status = open_site(p, site, &p->to[site], error);
     if (status != LH_OK || p->traces->request.inputs == NULL || !spec->format->teacher_forced) return status;
     size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
-    p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
     p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
-    return p->logits != NULL && p->answers != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    return p->answers != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
 static void close_pass(pass *p) {
@@ -74,7 +72,6 @@ static void close_pass(pass *p) {
         free(p->to[site].attention);
     }
     free(p->to);
-    free(p->logits);
     free(p->answers);
     lh_batch_close(&p->batch);
 }
@@ -92,10 +89,10 @@ static const lh_query *input_of(const lh_trace_request *request, int n, int i) {
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
     if (p->answers != NULL) {
-        status = lh_decode(p->engine, query, p->logits, p->answers, error);
+        status = lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers}, error);
         query->target = p->answers;
     }
-    if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, query->input, query->target);
+    if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target);
     return status;
 }
 
