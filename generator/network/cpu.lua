@@ -14,8 +14,8 @@
 --   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each
 --   labelled    of which stream labels are
 --   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
---               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead, each },
---               the last two functions with what they mention; stream: its number; of: as below
+--               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
+--               each }, the last two functions with what they mention; stream: its number; of: as below
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
@@ -128,7 +128,8 @@ end
 local function part_of(cpu, block, stream, ahead)
   local list = records.decoding(cpu, block, stream, ahead)
   return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, name = block.name,
-    loops = block.loops, count = block.count_name, parameters_type = block.parameters_type, list = list, parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
+    loops = block.loops, count = block.count_name, parameters_type = block.parameters_type, list = list,
+    parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
     state = has(list, mentions("s->")) or has(list, mentions("&s->")) }
 end
 
@@ -136,7 +137,8 @@ local function decoded_block(cpu, block, stream)
   local caches = {}
   for i, op in ipairs(decoding.attentions(block, stream)) do
     local of = rooms.of_stream(cpu.net, op.kv.stream)
-    caches[i] = { name = op.family.name, of = of, own = op.kv == op.q, width = (op.kv == op.q and 3 or 2) .. " * WIDTH" }
+    local own = op.kv == op.q
+    caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH" }
   end
   return { name = block.name, uses = block.uses, caches = caches, ahead = part_of(cpu, block, stream, true),
     each = part_of(cpu, block, stream, false) }
@@ -145,8 +147,8 @@ end
 -- Blocks of the decoded stream are called in both parts; ahead only where they do something there.
 local function decoded(cpu, stream)
   local net = cpu.net
-  local of = { stream = stream.index, of = rooms.of_stream(net, stream), blocks = {}, ahead = records.decoding(cpu, net, stream, true),
-    each = records.decoding(cpu, net, stream, false) }
+  local of = { stream = stream.index, of = rooms.of_stream(net, stream), blocks = {},
+    ahead = records.decoding(cpu, net, stream, true), each = records.decoding(cpu, net, stream, false) }
   for _, record in ipairs(of.each) do
     if record.kind == "block" then
       local block = decoded_block(cpu, net.scopes[record.name], stream)
@@ -188,7 +190,8 @@ function M.derive(net, lists, structs, room, stream)
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embeddings(cpu),
-    attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false, labelled = rooms.of_stream(net, net.classified.op.x.stream) }
+    attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false,
+    labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 
 return M

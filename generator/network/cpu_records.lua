@@ -316,9 +316,8 @@ function M.forward(cpu, scope, mode)
   return records
 end
 
--- What decoding runs of a block of the decoded stream, or of the network: with every token, or ahead. Nothing is dropped
--- out; the keys and values of attentions that look at the stream lie in a cache, which the attention itself fills with
--- those of the stream's own tokens.
+-- What decoding runs of a block of the decoded stream, or of the network: with every token, or ahead. Nothing is
+-- dropped out; keys and values lie in a cache, which an attention of the stream to itself fills as it goes.
 function M.decoding(cpu, scope, stream, ahead)
   local at, records, cached = names.of_scope(cpu, scope), {}, {}
   local place = names.placer(cpu, scope, at, "evaluate")

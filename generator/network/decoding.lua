@@ -1,9 +1,9 @@
 -- Whether a network can be decoded token by token, and what of it runs when.
 --
--- The decoded stream is the labelled one, which holds the target. What lies on other streams hangs on nothing of it and
--- runs once, ahead; of the decoded stream a few tokens go through the network at a time, and find the keys and values of
--- those before them in a cache. Neither may be where a token looks at one behind it, where a softmax is not what
--- weighs, or where evaluation drops out: its masks are those of whole sequences.
+-- The decoded stream is the labelled one, which holds the target. What lies on other streams hangs on nothing of it
+-- and runs once, ahead; of the decoded stream a few tokens go through the network at a time, and find the keys and
+-- values of those before them in a cache. That cannot be where a token looks at one behind it, where something else
+-- than a softmax weighs, or where evaluation drops out: its masks are those of whole sequences.
 --
 -- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation drops out.
 

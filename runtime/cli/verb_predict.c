@@ -82,13 +82,13 @@ static lh_status predict_lines(prediction *p, lh_error *error) {
 }
 
 lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
-    static const lh_verb verb = {"predict",
-                                 "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
-                                 "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
-                                 "replace the draws in every\n"
-                                 "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
-                                 "With finite data \"outputs\":N says how many tokens to predict (1). A decoder's answers\n"
-                                 "end with the task's end symbol, where it has one."};
+    static const lh_verb verb = {
+        "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
+        "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
+        "replace the draws in every\n"
+        "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
+        "With finite data \"outputs\":N says how many tokens to predict (1). A decoder's answers\n"
+        "end with the task's end symbol, where it has one."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool done;

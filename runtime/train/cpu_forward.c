@@ -56,8 +56,8 @@ void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
 
 static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
     return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->words >= most->words &&
-           have->longest_n >= most->longest_n && have->block >= most->block && have->examples >= examples;
+           have->logits_bytes >= most->logits && have->words >= most->words && have->longest_n >= most->longest_n &&
+           have->block >= most->block && have->examples >= examples;
 }
 
 static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {

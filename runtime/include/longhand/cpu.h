@@ -21,7 +21,7 @@
 
 enum {
     LH_MAX_STREAMS = 2, /* token streams that feed a model: source; decoder input where there are two stacks */
-    LH_CHUNK = 4096,  /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
+    LH_CHUNK = 4096,   /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
     LH_MAX_STATES = 2, /* vectors of optimiser state beside the parameters */
     LH_DECODE_TOKENS = 16 /* of a sequence, at most, that one call decodes */
 };
