@@ -8,6 +8,7 @@ package.path = ("%s/generator/?.lua;%s"):format(root, package.path)
 
 local analyze = require("study.analyse.analyze")
 local build = require("render.build")
+local calibrate = require("study.calibrate.calibrate")
 local cli = require("cli.cli")
 local defaults = require("plan.defaults")
 local demo = require("study.demo")
@@ -280,8 +281,8 @@ function verbs.demo(project, arguments)
   })
 end
 
--- What runs on trained models: analyze, export. Each takes the arguments and ways to speak and to build: provide(SPEC,
--- sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
+-- What runs on trained models: analyze, calibrate, export. Each takes the arguments and ways to speak and to build:
+-- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
 local function on_trained(project, arguments, module)
   arguments.project, arguments.say = project, print_line
   function arguments.provide(path, sets)
@@ -294,6 +295,10 @@ end
 
 function verbs.analyze(project, arguments)
   return on_trained(project, arguments, analyze)
+end
+
+function verbs.calibrate(project, arguments)
+  return on_trained(project, arguments, calibrate)
 end
 
 function verbs.export(project, arguments)

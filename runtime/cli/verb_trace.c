@@ -16,7 +16,7 @@ typedef struct flags {
     const char *checkpoint, *what, *input, *out, *split;
     lh_option_lengths lengths;
     int64_t length, examples, draws, seed;
-    bool lengths_given, examples_given, average, json;
+    bool lengths_given, examples_given, average, exact, shuffle, json;
 } flags;
 
 static const lh_verb verb = {
@@ -27,7 +27,8 @@ static const lh_verb verb = {
     "  activations  n<N>.embedding, n<N>.layers.<L>.output  [examples][T][width]\n"
     "  entropy      n<N>.layers.<L>.entropy    [heads], mean of -sum p ln p over examples and queries; also printed\n"
     "With them n<N>.tokens [examples][T]. More than one draw puts [draws] in front; --average removes draws and\n"
-    "examples, and the tokens. The examples are the first of those that an evaluation of this length and seed sees.\n"
+    "examples, and the tokens; of those that come out right alone with --exact. The examples are the first of those "
+    "that an evaluation of this length and seed sees.\n"
     "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
     "FILE of --input has JSON lines as predict reads them; lines of one length are traced together."};
 
@@ -44,6 +45,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},
+        {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over what comes out right alone"},
+        {"--shuffle", LH_OPTION_SWITCH, &f->shuffle, 0, 0, NULL, NULL, "examples of finite data that --seed draws"},
         {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "JSON lines on stdout in place of tables"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "(required; entropy alone does without)"},
     };
@@ -80,10 +83,27 @@ static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     return shortest;
 }
 
+/* --exact and --shuffle where they mean nothing. */
+static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wanted, lh_error *error) {
+    bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
+    if (f->exact && f->input != NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--exact: lines of --input have no target to compare with");
+    if (f->exact && kept && !f->average)
+        return lh_fail(error, LH_ERR_USAGE, "--exact: is for means\n  expected: --average beside it");
+    if (f->shuffle && (spec->corpus == NULL || f->input != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; %s",
+                       f->input != NULL ? "lines of --input keep their order" : "other examples follow from --seed");
+    return LH_OK;
+}
+
 /* Flags that contradict each other, and what they ask for. */
 static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_request *request, lh_error *error) {
-    *request = (lh_trace_request){
-        .average = f->average, .draws = (int)f->draws, .seed = (uint64_t)f->seed, .examples = (int)f->examples};
+    *request = (lh_trace_request){.average = f->average,
+                                  .exact = f->exact,
+                                  .shuffle = f->shuffle,
+                                  .draws = (int)f->draws,
+                                  .seed = (uint64_t)f->seed,
+                                  .examples = (int)f->examples};
     lh_status status = read_kinds(f->what, request->wanted, error);
     if (status != LH_OK) return status;
     if (f->length > 0 && f->lengths_given)
@@ -94,6 +114,8 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
                        : f->split != NULL ? "--split"
                                           : "--length and --lengths");
     status = lh_data_files_set(spec, f->split, &request->set, error);
+    if (status != LH_OK) return status;
+    status = check_means(spec, f, request->wanted, error);
     if (status != LH_OK) return status;
     const bool *wanted = request->wanted;
     if (f->out == NULL && (wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS]))
@@ -127,16 +149,44 @@ static void show_progress(void *context, int n, int64_t done, int64_t count) {
                      done, count, n, lh_duration(seconds / share * (1 - share), left));
 }
 
+/* ---- how many count ---- */
+
+/* Passes of all lengths that count. */
+static int64_t counted(const lh_traces *traces) {
+    int64_t sum = 0;
+    for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted;
+    return sum;
+}
+
+static void print_exact(const lh_traces *traces, bool json) {
+    for (int g = 0; g < traces->group_count; g++) {
+        const lh_trace_group *group = &traces->groups[g];
+        int64_t passes = (int64_t)group->examples * traces->request.draws;
+        if (!json) {
+            printf("%s: %" PRId64 " of %" PRId64 " come out right\n", group->label, group->counted, passes);
+            continue;
+        }
+        lh_json line;
+        lh_json_begin(&line, stdout);
+        lh_json_integer(&line, "length", lh_told_length(traces->spec, group->n));
+        if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, group->n));
+        lh_json_integer(&line, "passes", passes);
+        lh_json_integer(&line, "exact", group->counted);
+        lh_json_end(&line);
+        putchar('\n');
+    }
+}
+
 /* ---- the file ---- */
 
 static lh_status write_file(const flags *f, const lh_traces *traces, const lh_engine *engine, lh_error *error) {
-    char step[32], seed[32], draws[32], examples[32];
+    char step[32], seed[32], draws[32], examples[32], exact[64];
     const lh_trace_request *request = &traces->request;
     snprintf(step, sizeof step, "%" PRId64, engine->step);
     snprintf(seed, sizeof seed, "%" PRId64, f->seed);
     snprintf(draws, sizeof draws, "%d", request->draws);
     snprintf(examples, sizeof examples, "%d", request->inputs != NULL ? request->input_count : request->examples);
-    lh_st_meta meta[] = {
+    lh_st_meta meta[12 + LH_IDENTITY_COUNT] = {
         {"format", "longhand trace 1"},
         [1 + LH_IDENTITY_COUNT] = {"checkpoint", f->checkpoint},
         {"step", step},
@@ -146,9 +196,12 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"examples", examples},
         {"seed", seed},
         {"draws", draws},
-        {"split", f->split}, /* the last where one was asked for */
     };
-    int count = (int)(sizeof meta / sizeof *meta) - (f->split == NULL);
+    int count = 9 + LH_IDENTITY_COUNT;
+    snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, counted(traces), traces->passes);
+    if (f->split != NULL) meta[count++] = (lh_st_meta){"split", f->split};
+    if (f->shuffle) meta[count++] = (lh_st_meta){"shuffle", "true"};
+    if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
     lh_identity(engine->spec, engine->level, engine->compiler, meta + 1);
     return lh_traces_write(traces, f->out, meta, count, error);
 }
@@ -236,6 +289,7 @@ static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_er
     if (traces->request.context != NULL) lh_progress_wipe(traces->request.context);
     if (status == LH_OK && f->out != NULL) status = write_file(f, traces, engine, error);
     if (status != LH_OK) return status;
+    if (f->exact) print_exact(traces, f->json);
     if (traces->request.wanted[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
     if (f->out != NULL && f->json) print_tensors_json(traces);
     else if (f->out != NULL) print_tensors(traces, f->out);

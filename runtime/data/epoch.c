@@ -32,7 +32,7 @@ static lh_rng order_rng(lh_key key, uint32_t number, uint32_t which) {
 }
 
 /* Fisher-Yates from the end, as in Knuth's Algorithm P (The Art of Computer Programming, 3.4.2). */
-static void shuffle_examples(lh_rng rng, uint32_t *pick, int64_t count) {
+void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count) {
     for (int64_t i = 0; i < count; i++) pick[i] = (uint32_t)i;
     for (int64_t i = count - 1; i > 0; i--) {
         int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
@@ -55,7 +55,7 @@ static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     lh_turn *turn = epoch->turn;
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = epoch->corpus->train.first[n - 1], end = epoch->corpus->train.first[n];
-        shuffle_examples(order_rng(key, (uint32_t)number, (uint32_t)n), epoch->pick + first, end - first);
+        lh_shuffle(order_rng(key, (uint32_t)number, (uint32_t)n), epoch->pick + first, end - first);
         for (; first < end; first += epoch->batch)
             *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }

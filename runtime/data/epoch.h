@@ -5,6 +5,9 @@
 
 #include "data/corpus.h"
 
+/* The numbers 0 .. count - 1 in an order of chance, all orders alike; count below 2^32. */
+void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count);
+
 /* One batch of an epoch. */
 typedef struct lh_turn {
     int n;         /* shape */

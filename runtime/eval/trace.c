@@ -1,10 +1,12 @@
 /* See trace.h: the passes, and the file. What there is to compute is decided in trace_plan.c. */
 #include "eval/trace.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/real.h"
+#include "data/epoch.h"
 #include "eval/decode.h"
 #include "longhand/math.h"
 
@@ -16,11 +18,13 @@ double lh_traced_at(const lh_traced *tensor, int64_t i) {
 /* One pass at work. */
 typedef struct pass {
     const lh_traces *traces;
-    const lh_trace_group *group;
+    lh_trace_group *group;
     lh_engine *engine;
     lh_batch batch;    /* one sequence */
     lh_trace *to;      /* [sites] */
-    uint16_t *answers; /* of inputs of one's own, where a stream holds the target: [labels] */
+    double *logits;    /* [labels][classes], where examples count that come out right */
+    uint16_t *answers; /* [labels], of inputs of one's own, where a stream holds the target */
+    uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
 } pass;
 
@@ -49,20 +53,49 @@ static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *erro
     return LH_OK;
 }
 
+/* Room for logits and answers, where the request reads them. */
+static lh_status open_answers(pass *p, lh_error *error) {
+    const lh_spec *spec = p->traces->spec;
+    const lh_trace_request *request = &p->traces->request;
+    size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
+    bool answered = request->inputs != NULL && spec->format->teacher_forced;
+    if (request->exact) {
+        p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
+        if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
+    }
+    if (answered) {
+        p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
+        if (p->answers == NULL) return LH_ERR_ENVIRONMENT;
+    }
+    return LH_OK;
+}
+
+/* The order that examples of finite data are drawn in. */
+static lh_status open_order(pass *p, lh_error *error) {
+    const lh_trace_request *request = &p->traces->request;
+    const lh_corpus *corpus = p->traces->spec->corpus;
+    if (!request->shuffle) return LH_OK;
+    int n = p->group->n;
+    int64_t count = lh_dataset_count(request->set != NULL ? request->set : &corpus->eval, n);
+    p->pick = lh_engine_memory((size_t)count * sizeof *p->pick, "the order of examples", error);
+    if (p->pick == NULL) return LH_ERR_ENVIRONMENT;
+    lh_shuffle(lh_rng_at(lh_key_of_seed(request->seed), 0, (uint32_t)n, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
+               p->pick, count);
+    return LH_OK;
+}
+
 static lh_status open_pass(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     lh_lengths lengths = {NULL, 0, p->group->n, p->group->n, 1};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
+    if (status == LH_OK) status = open_order(p, error);
     if (status != LH_OK) return status;
     p->to = lh_engine_memory((size_t)spec->site_count * sizeof *p->to, "one pass", error);
     if (p->to == NULL) return LH_ERR_ENVIRONMENT;
     for (int site = 0; status == LH_OK && site < spec->site_count; site++)
         status = open_site(p, site, &p->to[site], error);
-    if (status != LH_OK || p->traces->request.inputs == NULL || !spec->format->teacher_forced) return status;
-    size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
-    p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
-    return p->answers != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    return status == LH_OK ? open_answers(p, error) : status;
 }
 
 static void close_pass(pass *p) {
@@ -72,7 +105,9 @@ static void close_pass(pass *p) {
         free(p->to[site].attention);
     }
     free(p->to);
+    free(p->logits);
     free(p->answers);
+    free(p->pick);
     lh_batch_close(&p->batch);
 }
 
@@ -104,6 +139,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
     condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation by length */
     condition.source.set = request->set;
+    condition.source.pick = p->pick;
     if (request->inputs == NULL) {
         *query = (lh_query){.n = n,
                             .input = p->batch.input,
@@ -176,16 +212,28 @@ static void finish_mean(lh_traced *t, double passes) {
     }
 }
 
+/* Whether the pass gives every answer that counts. Where a stream holds the target this is what decoding token by token
+ * would give, too: up to its first wrong answer it reads the same. */
+static bool is_exact(const pass *p) {
+    int labels = lh_shape_at(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
+    for (int i = 0; i < labels; i++)
+        if (p->batch.mask[i] && lh_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
+            return false;
+    return true;
+}
+
 static lh_status run_pass(pass *p, lh_error *error) {
     lh_query query;
     lh_status status = make_query(p, &query, error);
     if (status != LH_OK) return status;
-    p->engine->ops->trace(p->engine, &query, p->to, NULL);
+    p->engine->ops->trace(p->engine, &query, p->to, p->logits);
+    if (p->traces->request.exact && !is_exact(p)) return LH_OK;
+    p->group->counted++;
     for (int i = 0; i < p->group->tensors; i++) take(p, &p->traces->tensors[p->group->first_tensor + i]);
     return LH_OK;
 }
 
-static lh_status run_group(lh_traces *traces, const lh_trace_group *group, lh_engine *engine, int64_t *done,
+static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *engine, int64_t *done,
                            lh_error *error) {
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
@@ -198,8 +246,13 @@ static lh_status run_group(lh_traces *traces, const lh_trace_group *group, lh_en
             if (request->watch != NULL) request->watch(request->context, told, ++*done, traces->passes);
         }
     close_pass(&p);
+    if (status == LH_OK && group->counted == 0)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "length %d: 0 of %" PRId64 " examples come out right: there is nothing to average\n"
+                       "  hint: train longer",
+                       told, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)
-        if (tensors[i].mean) finish_mean(&tensors[i], (double)request->draws * group->examples);
+        if (tensors[i].mean) finish_mean(&tensors[i], (double)group->counted);
     return status;
 }
 

@@ -10,7 +10,7 @@
  *     n<n>.layers.L.entropy     [heads]                   mean over examples and queries of -sum p ln p, in nats
  *
  * A first dimension [draws] is added where there is more than one position draw. Averaged: the mean over draws and
- * examples in place of both dimensions, and no tokens. With finite data n in a name is the input length, and where the
+ * examples in place of both dimensions, and no tokens; of those alone that come out right where `exact` asks for it. With finite data n in a name is the input length, and where the
  * traced examples of one input length differ in their outputs, n<n>o<outputs> stands in its place.
  *
  * Of a model with several streams tokens are n<n>.tokens.<stream>; a site is as long as its streams, scores [queries][keys].
@@ -34,7 +34,9 @@ typedef enum lh_trace_kind {
 typedef struct lh_trace_request {
     bool wanted[LH_TRACE_KINDS];
     bool average;
-    int draws; /* counts as 1 where the model draws nothing */
+    bool exact;   /* means are over passes with every counted answer right; kept is nothing. Not with inputs */
+    bool shuffle; /* of finite data: examples drawn by the seed in place of the first of the set */
+    int draws;    /* counts as 1 where the model draws nothing */
     uint64_t seed;
     lh_lengths lengths;    /* `examples` examples of the task at each: those that an evaluation sees first; with finite
                          * data input lengths, and no more examples than the file has */
@@ -63,7 +65,8 @@ typedef struct lh_traced {
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples, first_tensor, tensors;
-    char label[32]; /* what its tensors' names begin with: "n41" */
+    int64_t counted; /* passes that count, once they are done: all but those that `exact` leaves out */
+    char label[32];  /* what its tensors' names begin with: "n41" */
 } lh_trace_group;
 
 typedef struct lh_traces {
@@ -84,7 +87,8 @@ typedef struct lh_traces {
  * lh_traces_close, whatever the outcome. */
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
-/* Computes them all. One thread, examples in order: nothing depends on the engine's threads. */
+/* Computes them all. One thread, examples in order: nothing depends on the engine's threads. LH_ERR_INPUT where no
+ * example of a length is exact and that is asked for. */
 lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error);
 
 /* Writes them with this metadata, whole or not at all. */

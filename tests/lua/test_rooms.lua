@@ -21,10 +21,12 @@ local ROOMS = {
   { "study.run", "base spec plan render study.grid study.read" },
   { "study.report", "base study.grid study.read" },
   { "study.analyse", "base study.read study.report" },
+  { "study.calibrate", "base spec study.read study.report study.analyse" },
   { "study.demo", "base study.read study.run study.report" },
   { "export", "base expression render study.read" },
   { "cli", "base spec" },
-  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.demo export cli" },
+  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo "
+    .. "export cli" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }

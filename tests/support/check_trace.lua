@@ -6,6 +6,9 @@
 --   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT   keys outside have no score and no weight, others have
 --   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1 and are geometric in the scores
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
+--   lua5.4 tests/support/check_trace.lua inputs FILE               the source of every example, as predict reads it
+--   lua5.4 tests/support/check_trace.lua exact FILE AVERAGED ANSWERS  AVERAGED has the means of FILE over the examples
+--                                                                  that ANSWERS, lines of predict, are right on
 --   lua5.4 tests/support/check_trace.lua same FILE OTHER           the same tensors, bit for bit
 --
 -- Float32 files alone. Exit status 1 and a line when something is wrong.
@@ -158,6 +161,60 @@ function commands.mean(path, averaged)
         end
         near(means[i], sum / passes, name .. " element " .. i)
       end
+    end
+  end
+end
+
+-- The tokens of one stream, example by example, and its length.
+local function stream_of(file, stream)
+  for _, name in ipairs(file.names) do
+    if name:find("tokens." .. stream, 1, true) then
+      local bytes, out = bytes_of(file, name), {}
+      for i = 1, #bytes, 4 do
+        out[#out + 1] = string.unpack("<i4", bytes, i)
+      end
+      return out, file.tensors[name].shape[2]
+    end
+  end
+end
+
+function commands.inputs(path)
+  local file = read(path)
+  local tokens, length = stream_of(file, "source")
+  local _, outputs = stream_of(file, "target")
+  for first = 1, #tokens, length do
+    print(('{"input":[%s],"outputs":%d}'):format(table.concat(tokens, ",", first, first + length - 1), outputs))
+  end
+end
+
+-- Numbers of the examples whose answers are what the decoder was given, from 0.
+local function exact_ones(file, answers)
+  local target, length = stream_of(file, "target")
+  local list, number = {}, 0
+  for line in io.lines(answers) do
+    local argmax, right = json.decode(line).argmax, true
+    for i = 2, length do
+      right = right and argmax[i - 1] == target[number * length + i]
+    end
+    list[#list + 1] = right and number or nil
+    number = number + 1
+  end
+  assert(#list > 0 and #list < number, ("%d of %d are exact"):format(#list, number))
+  return list, number
+end
+
+function commands.exact(path, averaged, answers)
+  local each, mean = read(path), read(averaged)
+  local exact, number = exact_ones(each, answers)
+  assert(mean.meta.exact == ("%d/%d"):format(#exact, number), "exact " .. mean.meta.exact)
+  for _, name in ipairs(mean.names) do
+    local all, means = numbers_of(each, name), numbers_of(mean, name)
+    for i = 1, #means do
+      local sum = 0
+      for _, p in ipairs(exact) do
+        sum = sum + all[p * #means + i]
+      end
+      near(means[i], sum / #exact, name .. " element " .. i)
     end
   end
 end

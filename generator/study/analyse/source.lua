@@ -48,7 +48,7 @@ function Source:parts(length, tokens)
 end
 
 -- An open file of `trainer trace` of the first `count` examples of each length, their tokens among the tensors. more: {
--- checkpoint, path, split }, each where it is another than usual.
+-- checkpoint, path, split }, each where it is another than usual; and flags, of the verb.
 function Source:trace(kinds, lengths, count, more)
   more = more or {}
   local path = more.path or self.folder .. "/trace.safetensors"
@@ -57,6 +57,7 @@ function Source:trace(kinds, lengths, count, more)
   if more.split then
     table.move({ "--split", more.split }, 1, 2, #words + 1, words)
   end
+  table.move(more.flags or {}, 1, #(more.flags or {}), #words + 1, words)
   self:call("trace", words)
   local file, message = tensors.open(path)
   return file or stop(1, message)

@@ -1,0 +1,103 @@
+-- The spec of a student: its teacher's, with the lines that were found and without positions.
+--
+-- Input: { base, lines, encoding, comment }: the teacher's spec file as seen from the student's ("./name.lua"); for the
+-- families "decoder" and "cross" { list, choices }, list being { head, direction, line, value }; the teacher's resolved
+-- encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all; lines of text. Output:
+-- the text of a spec file.
+
+local M = {}
+
+local SIDES = { decoder = "left", cross = "right" } -- that columns are counted from
+
+local function line_text(line)
+  return ("{ head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction, line.line,
+    line.value == 0 and 0 or line.value)
+end
+
+-- What says where tokens stand, and how a spec leaves it out.
+local PLACES = {
+  { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
+}
+
+-- Leaves out what of these an encoding has, or what one of its families has for itself.
+local function leave_out(encoding, out, front)
+  for _, place in ipairs(PLACES) do
+    local facet = encoding[place[1]]
+    if facet and facet ~= "none" and facet.kind ~= place[2] then
+      out[#out + 1] = ("%s%s = { kind = %q },"):format(front, place[1], place[2])
+    end
+  end
+end
+
+-- What the facet says besides its lines, where that is not the usual.
+local function settings(name, part)
+  local out, columns = {}, false
+  for _, line in ipairs(part.list) do
+    columns = columns or line.direction == 0
+  end
+  if name == "cross" and part.choices.corner ~= "lines" then
+    out[#out + 1] = ("zero_corner = %q,"):format(part.choices.corner)
+  end
+  if columns and part.choices.align ~= SIDES[name] then
+    out[#out + 1] = ("columns = %q,"):format(part.choices.align)
+  end
+  return out
+end
+
+local function lines_text(out, name, part)
+  if not part or #part.list == 0 then
+    return
+  end
+  out[#out + 1] = "      lines = {"
+  for _, text in ipairs(settings(name, part)) do
+    out[#out + 1] = "        " .. text
+  end
+  for _, line in ipairs(part.list) do
+    out[#out + 1] = "        " .. line_text(line)
+  end
+  out[#out + 1] = "      },"
+end
+
+local function family(out, name, part, encoding)
+  local inner = {}
+  leave_out(encoding and encoding[name] or {}, inner, "      ")
+  lines_text(inner, name, part)
+  if #inner > 0 then
+    out[#out + 1] = ("    %s = {"):format(name)
+    table.move(inner, 1, #inner, #out + 1, out)
+    out[#out + 1] = "    },"
+  end
+end
+
+function M.text(student)
+  local out = {}
+  for _, line in ipairs(student.comment) do
+    out[#out + 1] = "-- " .. line
+  end
+  out[#out + 1] = ("return {\n  use = %q,\n  encoding = {"):format(student.base)
+  leave_out(student.encoding or {}, out, "    ")
+  for _, name in ipairs({ "encoder", "decoder", "cross" }) do
+    family(out, name, student.lines[name], student.encoding)
+  end
+  out[#out + 1] = "  },\n}\n"
+  return table.concat(out, "\n")
+end
+
+-- A file as one in a folder names it: "./name.lua", "../other/name.lua". Both absolute.
+function M.seen_from(folder, path)
+  local from, to = {}, {}
+  for part in folder:gmatch("[^/]+") do
+    from[#from + 1] = part
+  end
+  for part in path:gmatch("[^/]+") do
+    to[#to + 1] = part
+  end
+  local shared = 0
+  while shared < #from and from[shared + 1] == to[shared + 1] do
+    shared = shared + 1
+  end
+  local up = ("../"):rep(#from - shared)
+  return (up == "" and "./" or up) .. table.concat(to, "/", shared + 1)
+end
+
+return M

@@ -1,0 +1,457 @@
+-- Lines of attention (study/calibrate): the numeric examples of the fact sheet digit for digit, what is chosen
+-- otherwise, what cannot pass.
+
+local support = dofile("tests/lua/support.lua")
+
+local choices = require("study.calibrate.choices")
+local findings = require("study.calibrate.findings")
+local lines = require("study.calibrate.lines")
+local lu = require("luaunit")
+local student = require("study.calibrate.student")
+
+-- Choices of the examples: k = 1, all rows, all lines, nothing merged, above, relative; and what is set besides.
+local function of_examples(...)
+  local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
+    "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
+  return assert(choices.read("usual", words))
+end
+
+local function matrix(...)
+  local made = { rows = select("#", ...), columns = #(...), values = {} }
+  for _, row in ipairs({ ... }) do
+    table.move(row, 1, #row, #made.values + 1, made.values)
+  end
+  return made
+end
+
+local SQUARE = matrix({ .05, .10, .85 }, { .10, .80, .10 }, { .75, .15, .10 })
+local WIDE = matrix({ .02, .03, .05, .60, .30 }, { .03, .02, .55, .10, .30 })
+
+-- A number with six digits, without zeros at its end.
+local function digits(value)
+  local text = ("%.6f"):format(value):gsub("0+$", ""):gsub("%.$", "")
+  return text
+end
+
+-- "l:value ..." of all lines; mu, sigma and threshold; the lines that are kept.
+local function told(found)
+  local list, kept = {}, {}
+  for i, line in ipairs(found.lines) do
+    list[i] = ("%d:%s"):format(line.line, digits(line.value))
+  end
+  for i, line in ipairs(found.kept) do
+    kept[i] = ("%d:%s"):format(line.line, digits(line.value))
+  end
+  return table.concat(list, " "), ("%s %s %s"):format(digits(found.mean), digits(found.deviation),
+    digits(found.threshold)), table.concat(kept, " ")
+end
+
+-- A bias as rows of text: "-" where it is closed.
+local function picture(bias)
+  local rows = {}
+  for row = 1, bias.rows do
+    local cells = {}
+    for column = 1, bias.columns do
+      local value = bias.values[(row - 1) * bias.columns + column]
+      cells[column] = value == -math.huge and "-" or digits(value)
+    end
+    rows[row] = table.concat(cells, " ")
+  end
+  return table.concat(rows, "\n")
+end
+
+local function check(of, direction, chosen, values, statistics, kept)
+  local a, b, c = told(lines.direction(of, direction, chosen))
+  lu.assertEquals({ a, b, c }, { values, statistics, kept })
+end
+
+-- A sparse picture: cells are { row, column, value }.
+local function cells(rows, columns, list)
+  local bias = { rows = rows, columns = columns, values = {} }
+  for i = 1, rows * columns do
+    bias.values[i] = -math.huge
+  end
+  for _, cell in ipairs(list) do
+    bias.values[cell[1] * columns + cell[2] + 1] = cell[3]
+  end
+  return picture(bias)
+end
+
+TestExamples = {}
+
+function TestExamples.test_square_matrix_by_sums()
+  local chosen = of_examples("line=sum").self
+  check(SQUARE, -1, chosen, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
+  check(SQUARE, 1, chosen, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
+  check(SQUARE, 0, chosen, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
+end
+
+function TestExamples.test_square_matrix_by_means_of_every_line()
+  local chosen = of_examples("line=mean", "shortest=1").self
+  check(SQUARE, -1, chosen, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
+  check(SQUARE, 1, chosen, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517", "-2:-0.1 2:0")
+  check(SQUARE, 0, chosen, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
+end
+
+function TestExamples.test_square_matrix_by_means_of_lines_of_half_the_rows()
+  local chosen = of_examples("line=mean").self
+  check(SQUARE, -1, chosen, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
+  check(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
+end
+
+-- Both statistics of the anti-diagonal are that of the sheet's raw reading, too.
+function TestExamples.test_raw_values_stay()
+  local found = lines.direction(SQUARE, -1, of_examples("value=raw").self)
+  lu.assertEquals(select(3, told(found)), "0:2.4")
+  found = lines.direction(SQUARE, 1, of_examples("value=raw").self)
+  lu.assertEquals(select(3, told(found)), "0:0.95")
+end
+
+function TestExamples.test_extended_to_five_by_five()
+  local chosen = of_examples("line=sum").self
+  local both = {}
+  for i = 0, 4 do
+    both[#both + 1], both[#both + 2] = { i, i, 0 }, { i, 4 - i, 0 }
+  end
+  local head = assert(lines.find(SQUARE, chosen))
+  lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, both))
+  chosen = of_examples("line=mean").self
+  head = assert(lines.find(SQUARE, chosen))
+  lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, both))
+  chosen = of_examples("line=mean", "shortest=1").self
+  head = assert(lines.find(SQUARE, chosen))
+  lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 },
+    { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 }, { 2, 0, -.1 }, { 4, 2, -.1 } }))
+end
+
+function TestExamples.test_wide_matrix()
+  local sum, mean = of_examples("line=sum").cross, of_examples("line=mean").cross
+  check(WIDE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
+  check(WIDE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
+  check(WIDE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
+  check(WIDE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
+  check(WIDE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
+  check(WIDE, 1, mean, "-1:0.03 0:0.02 1:0.29 2:0.075 3:0.45 4:0.3", "0.194167 0.161926 0.356093", "3:0")
+  for _, one in ipairs({ { "-1", { { 0, 6, 0 }, { 1, 5, 0 }, { 2, 4, 0 }, { 3, 3, 0 } } },
+    { "0", { { 0, 6, 0 }, { 1, 6, 0 }, { 2, 6, 0 }, { 3, 6, 0 } } },
+    { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
+    local chosen = of_examples("directions.cross=" .. one[1]).cross
+    local head = assert(lines.find(WIDE, chosen))
+    lu.assertEquals(picture(lines.extend(head.kept, 4, 8, chosen)), cells(4, 8, one[2]))
+  end
+end
+
+-- Equal values once: what the released code makes of both vertical examples.
+function TestExamples.test_equal_values_merged()
+  local chosen = of_examples("equal=merged", "precision=float32").self
+  local found = lines.direction(SQUARE, 0, chosen)
+  lu.assertEquals({ found.count, digits(found.mean), digits(found.deviation), digits(found.threshold) },
+    { 2, "0.975", "0.075", "1.05" })
+  found = lines.direction(WIDE, 0, of_examples("equal=merged", "precision=float32").cross)
+  lu.assertEquals({ found.count, digits(found.mean), digits(found.deviation), digits(found.threshold), #found.kept },
+    { 3, "0.45", "0.285774", "0.735774", 0 })
+end
+
+TestLines = {}
+
+local function filled(rows, columns, value_at)
+  local made = { rows = rows, columns = columns, values = {} }
+  for row = 0, rows - 1 do
+    for column = 0, columns - 1 do
+      made.values[#made.values + 1] = value_at(row, column)
+    end
+  end
+  return made
+end
+
+local function kept_lines(head)
+  local list = {}
+  for i, line in ipairs(head.kept) do
+    list[i] = line.line
+  end
+  return table.concat(list, " ")
+end
+
+-- Numbers that look random and are the same everywhere.
+local function noise(row, column)
+  return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
+end
+
+-- The sheet's 7.2: a perfect line whose sixth row looks at the last column. Means let the single cell of the corner
+-- win; sums, and means of lines of half the rows, do not.
+function TestLines.test_a_cell_in_the_corner_of_the_strip()
+  local head = filled(62, 125, function(row, column)
+    local lit = row < 5 and column == 123 - row or row == 5 and column == 124
+    return lit and .95 or .0004 * noise(row, column)
+  end)
+  local function kept(...)
+    return kept_lines(assert(lines.find(head, assert(choices.read("usual", { ... })).cross)))
+  end
+  lu.assertEquals(kept(), "1")
+  lu.assertEquals(kept("line=mean", "shortest=1"), "-5 1")
+  lu.assertEquals(kept("line=mean"), "1")
+end
+
+-- Of the causal head that attends to its first column, means keep the single cell at the bottom of the strip.
+function TestLines.test_a_causal_head_that_attends_to_its_first_column()
+  local head = filled(62, 62, function(row, column)
+    return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + noise(row, column))
+  end)
+  head.values[1] = 1.0
+  local function kept(...)
+    return kept_lines(assert(lines.find(head, assert(choices.read("usual", { ... })).self)))
+  end
+  lu.assertStrContains(kept("line=mean", "shortest=1"), "-5")
+  lu.assertNotStrContains(kept(), "-5")
+  lu.assertStrContains(kept("line=mean"), "-3")
+end
+
+-- Rows beyond those trained on are padding.
+function TestLines.test_rows_beyond_those_asked_for_do_not_count()
+  local head = filled(62, 125, function(row, column)
+    return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
+  end)
+  local of = assert(choices.read("usual", { "over=all" })).cross
+  lu.assertEquals(kept_lines(assert(lines.find(head, of))), "1")
+  of = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
+  lu.assertEquals(kept_lines(assert(lines.find(head, of))), "121")
+  local none, problem = lines.find(filled(4, 9, function() return 1 end), of_examples("rows=6").cross)
+  lu.assertNil(none)
+  lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
+end
+
+-- One lit line among K has the z-score sqrt(K - 1), and r of them sqrt((K - r) / r): K > r (k^2 + 1).
+function TestLines.test_too_few_lines_for_the_threshold()
+  lu.assertTrue(lines.out_of_reach(17, 4))
+  lu.assertFalse(lines.out_of_reach(18, 4))
+  for _, case in ipairs({ { 16, 0 }, { 18, 1 } }) do
+    local columns = case[1]
+    local head = filled(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
+    local of = of_examples("threshold.cross=4", "directions.cross=0").cross
+    lu.assertEquals(#assert(lines.find(head, of)).kept, case[2])
+  end
+  for _, case in ipairs({ { 50, 0 }, { 52, 3 } }) do
+    local head = filled(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
+    local of = of_examples("threshold.cross=4", "directions.cross=0").cross
+    lu.assertEquals(#assert(lines.find(head, of)).kept, case[2])
+  end
+end
+
+-- A line without noise is the only value that is not zero: the released code keeps it, by K = 1 and sigma = 0.
+function TestLines.test_one_value_alone()
+  local head = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
+  lu.assertEquals(#found.kept, 0)
+  lu.assertTrue(found.directions[2].alike)
+  found = assert(lines.find(head, assert(choices.read("code", {})).cross))
+  lu.assertEquals({ kept_lines(found), found.kept[1].value }, { "0", 6 })
+  found = assert(lines.find(head, assert(choices.read("usual", { "over=all" })).cross))
+  lu.assertEquals(kept_lines(found), "0")
+end
+
+-- A head of uniform attention has a deviation of rounding noise, of which nothing comes.
+function TestLines.test_a_uniform_head_keeps_nothing()
+  local head = filled(7, 40, function() return 1 / 3 end)
+  local of = of_examples("line=mean", "shortest=1", "spread=1e-6").cross
+  lu.assertEquals(#assert(lines.find(head, of)).kept, 0)
+end
+
+-- Masked cells, as logits have them, belong to no line.
+function TestLines.test_masked_cells_do_not_count()
+  local head = filled(6, 6, function(row, column)
+    return column > row and -math.huge or row == column and 5.0 or 1.0
+  end)
+  local found = lines.direction(head, 1, of_examples().self)
+  lu.assertEquals(select(1, told(found)), "-5:1 -4:2 -3:3 -2:4 -1:5 0:30")
+end
+
+TestBias = {}
+
+-- A bias by distance alone is a table, clipped to the distances that the matrix has and closed beyond.
+function TestBias.test_diagonals_are_a_clipped_table()
+  local rows, columns, table_of = 5, 7, {}
+  local head = filled(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
+  local of = of_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
+  local kept = assert(lines.find(head, of)).kept
+  local mean = lines.direction(head, 1, of).mean
+  for distance = -(rows - 1), columns - 1 do
+    local value = .1 + noise(0, distance + 20)
+    table_of[distance] = value > mean and value or nil
+  end
+  local bias = lines.extend(kept, 9, 12, of)
+  for row = 0, 8 do
+    for column = 0, 11 do
+      local got, want = bias.values[row * 12 + column + 1], table_of[column - row]
+      lu.assertTrue(not want and got == -math.huge or want and math.abs(got - want) < 1e-12 or false,
+        ("row %d, column %d"):format(row, column))
+    end
+  end
+end
+
+function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
+  local of = assert(choices.read("usual", {})).cross
+  lu.assertEquals(picture(lines.extend({}, 2, 3, of)), "0 0 0\n0 0 0")
+  local kept = { { direction = -1, line = 2, value = -1.5 } }
+  lu.assertEquals(picture(lines.extend(kept, 3, 3, of)), "-1.5 - 0\n0 0 0\n0 0 0")
+  of = assert(choices.read("usual", { "corner=none" })).cross
+  lu.assertEquals(picture(lines.extend(kept, 3, 3, of)), "-1.5 - -\n0 0 0\n0 0 0")
+  of = assert(choices.read("usual", { "corner=all" })).cross
+  lu.assertEquals(picture(lines.extend({}, 2, 3, of)), "- - 0\n0 0 0")
+  of = assert(choices.read("code", {})).self -- of self-attention no corner is opened
+  lu.assertEquals(picture(lines.extend({}, 2, 2, of)), "0 0\n0 0")
+end
+
+-- In a decoder nothing behind a query is open, neither to a line nor to a transparent row.
+function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
+  local of = assert(choices.read("usual", {})).self
+  lu.assertEquals(picture(lines.extend({}, 2, 2, of, true)), "0 -\n0 0")
+  local kept = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
+  lu.assertEquals(picture(lines.extend(kept, 3, 3, of, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
+end
+
+-- Columns of another width: from the right in cross-attention, from the left in self-attention.
+function TestBias.test_columns_are_aligned()
+  local of = of_examples("directions.cross=0", "directions.self=0")
+  local head = matrix({ 0, 0, 1, 0, 0 })
+  local right = lines.extend(assert(lines.find(head, of.cross)).kept, 1, 7, of.cross)
+  local left = lines.extend(assert(lines.find(head, of.self)).kept, 1, 7, of.self)
+  lu.assertEquals({ picture(right), picture(left) }, { "- - - - 0 - -", "- - 0 - - - -" })
+end
+
+-- A student's file: the teacher's, without what says where tokens stand, and the lines.
+TestStudent = {}
+
+local function student_text(encoding, cross)
+  return student.text({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
+    lines = { decoder = { list = {}, choices = {} }, cross = cross } })
+end
+
+function TestStudent.test_lines_alone()
+  local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
+    { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
+  lu.assertEquals(student_text(nil, cross), [[
+-- Found.
+return {
+  use = "./a.lua",
+  encoding = {
+    cross = {
+      lines = {
+        { head = 3, direction = -1, line = 1, value = 0 },
+        { head = 4, direction = 1, line = -2, value = -0.333333333 },
+      },
+    },
+  },
+}
+]])
+end
+
+function TestStudent.test_what_is_not_as_usual_is_told()
+  local cross = { list = { { head = 0, direction = 0, line = 1, value = 0 } },
+    choices = { corner = "none", align = "left" } }
+  local text = student_text(nil, cross)
+  lu.assertStrContains(text, 'zero_corner = "none",')
+  lu.assertStrContains(text, 'columns = "left",')
+end
+
+function TestStudent.test_positions_are_left_out_of_all_families()
+  local text = student_text({ additive = { kind = "sinusoid" }, rotation = { kind = "none" },
+    positions = { kind = "randomized" }, mask = { kind = "causal" }, decoder = { rotation = { kind = "rope" } },
+    cross = { score = "x.score", additive = { kind = "none" } }, encoder = { relative = { kind = "shaw" } } },
+    { list = {}, choices = {} })
+  lu.assertEquals(text, [[
+-- Found.
+return {
+  use = "./a.lua",
+  encoding = {
+    positions = { kind = "index" },
+    additive = { kind = "none" },
+    encoder = {
+      relative = { kind = "none" },
+    },
+    decoder = {
+      rotation = { kind = "none" },
+    },
+    cross = {
+      score = { kind = "none" },
+    },
+  },
+}
+]])
+end
+
+function TestStudent.test_a_file_as_another_folder_sees_it()
+  for _, case in ipairs({ { "/a/b", "/a/b/c.lua", "./c.lua" }, { "/a/b", "/a/c.lua", "../c.lua" },
+    { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
+    lu.assertEquals(student.seen_from(case[1], case[2]), case[3])
+  end
+end
+
+TestFindings = {}
+
+function TestFindings.test_why_nothing_passes()
+  local function told_of(of, words)
+    local chosen = assert(choices.read("usual", words)).cross
+    local part = { family = "cross", words = "cross-attention", rows = of.rows, columns = of.columns, choices = chosen,
+      heads = { assert(lines.find(of, chosen)) } }
+    return table.concat(findings.text({ part }), "\n")
+  end
+  local few = filled(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
+  lu.assertStrContains(told_of(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; needed are "
+    .. "K > r (k^2 + 1) = 21.25 r lines for r strong ones")
+  local weak = filled(6, 60, noise)
+  lu.assertStrContains(told_of(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
+  local alone = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  lu.assertStrContains(told_of(alone, {}), "none: all lines that are not 0 have one value")
+  local dark = filled(6, 30, function() return 0.0 end)
+  lu.assertStrContains(told_of(dark, {}), "none: all lines are 0")
+end
+
+TestChoices = {}
+
+-- The released code: six rows, of columns the last seven, its own thresholds and directions, values as they are.
+function TestChoices.test_the_released_code_throughout()
+  local of = assert(choices.read("code", {}))
+  lu.assertEquals(of.scores, "weights")
+  lu.assertEquals(of.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
+    over = "nonzero", equal = "merged", threshold = 4.5, keep = "at_least", spread = 0, value = "raw",
+    directions = { -1 }, align = "right", corner = "all" })
+  lu.assertEquals({ of.self.threshold, of.self.directions, of.self.corner }, { 0.87, { 1 }, "none" })
+end
+
+function TestChoices.test_the_equations_throughout()
+  local of = assert(choices.read("equations", {}))
+  lu.assertEquals(of.scores, "raw")
+  lu.assertEquals(of.cross, { line = "mean", shortest = 1, precision = "float64", over = "all", equal = "each",
+    threshold = 4, keep = "above", spread = 0, value = "relative", directions = { 1, -1, 0 }, align = "left",
+    corner = "none" })
+end
+
+function TestChoices.test_every_field_reads_its_own_words_and_refuses_others()
+  for _, field in ipairs(choices.FIELDS) do
+    for column = 3, 5 do
+      local text = field[column]
+      lu.assertTrue(text == nil or choices.read("usual", { field[1] .. "=" .. text }) ~= nil, field[1])
+    end
+    for _, text in ipairs({ "", "nought", "-7", "nan" }) do
+      local read, problem = choices.read("usual", { field[1] .. "=" .. text })
+      lu.assertNil(read, field[1])
+      lu.assertStrContains(problem, "--set " .. field[1] .. ": found")
+    end
+  end
+  local _, problem = choices.read("usual", { "treshold.self=4" })
+  lu.assertStrContains(problem, "expected: threshold.self?")
+  _, problem = choices.read("usual", { "rows" })
+  lu.assertStrContains(problem, "not of the form FIELD=VALUE")
+end
+
+-- The page has every field with its three columns.
+function TestChoices.test_the_page_has_them_all()
+  local page = support.read("docs/calibration.md")
+  for _, field in ipairs(choices.FIELDS) do
+    local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; of means half", field[4], field[5])
+    lu.assertStrContains(page, row)
+  end
+end
+
+support.run()

@@ -1,0 +1,143 @@
+# Calibration: examples that come out right alone, drawn by a seed; lines of a teacher's attention, the student's spec;
+# what has no lines.
+
+. tests/system/common.sh
+
+LUA=${LUA:-lua5.4}
+
+cat >"$work/counts.lua" <<'END'
+return {
+  task = { kind = "successor", options = { width = 16, numbers = 4096 } },
+  encoding = { kind = "sinusoid" },
+  model = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 1, heads = 2, width = 32, feedforward = 64,
+    dropout = 0, bias = "all", init = "xavier" },
+  train = { batch = 64, steps = 500, learning_rate = 4e-3 },
+  eval = { by = { digits = { 1, 15 } }, examples = 20 },
+}
+END
+
+teacher() {
+    ./longhand build "$work/counts.lua" --levels best --out "$work/counts" &&
+        "$work/counts/trainer" train --out "$work/runs" --threads 2 --no-eval
+}
+
+trace() {
+    "$work/counts/trainer" trace --checkpoint "$run/checkpoint.safetensors" "$@"
+}
+
+# Numbers of up to 15 digits, after training on 4: some come out right, and those are what greedy decoding gives.
+exact() {
+    trace --split test --shuffle --seed 5 --examples 60 --out "$work/kept" &&
+        trace --split test --shuffle --seed 5 --examples 60 --average --exact --json --out "$work/mean" >"$work/said" &&
+        $LUA tests/support/check_trace.lua inputs "$work/kept" |
+        "$work/counts/trainer" predict --checkpoint "$run/checkpoint.safetensors" >"$work/answers" &&
+        $LUA tests/support/check_trace.lua exact "$work/kept" "$work/mean" "$work/answers" &&
+        count=$($LUA tests/support/check_trace.lua meta "$work/mean" exact) &&
+        grep -q "^{\"length\":18,\"outputs\":17,\"passes\":60,\"exact\":${count%/*}}$" "$work/said"
+}
+
+# Another seed draws others; without --shuffle they are the first.
+shuffled() {
+    for seed in 5 6; do
+        trace --split test --shuffle --seed $seed --examples 60 --out "$work/seed$seed" &&
+            trace --split test --seed $seed --examples 60 --out "$work/first$seed" || return
+    done
+    cmp "$work/kept" "$work/seed5" && ! $LUA tests/support/check_trace.lua same "$work/seed5" "$work/seed6" &&
+        $LUA tests/support/check_trace.lua same "$work/first5" "$work/first6"
+}
+
+trace_refuses() {
+    ends_with 2 '--exact: is for means' trace --exact --out "$work/x" &&
+        ends_with 2 '--exact: lines of --input have no target' trace --exact --average --input x --out "$work/x" &&
+        ends_with 2 '--shuffle: is for finite data; lines of --input' trace --shuffle --input x --out "$work/x"
+}
+
+calibrate() { ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
+
+student() { calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" --out "$work/out/reads_lines.lua" "$@"; }
+
+# The last digits that were trained on lie on an anti-diagonal of the cross-attention, which some head shows.
+finds_lines() {
+    student >"$work/said" && cat "$work/said" && cat "$work/out/reads_lines.lua" &&
+        grep -q '^counts: 6[0-4] of 64 training examples came out right; attention of decoder layer 1 of 1' "$work/said" &&
+        grep -q 'cross-attention, 17 queries and 18 keys; in the first 4 rows lines of k = 2' "$work/said" &&
+        grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/said" &&
+        grep -q '{ head = [01], direction = -1, line = 1, value = 0 },' "$work/out/reads_lines.lua" &&
+        grep -q '^  use = "./counts.lua",$' "$work/out/reads_lines.lua" &&
+        grep -q 'additive = { kind = "none" }' "$work/out/reads_lines.lua" &&
+        ./longhand check "$work/out/counts.lua" && grep -q '</svg>' "$run/calibration/calibration.svg"
+}
+
+# The table has every line; those that the spec has are marked with their bias.
+tells_all_lines() {
+    table=$run/calibration/lines.csv
+    [ "$(grep -c '^cross,0,-1,' "$table")" -eq 21 ] && [ "$(grep -c '^decoder,1,0,' "$table")" -eq 17 ] &&
+        [ "$(awk -F, 'NR > 1 && $9 != ""' "$table" | wc -l)" -eq "$(grep -c '{ head' "$work/out/reads_lines.lua")" ]
+}
+
+# The same command gives the same bytes; what is there is not overwritten.
+leaves_what_is_there() {
+    cp "$work/out/reads_lines.lua" "$work/before" && echo '-- mine' >>"$work/out/reads_lines.lua" &&
+        ends_with 1 'is there already, and stays' student && grep -q mine "$work/out/reads_lines.lua" &&
+        student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
+    # A teacher's spec beside it is taken as it is; another one of that name is not touched.
+    echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
+        sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
+        ends_with 1 'counts.lua: is there, and is not the spec of the run' student --force &&
+        grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
+}
+
+# Beside the teacher's spec where that is at hand; positions kept; a reading and its choices in the comment.
+beside_the_teacher() {
+    calibrate --trainer "$work/counts/trainer" --spec "$work/counts.lua" --positions keep --reading code &&
+        grep -q 'reading code --samples 64 --seed 1 --set rows=4$' "$work/counts_calibrated.lua" &&
+        grep -q 'use = "./counts.lua"' "$work/counts_calibrated.lua" && ! grep -q additive "$work/counts_calibrated.lua" &&
+        calibrate --trainer "$work/counts/trainer" --spec "$work/counts.lua" --out "$work/deep/er/reads_code.lua" \
+            --reading code && grep -q 'use = "../../counts.lua"' "$work/deep/er/reads_code.lua"
+}
+
+# Why nothing passes: 21 lines are too few for 4.5 deviations; there is no spec then.
+nothing_passes() {
+    ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
+        --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
+        [ -s "$work/none/lines.csv" ] &&
+        grep -qF 'none: 21 lines are too few: z is at most 4.47; needed are K > r (k^2 + 1) = 21.25 r lines' "$work/.got"
+}
+
+refuses() {
+    ends_with 1 'rows = 40: found a matrix of 17 rows' student --set rows=40 --force &&
+        ends_with 2 '--set row: no such field' student --set row=4 &&
+        ends_with 2 'expected: above, at_least' student --set keep=below &&
+        ends_with 2 "'--reading' must be one of" student --reading mine &&
+        ends_with 1 'no name of a spec' student --out "$work/out/9.lua" &&
+        ends_with 1 "is the teacher's spec" student --out "$work/counts.lua" --spec "$work/counts.lua" --force &&
+        ends_with 1 'expected the folder of a run' ./longhand calibrate "$work" &&
+        ends_with 2 'missing argument' ./longhand calibrate
+}
+
+# What is no teacher: untrained, torn, without a decoder.
+no_teacher() {
+    "$work/counts/trainer" train --out "$work/untrained" --steps 0 --no-eval || return
+    ends_with 1 '0 of 64 examples come out right' ./longhand calibrate "$work"/untrained/counts/*/* --samples 64 \
+        --trainer "$work/counts/trainer" || return
+    cp -r "$run" "$work/torn" && head -c 3000 "$run/checkpoint.safetensors" >"$work/torn/checkpoint.safetensors" &&
+        ends_with 1 'checkpoint.safetensors' ./longhand calibrate "$work/torn" --trainer "$work/counts/trainer" &&
+        sed -i 's/"kind":"encoder_decoder"/"kind":"encoder"/' "$work/torn/run.json" &&
+        ends_with 1 'expected: a run of model.kind = "encoder_decoder"' ./longhand calibrate "$work/torn"
+}
+
+expect calibrate_teacher teacher
+run=$(echo "$work"/runs/counts/*/lr0.004-seed0)
+if [ "$failures" -eq 0 ]; then
+    expect trace_exact_means exact
+    expect trace_shuffled_examples shuffled
+    expect trace_exact_and_shuffle_refused trace_refuses
+    expect calibrate_finds_lines finds_lines
+    expect calibrate_tells_all_lines tells_all_lines
+    expect calibrate_leaves_what_is_there leaves_what_is_there
+    expect calibrate_beside_the_teacher beside_the_teacher
+    expect calibrate_nothing_passes nothing_passes
+    expect calibrate_refuses refuses
+    expect calibrate_no_teacher no_teacher
+fi
+finish
