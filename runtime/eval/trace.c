@@ -58,12 +58,11 @@ static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
     size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
-    bool answered = request->inputs != NULL && spec->format->teacher_forced;
     if (request->exact) {
         p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
         if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
     }
-    if (answered) {
+    if (request->inputs != NULL && spec->format->teacher_forced) {
         p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
         if (p->answers == NULL) return LH_ERR_ENVIRONMENT;
     }
