@@ -125,9 +125,9 @@ local function has_masks(net)
 end
 
 -- A list of what decoding runs of a block, and what of the layer's it mentions.
-local function part_of(cpu, block, stream, ahead)
+local function part_of(cpu, block, stream, ahead, cached)
   local list = records.decoding(cpu, block, stream, ahead)
-  return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, name = block.name,
+  return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached, name = block.name,
     loops = block.loops, count = block.count_name, parameters_type = block.parameters_type, list = list,
     parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
     state = has(list, mentions("s->")) or has(list, mentions("&s->")) }
@@ -140,8 +140,9 @@ local function decoded_block(cpu, block, stream)
     local own = op.kv == op.q
     caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH" }
   end
-  return { name = block.name, uses = block.uses, caches = caches, ahead = part_of(cpu, block, stream, true),
-    each = part_of(cpu, block, stream, false) }
+  local cached = #caches > 0
+  return { name = block.name, uses = block.uses, caches = caches, cached = cached,
+    ahead = part_of(cpu, block, stream, true, cached), each = part_of(cpu, block, stream, false, cached) }
 end
 
 -- Blocks of the decoded stream are called in both parts; ahead only where they do something there.
@@ -153,10 +154,10 @@ local function decoded(cpu, stream)
     if record.kind == "block" then
       local block = decoded_block(cpu, net.scopes[record.name], stream)
       of.blocks[#of.blocks + 1] = block
-      record.template = "cpu/op/decode_block.tpl"
+      record.template, record.cached = "cpu/op/decode_block.tpl", block.cached
       if block.ahead.list[1] then
         of.ahead[#of.ahead + 1] = { template = "cpu/op/prepare_block.tpl", kind = "block", self = record.self,
-          name = block.name, uses = block.uses }
+          name = block.name, uses = block.uses, cached = block.cached }
       end
     end
   end

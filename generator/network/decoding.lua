@@ -3,7 +3,8 @@
 -- The decoded stream is the labelled one, which holds the target. What lies on other streams hangs on nothing of it
 -- and runs once, ahead; of the decoded stream a few tokens go through the network at a time, and find the keys and
 -- values of those before them in a cache. That cannot be where a token looks at one behind it, where something else
--- than a softmax weighs, or where evaluation drops out: its masks are those of whole sequences.
+-- than a softmax weighs, or where evaluation drops out: its masks are those of whole sequences; and it is of no use
+-- where nothing looks at other tokens.
 --
 -- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation drops out.
 
@@ -29,7 +30,7 @@ end
 
 -- The stream that is decoded, or nil.
 function M.stream(net, forced, drops)
-  local stream = net.classified.op.x.stream
+  local stream, looks = net.classified.op.x.stream, false
   if not forced or drops then
     return nil
   end
@@ -39,9 +40,10 @@ function M.stream(net, forced, drops)
       if strange or not fits(op, stream) then
         return nil
       end
+      looks = looks or op.kind == "attention" and op.q.stream == stream
     end
   end
-  return stream
+  return looks and stream or nil
 end
 
 -- What of a block, or of the network, runs ahead (true) or with every token (false).

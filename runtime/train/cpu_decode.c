@@ -7,8 +7,9 @@
 #include "base/team.h"
 #include "train/cpu_engine.h"
 
-/* Of a block, at most: enough for whole tiles of rows, and for keys and values that a cache holds. */
-enum { BLOCK = 16 };
+/* Sequences of a block, at most: weights are read once for so many rows. Fewer where they would take more memory than
+ * this: long sequences have work enough of their own. */
+enum { BLOCK = 16, BLOCK_BYTES = 64 << 20 };
 
 /* What a thread has for itself: one block at a time. */
 typedef struct lane {
@@ -136,11 +137,18 @@ static void decode_work(void *argument, int index, int count) {
     while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks) decode_block(job, &job->lanes[index], block);
 }
 
+static int block_sequences(const lh_cpu_engine *cpu, int n, int count) {
+    lh_shape shape = lh_shape_at(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
+    while (shape.sequences > 1 && cpu->program->decode_bytes(&shape) > BLOCK_BYTES) shape.sequences /= 2;
+    return shape.sequences;
+}
+
 lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     decoding job = {.cpu = cpu, .query = query, .to = to, .count = count};
-    job.step = lh_cpu_query_step(cpu, query, count < BLOCK ? count : BLOCK);
-    job.blocks = (count + BLOCK - 1) / BLOCK;
+    int block = block_sequences(cpu, query->n, count);
+    job.step = lh_cpu_query_step(cpu, query, block);
+    job.blocks = (count + block - 1) / block;
     atomic_init(&job.next, 0);
     int threads = engine->threads < job.blocks ? engine->threads : job.blocks;
     size_t labels = (size_t)count * (size_t)job.step.shape.labels;

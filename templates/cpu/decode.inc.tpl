@@ -9,6 +9,7 @@
  * the whole sequence gives it. What a sum over keys does not have yet are exact zeros there. */
 
 % for _, block in ipairs(decoding.blocks) do
+% if block.cached then
 /* What one ${block.name} keeps of the tokens so far${of_source}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
@@ -21,9 +22,12 @@ typedef struct ${block.name}_cache {
 } ${block.name}_cache;
 
 % end
+% end
 typedef struct caches {
 % for _, block in ipairs(decoding.blocks) do
+% if block.cached then
     ${block.name}_cache ${block.name}[${block.uses}];
+% end
 % end
 } caches;
 
@@ -32,6 +36,7 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
     const int length = shape->length[${decoding.stream}], most = length < LH_DECODE_TOKENS ? length : LH_DECODE_TOKENS;
     size_t used = lay_out(w, memory, shape, most, LH_MODE_EVALUATE);
 % for _, block in ipairs(decoding.blocks) do
+% if block.cached then
     for (int l = 0; l < ${block.uses}; l++) {
 % for _, cache in ipairs(block.caches) do
 % local rows = cache.own and ("(w->sequences * w->%slength)"):format(cache.of) or ("w->%srows"):format(cache.of)
@@ -39,6 +44,7 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
                 take(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
 % end
     }
+% end
 % end
     return used;
 }
@@ -131,10 +137,12 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
     memcpy(position + to * length, position + from * length, (size_t)length * sizeof(int32_t));
 % end
 % for _, block in ipairs(decoding.blocks) do
+% if block.cached then
     for (int l = 0; l < ${block.uses}; l++) {
 % for _, cache in ipairs(block.caches) do
         move_rows(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.of}length * ${cache.width});
 % end
     }
+% end
 % end
 }

@@ -1,5 +1,5 @@
 % local use = loops > 1 and "use" or "l"
-% define("static void " .. routine, "workspace *w", "int " .. use, name .. "_cache *cache", input and "const real *input", input and "real *output")
+% define("static void " .. routine, "workspace *w", "int " .. use, cached and name .. "_cache *cache", input and "const real *input", input and "real *output")
 % if loops > 1 then
     const int l = use % ${count};
 % end

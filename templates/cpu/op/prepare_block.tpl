@@ -1,2 +1,2 @@
 for (int l = 0; l < ${uses}; l++)
-    % call(name .. "_prepare", self, "l", ("&c.%s[l]"):format(name))
+    % call(name .. "_prepare", self, "l", cached and ("&c.%s[l]"):format(name))
