@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/input.h"
-#include "cli/symbols.h"
+#include "data/symbols.h"
 #include "eval/decode.h"
 
 /* One line on its way from stdin to stdout. */
@@ -49,10 +49,7 @@ static void print_json(const prediction *p) {
 
 static void print_text(const prediction *p) {
     const lh_task *task = p->spec->task;
-    for (int i = 0; i < p->length; i++) {
-        printf("%s", i > 0 && strlen(task->output_symbol[0]) > 1 ? " " : "");
-        lh_print_symbols(task->output_symbol, task->output_symbols, &p->answers[i], NULL, 1);
-    }
+    lh_print_symbols(stdout, task->output_symbol, task->output_symbols, p->answers, NULL, p->length);
     printf("\n");
 }
 
