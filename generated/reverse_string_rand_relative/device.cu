@@ -205,8 +205,8 @@ INLINE real log_real(real x) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
- * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
+/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of
+ * global memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
 INLINE void is_global(const void *address) {
 #ifndef LH_EMULATION
     __builtin_assume(__isGlobal(address));
@@ -379,10 +379,10 @@ INLINE void multiply(const int units, int depth, const staged *slabs, int a, int
     }
 }
 
-/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next ones
- * are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp then
- * reads less for each product; warps without a part of the result stage what the others need. The order of sums is that
- * of k, whatever the number of rows. Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next
+ * ones are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp
+ * then reads less for each product; warps without a part of the result stage what the others need. The order of sums is
+ * that of k, whatever the number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
@@ -763,8 +763,8 @@ INLINE bool kept(const unsigned char *keep, int element) {
 
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
  * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and that
- * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and
+ * that the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
 #pragma unroll
@@ -1447,8 +1447,8 @@ INLINE void content_bias_grad(real *dbias) {
     }
 }
 
-/* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an entry
- * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
+/* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an
+ * entry and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1899,7 +1899,8 @@ NOINLINE void end_tables(parameters *g) {
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
         const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
         end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
-        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows, g->layer[l].relative);
+        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows,
+                g->layer[l].relative);
     }
 }
 

@@ -9,6 +9,11 @@ function M.count(count, noun)
   return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
 end
 
+-- "a", or "an" where the noun begins with a vowel.
+function M.article(noun)
+  return noun:find("^[aeiouAEIOU]") and "an" or "a"
+end
+
 -- How many layers a model has, of every stack; nil where that is not known.
 function M.layers(model)
   if model.encoder_layers and model.decoder_layers then

@@ -206,8 +206,9 @@ end
 
 -- Functions and classes that an attention calls, by the facet that they hang on, which is what the fields have.
 local PARTS = {
-  { facet = "rope", fields = { "rope", "by_sequence" }, names = { "rotate" } },
-  { facet = "mask", fields = { "mask", "crosses" }, names = { "hidden" } },
+  { facet = "rope", fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } },
+  { facet = "mask", fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
+  { facet = "lines", fields = { "lines", "crosses", "heads" }, names = { "line_values" } },
   { facet = "bucket", fields = { "bucket" }, names = { "bucket" } },
   { facet = "score", fields = { "score_text" }, names = { "change_score" } },
   { facet = "relative", fields = { "relative", "clip", "farthest", "relative_rows" }, names = { "Relative" } },

@@ -69,12 +69,30 @@ local function score_facts(formula, crosses)
   return score
 end
 
+-- What pairs are hidden by the difference of their indices, which is `offset`; or of an anti-diagonal.
 local function mask_text(mask)
-  if mask.kind == "none" then
+  if mask.kind == "none" or mask.kind == "lines" then
     return false
+  elseif mask.kind == "antidiagonal" then
+    return ("(offset < %d) | (offset > %d)"):format(mask.low, mask.high)
   end
   return mask.left and ("(offset < -%d) | (offset > %d)"):format(mask.left, mask.right)
     or ("offset > %d"):format(mask.right)
+end
+
+local COLUMN = { left = "j", right = "keys - 1 - j" }
+
+-- Lines in the order of heads: rows of Python; how lines of the direction 0 count; heads with a corner.
+local function lines_facts(family)
+  local mask, rows, corners = family.mask, {}, {}
+  for i, line in ipairs(mask.list) do
+    rows[i] = ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, text.number(line.value))
+  end
+  for h, head in ipairs(mask.heads) do
+    corners[#corners + 1] = head.corner and tostring(h - 1) or nil
+  end
+  return { rows = rows, column = COLUMN[mask.columns], corners = corners[1] and table.concat(corners, ", ") or false,
+    causal = mask.causal }
 end
 
 -- The folder of the numbers that all layers of a family's score share.
@@ -107,7 +125,9 @@ function M.of(op, formula)
     farthest = relative.left and 0 or relative.clip or false,
     temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature,
     relative_rows = relative.rows or false,
-    mask = mask_text(family.mask),
+    mask = mask_text(family.mask), stride = family.mask.stride or false,
+    lines = family.mask.kind == "lines" and lines_facts(family) or false,
+    cyclic = family.positions.period or false,
     geometric = normaliser.kind == "geometric" and normaliser,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false,
   }

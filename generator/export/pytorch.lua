@@ -9,6 +9,7 @@ local facets = require("export.facets")
 local json = require("dkjson")
 local names = require("export.names")
 local tongues = require("base.tongues")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -24,8 +25,11 @@ local KNOWN = {
     relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY, sides = { left = ANY },
       init_sigma = ANY },
     projections = { bias = ANY, output = ANY, init = ANY },
-    mask = { kind = { full = ANY, causal = ANY, window = ANY }, left = ANY, right = ANY },
-    positions = { kind = { index = ANY, randomized = ANY, grid = ANY }, max_position = ANY, sorted = ANY,
+    mask = { kind = { full = ANY, causal = ANY, window = ANY, antidiagonal = ANY }, left = ANY, right = ANY,
+      width = ANY, stride = ANY, left_only = ANY },
+    lines = { list = ANY, zero_corner = ANY, columns = ANY },
+    positions = { kind = { index = ANY, randomized = ANY, grid = ANY, cyclic = ANY }, period = ANY,
+      max_position = ANY, sorted = ANY,
       draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
       range = { one_based = ANY }, sides = { independent = ANY } },
     additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY,
@@ -126,7 +130,7 @@ end
 local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
-    local own = formula and formula.families and formula.families[op.family.name]
+    local own = formula and formula.families and formula.families[op.family.of_spec]
     of[op] = facets.of(op, formula and not formula.families and formula or own)
   end
   return of
@@ -239,7 +243,7 @@ local function about(spec, run)
   return {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
-    ("%d parameters; %s %s%s."):format(plan.parameters, model.kind:find("^[aeiou]") and "an" or "a",
+    ("%d parameters; %s %s%s."):format(plan.parameters, wording.article(model.kind),
       (model.kind:gsub("_", "-")),
       model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
   }
@@ -283,7 +287,8 @@ local function add_network(facts, spec, net, attentions, of)
   facts.two_streams, facts.star = two, two and "*" or ""
   facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
   local encoding = spec.plan.additive
-  facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid }
+  facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
+    period = encoding.period }
   facts.sinusoid = encoding.member == "sinusoid"
 end
 

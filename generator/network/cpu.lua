@@ -11,7 +11,7 @@
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
 --               the table of tokens
 --   attended    family -> { queries, keys, direction }: what a layer's state calls them
---   embeddings  { routine, stream, of, drops, keep, place, additive }, a function each
+--   embeddings  { routine, scale, stream, of, drops, keep, place, additive }, a function each
 --   labelled    of which stream labels are
 --   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
 --               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
@@ -22,6 +22,7 @@
 local buffers = require("network.buffers")
 local builder = require("network.builder")
 local decoding = require("network.decoding")
+local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
 local records = require("network.cpu_records")
 local rooms = require("network.cpu_rooms")
@@ -86,13 +87,13 @@ local function block_of(cpu, block, panels)
 end
 
 -- The functions that embed a stream each.
-local function embeddings(cpu)
+local function embedding_functions(cpu)
   local list = {}
   for _, op in ipairs(cpu.net.ops) do
     if op.kind == "embed" then
-      list[#list + 1] = { routine = "embed" .. names.embeds(cpu, op), stream = op.stream.index,
-        of = rooms.of_stream(cpu.net, op.stream), drops = op.dropout and op.dropout.name or false,
-        keep = op.keep or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
+      list[#list + 1] = { routine = embeddings.routine(cpu.net, op), scale = embeddings.scale(cpu.net, op),
+        stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream), keep = op.keep or false,
+        drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
     end
   end
   return list
@@ -190,7 +191,7 @@ function M.derive(net, lists, structs, room, stream)
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
-    embeddings = embeddings(cpu),
+    embeddings = embedding_functions(cpu),
     attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false,
     labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end

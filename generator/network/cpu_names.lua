@@ -63,11 +63,6 @@ function M.suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
 end
 
--- What the functions of an embedding are called behind `embed`: after its stream, where there are several.
-function M.embeds(cpu, op)
-  return cpu.net.streams[2] and "_" .. op.stream.name or ""
-end
-
 -- Where a value of a block lies.
 local function place_in_block(cpu, scope, at, value, back)
   if value.external then

@@ -5,6 +5,7 @@
 
 local buffers = require("network.buffers")
 local decoding = require("network.decoding")
+local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
 local rooms = require("network.cpu_rooms")
 
@@ -126,7 +127,7 @@ function forward.attention(_, at, op, place)
 end
 
 function forward.embed(cpu, at, op, place)
-  return { routine = "embed" .. names.embeds(cpu, op), self = at.self, out = place(op.out),
+  return { routine = embeddings.routine(cpu.net, op), self = at.self, out = place(op.out),
     traced = traced(cpu, op.out) }
 end
 
@@ -297,7 +298,7 @@ function back.block_grad(_, at, b)
 end
 
 function back.embed_grad(cpu, at, b)
-  return { routine = ("embed%s_backward"):format(names.embeds(cpu, b.op)), self = at.self, dy = gradient(at, b.dy) }
+  return { routine = embeddings.routine(cpu.net, b.op) .. "_backward", self = at.self, dy = gradient(at, b.dy) }
 end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------

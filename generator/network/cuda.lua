@@ -30,6 +30,7 @@ local launches = require("network.launches")
 local cuda_names = require("network.cuda_names")
 local records = require("network.cuda_records")
 local rooms = require("network.cuda_rooms")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -111,7 +112,7 @@ local function by_place(list, text_of, type)
   local text, plain = type .. last, true
   for i = #list - 1, 1, -1 do
     plain = plain and text_of(list[i]) == last
-    text = ("place == %d ? %s%s : %s"):format(list[i].place, type, text_of(list[i]), text)
+    text = plain and text or ("place == %d ? %s%s : %s"):format(list[i].place, type, text_of(list[i]), text)
   end
   return plain and last or text
 end
@@ -307,7 +308,7 @@ local function block_of(device, op)
   local block, lists = op.block, device.lists[op.block]
   local members = rooms.kept(device, block)
   local one = {
-    name = block.name, comment = block.comment, state = block.name .. "_state",
+    name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
     count = block.count_name, loops = block.loops, uses = block.uses, index = index_of(block),
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
@@ -351,8 +352,11 @@ end
 -- the embedding's.
 local function place_sums(device, net, blocks, lists)
   local list, embedded = {}, net.position_table
-  for i, words in ipairs(embedded and embedded.from_tables and not embedded.frozen and device.streams or {}) do
-    list[i] = { member = words.at .. "places", block = false, times = "", T = words.T }
+  for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
+    local words = device.words[stream]
+    list[#list + 1] = find(net.ops, function(op)
+      return op.kind == "embed" and op.stream == stream and op.encoding
+    end) and { member = words.at .. "places", block = false, times = "", T = words.T } or nil
   end
   for _, block in ipairs(blocks) do
     local op = of_kind(lists[block].forward, "place")

@@ -4,8 +4,11 @@
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
 --                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
 --                keep: masks of its weights, or false; index: what counts the repetitions that they are of
---   embeddings   { routine, T, tokens, places, value, gradient, adds, drops, mask, about }, a function each
+--   embeddings   { routine, scale, T, tokens, places, value, gradient, adds, adds_places, drops, mask, about }, a
+--                function each
 --   directions   the values that are directions of an attention
+
+local embeddings = require("network.embeddings")
 
 local M = {}
 
@@ -15,11 +18,6 @@ local function of_op(backward, kind, op)
       return b
     end
   end
-end
-
--- What the functions of an embedding are called: after its stream, where there are several.
-function M.embeds(device, op)
-  return device.net.streams[2] and "embed_" .. op.stream.name or "embed"
 end
 
 -- What the text of an attention calls things: names of a device's values.
@@ -53,19 +51,31 @@ function M.attends(device)
   return by_family
 end
 
--- The functions that embed a stream each; the gradients of a table that several streams share are stored by the first
+-- Whether an embedding of the same stream, which comes before this one on the way back, has stored sums of positions.
+local function adds_places(backward, op)
+  for _, b in ipairs(backward) do
+    if b.op == op then
+      return false
+    elseif b.kind == "embed_grad" and b.op.stream == op.stream and b.op.encoding then
+      return true
+    end
+  end
+end
+
+-- The functions that embed a stream each; the gradients of a table that several of them share are stored by the first
 -- one on the way back.
 function M.embeddings(device)
-  local list, first, net = {}, device.lists[device.net].backward, device.net
+  local list, back, net = {}, device.lists[device.net].backward, device.net
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      local b, words = of_op(first, "embed_grad", op), device.words[op.stream]
-      list[#list + 1] = { routine = M.embeds(device, op), T = words.T, tokens = words.tokens,
-        places = words.at .. "places", additive = op.encoding or { kind = "none" },
-        value = op.out.name, gradient = b.dy.name,
-        adds = of_op(first, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
+      local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
+      list[#list + 1] = { routine = embeddings.routine(net, op), scale = embeddings.scale(net, op), T = words.T,
+        tokens = words.tokens, places = words.at .. "places", additive = op.encoding or { kind = "none" },
+        value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
+        adds = of_op(back, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,
-        about = net.streams[2] and "Vectors of the " .. op.stream.name or "The first layer's input" }
+        about = net.streams[2] and "Vectors of the " .. op.stream.name
+          or list[1] and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
     end
   end
   return list

@@ -5,7 +5,7 @@
 -- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
-local names = require("network.cuda_names")
+local embeddings = require("network.embeddings")
 
 local M = {}
 
@@ -194,7 +194,7 @@ end
 
 -- The first one draws the masks of the whole pass.
 function forward.embed(device, _, op)
-  return { routine = names.embeds(device, op), drops = op.dropout ~= nil,
+  return { routine = embeddings.routine(device.net, op), drops = op.dropout ~= nil,
     draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
 end
 
@@ -322,7 +322,7 @@ function back.block_grad(_, _, b)
 end
 
 function back.embed_grad(device, at, b)
-  return { routine = names.embeds(device, b.op), gradients = at.gradients }
+  return { routine = embeddings.routine(device.net, b.op), gradients = at.gradients }
 end
 
 -- --- both ----------------------------------------------------------------------------------------------------------

@@ -81,7 +81,8 @@ end
 -- Numbers of a family's heads: `sides`, the words of its queries and keys.
 local function of_heads(words, family, name, type, about, times)
   local each = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
-  return member(words, family.prefix .. name, type, each, (about:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
+  return member(words, family.prefix .. name, type, each,
+    (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
 local function of_pairs(sides, family, name, type, about)
@@ -143,7 +144,8 @@ local function family_work(sides, family, list)
     add(of_pairs(sides, family, "pair_scores", GLOBAL, "likewise, of scores"))
   end
   if family.relative.biases then
-    add(of_heads(sides.keys, family, "key_sums", GLOBAL, "[rows][HEADS] of a key's gradients of logits"))
+    add(of_heads(sides.keys, family, "key_sums", GLOBAL,
+      ("[%s][HEADS] of a key's gradients of logits"):format(sides.keys.rows)))
   end
   if attends.uniform_count then
     add(of_heads(sides.queries, family, "head_sums", GLOBAL,

@@ -10,6 +10,8 @@
 --   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
 
+local wording = require("base.wording")
+
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
@@ -277,7 +279,8 @@ local function struct_of(scope, name, gradients_type, block, count)
   for _, panel in ipairs(panels) do
     packed[#packed + 1] = panel.transposed and panel or nil
   end
-  return { name = name, struct_name = name, gradients_type = gradients_type, block = block, count = count,
+  return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
+    article = block and wording.article(block), count = count,
     repetitions = scope.count or 1, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
     from_tables = table_members(scope),

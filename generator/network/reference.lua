@@ -110,7 +110,8 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     additive = op.encoding and op.encoding.kind or "none", interleaved = flag(op.encoding and op.encoding.interleaved),
-    grid = op.encoding and op.encoding.grid or 0, rate = op.dropout and op.dropout.rate or 0,
+    grid = op.encoding and op.encoding.grid or 0,
+    period = op.encoding and op.encoding.period or 0, rate = op.dropout and op.dropout.rate or 0,
     stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
@@ -176,10 +177,13 @@ local function family_of(family)
   return { heads = family.heads, rotates = flag(family.rotation.kind ~= "none"),
     rotation = rotation_of(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, clip = family.relative.clip or 0,
+    period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
     scored = flag(family.score.kind and family.score.kind ~= "none"), geometric = flag(normaliser.kind == "geometric"),
     directional = flag(normaliser.directional), normalised = flag(normaliser.normalised),
-    left = mask.left or NONE, right = mask.right or NONE }
+    left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
+    left_only = flag(mask.left_only), lines = mask.list or {}, from_right = flag(mask.columns == "right"),
+    causal = flag(mask.list and mask.causal), corner = mask.corner or "none" }
 end
 
 function M.derive(net)

@@ -14,7 +14,8 @@ local function added_words(additive)
   if additive.kind == "none" then
     return nil
   end
-  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row" or "sinusoids")
+  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row"
+      or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
     or additive.frozen and "random vectors" or "learned vectors"
   return ("%s are added to the %s"):format(what, additive.in_blocks and "input of every block" or "token embedding")
 end
@@ -75,7 +76,8 @@ local function family_encoding(plan, family)
   if family.rotation.kind == "rope" then
     local scaling = family.rotation.scaling
     parts[#parts + 1] = "queries and keys are rotated (base " .. family.rotation.base_text
-      .. (scaling.about and ", " .. scaling.about or "") .. ")"
+      .. (scaling.about and ", " .. scaling.about or "")
+      .. (family.positions.period and (", the position modulo %d"):format(family.positions.period) or "") .. ")"
   end
   if family.normaliser.kind == "geometric" then
     parts[#parts + 1] = ("geometric attention, %s%s"):format(

@@ -102,9 +102,10 @@ local function encoding_identity(encoding)
   return {
     additive = additive_words(encoding),
     rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
-    positions = encoding.positions.kind,
+    positions = encoding.positions.period and { "cyclic", encoding.positions.period } or encoding.positions.kind,
     relative = relative_words(encoding),
     mask = encoding.mask,
+    lines = encoding.lines,
     normaliser = encoding.normaliser,
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),

@@ -5,6 +5,7 @@
 -- from them, streams, tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is
 -- what all layers of a stack have in one place of the block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
+--   of_spec        the name that the spec has for it, the same for all of a kind
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
 --   stack          names of what its layers have in generated code: count, parameters (type), member, state (type);
 --                  model.lua settles them
@@ -89,40 +90,31 @@ local function derive_tokens(plan)
 end
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
-local ENCODER = { count = "ENCODER_LAYERS", parameters = "encoder_layer_parameters", member = "encoder_layer",
-  state = "encoder_layer_state" }
-local DECODER = { count = "DECODER_LAYERS", parameters = "decoder_layer_parameters", member = "decoder_layer",
-  state = "decoder_layer_state" }
 local INPUT = { stream = 0, at = "" }
 local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 
-local function attention(model, name, stack, layers, queries, keys)
+local function attention(plan, name, queries, keys, causal)
+  local model = plan.resolved.model
   local head_width = model.width // model.heads
-  return { name = name, stack = stack, queries = queries, keys = keys, layers = layers, heads = model.heads,
-    head_width = head_width, head_part = head_width & -head_width, logit_scale = 1 / math.sqrt(head_width),
-    dropout_rate = model.attention_dropout }
+  return { name = name, of_spec = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
+    causal = causal, heads = model.heads, head_width = head_width, head_part = head_width & -head_width,
+    logit_scale = 1 / math.sqrt(head_width), dropout_rate = model.attention_dropout }
 end
 
+-- What a description of the kind may name; model.lua makes of them what it does name, each in its block.
 local attentions = {}
 
-function attentions.encoder(model)
-  return { attention(model, "self", LAYERS, model.layers, INPUT, INPUT) }
+function attentions.encoder(plan)
+  return { attention(plan, "self", INPUT, INPUT) }
 end
 
-function attentions.decoder(model)
-  local own = attention(model, "self", LAYERS, model.layers, INPUT, INPUT)
-  own.causal = true
-  return { own }
+function attentions.decoder(plan)
+  return { attention(plan, "self", INPUT, INPUT, true) }
 end
 
-function attentions.encoder_decoder(model)
-  local own = attention(model, "decoder", DECODER, model.decoder_layers, TARGET, TARGET)
-  own.causal = true
-  local list = { own, attention(model, "cross", DECODER, model.decoder_layers, TARGET, SOURCE) }
-  if model.encoder_layers > 0 then
-    table.insert(list, 1, attention(model, "encoder", ENCODER, model.encoder_layers, SOURCE, SOURCE))
-  end
-  return list
+function attentions.encoder_decoder(plan)
+  return { attention(plan, "encoder", SOURCE, SOURCE), attention(plan, "decoder", TARGET, TARGET, true),
+    attention(plan, "cross", TARGET, SOURCE) }
 end
 
 -- Gives a family the layers of the block that it is in (network/builder.lua), and the names of what they have in C.
@@ -132,7 +124,7 @@ function M.settle_stack(family, block)
     state = block.name .. "_state" }
 end
 
--- A family of the plan where a network of the user's own has it: in a block (network/builder.lua), under a name.
+-- A family of the plan where a network has it: in a block (network/builder.lua), under a name.
 function M.in_block(family, name, block)
   local placed = {}
   for field, value in next, family do
@@ -160,12 +152,11 @@ function M.derive(plan)
   local model = plan.resolved.model
   plan.layers, plan.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
   plan.feedforward = model.feedforward
-  plan.embedding_scale = math.sqrt(model.width)
   plan.classes = plan.task.output_count
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)
   plan.block_tokens = BLOCK_TOKENS
-  plan.attentions, plan.streams = attentions[model.kind](model), { { name = "source", index = 0 } }
+  plan.attentions, plan.streams = attentions[model.kind](plan), { { name = "source", index = 0 } }
   plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
   plan.first = plan.attentions[1]
   M.settle_families(plan.attentions)

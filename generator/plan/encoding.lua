@@ -29,7 +29,7 @@ local function refuse_one_sided(family)
     found = { "positions.reading", "distances are drawn", "difference" }
   end
   if found then
-    error({ problem = true, field = ("encoding.%s.%s"):format(family.name, found[1]),
+    error({ problem = true, field = ("encoding.%s.%s"):format(family.of_spec, found[1]),
       what = ("%s for one sequence, but its queries and keys are of two"):format(found[2]), expected = found[3] })
   end
 end
@@ -37,7 +37,7 @@ end
 -- The formula of a family's score; of several families, each has one.
 local function formula_of(score, family)
   if score and score.families then
-    return score.families[family.name]
+    return score.families[family.of_spec]
   end
   return score
 end
@@ -59,12 +59,12 @@ end
 -- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
-  local encoding = families.encoding(resolved.encoding, family.name)
+  local encoding = families.encoding(resolved.encoding, family.of_spec)
   family.positions = positions_facet.plan(encoding, family.layers, plan.streams[2] ~= nil)
   family.rotation = rotation_facet.plan(encoding, family,
     costs.longest(resolved.train.lengths, facts.task))
   family.projections = encoding.projections or {}
-  family.mask = mask_facet.plan(encoding, family.causal)
+  family.mask = mask_facet.plan(encoding, family)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
   family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,
@@ -152,7 +152,7 @@ local function readers(plan, stream)
   for _, family in ipairs(plan.attentions[1] and plan.attentions or { plan.first }) do
     if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
       list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
-        field = own[family.name] and "encoding." .. family.name or "encoding" }
+        field = own[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
     end
   end
   return list

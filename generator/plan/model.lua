@@ -16,6 +16,7 @@ local canonical = require("base.canonical")
 local cpu = require("network.cpu")
 local decoding = require("network.decoding")
 local dimensions = require("plan.dimensions")
+local embeddings = require("network.embeddings")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
@@ -293,13 +294,12 @@ local function bare_families(plan)
   return bare
 end
 
--- The attentions that a network of the user's own has, each with the block that it is in: the description is run once
--- without facets, since these hang on names and counts of layers. plan.first stays where there are none.
+-- The attentions that a network has, each with the block that it is in: the description is run once without facets,
+-- since these hang on names and counts of layers. plan.first stays where there are none.
 function M.survey(plan, file)
-  if not file then
-    return
-  end
-  local net, list = run_own(plan, section_of(plan, file), file, bare_families(plan)), {}
+  local model, bare, list = section_of(plan, file), bare_families(plan), {}
+  local net = file and run_own(plan, model, file, bare)
+    or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare))
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
@@ -338,10 +338,13 @@ local function settle_constants(plan, net)
   plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      plan.embedding_scale, plan.linear, plan.inputs = op.scale or 1, op.p.kind == "linear", op.p.rows.count
+      plan.linear, plan.inputs = op.p.kind == "linear", op.p.rows.count
     end
   end
-  plan.embedding_scale_text = plan.embedding_scale == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+  plan.embedding_scales = embeddings.scales(net)
+  for _, scale in ipairs(plan.embedding_scales) do
+    scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+  end
 end
 
 -- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).

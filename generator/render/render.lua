@@ -6,17 +6,20 @@
 -- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
 -- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
 -- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
--- runs; a template sees the plan's fields, what its include hands over, and the helpers below, nothing else.
+-- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands
+-- over, and the helpers below, nothing else.
 
 local diagnostics = require("base.diagnostics")
 local literals = require("base.literals")
 local template = require("render.template")
 local tongues = require("base.tongues")
+local wrap = require("render.wrap")
 
 local M = {}
 
 local KERNELS = "kernels"
-local COLUMNS, CONTINUED = 120, 8 -- of a line; blanks before what continues it
+local COLUMNS, CONTINUED = wrap.COLUMNS, wrap.CONTINUED -- of a line; blanks before what continues it
+local TONGUES = { "%.c%.tpl$", "%.h%.tpl$", "%.inc%.tpl$", "%.cu%.tpl$" } -- templates whose text is C
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
@@ -348,6 +351,15 @@ function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
+local function is_c(name)
+  for _, ending in ipairs(TONGUES) do
+    if name:find(ending) then
+      return true
+    end
+  end
+  return false
+end
+
 -- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
 -- what the whole template is handed, as by an include.
 function M.render(name, plan, read, finish, extras)
@@ -366,6 +378,9 @@ function M.render(name, plan, read, finish, extras)
     return nil, err
   end
   local lines, map = run.lines, run.map
+  if is_c(name) then
+    lines, map = wrap.lines(lines, map)
+  end
   if finish then
     lines, map = finish(lines, map)
   end

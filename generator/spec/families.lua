@@ -10,7 +10,7 @@ local model_fields = require("spec.fields.model")
 local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
-M.FACETS = { "rotation", "relative", "projections", "mask", "normaliser", "positions", "score", "parameters" }
+M.FACETS = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "score", "parameters" }
 
 M.is_name, M.is_facet = {}, {}
 for _, name in ipairs(M.NAMES) do
@@ -53,9 +53,12 @@ function M.layers(model, name)
 end
 
 -- What is off is not there: a facet with nothing in it but the kind that stays out.
-local OFF = { mask = { kind = "full" }, normaliser = { kind = "softmax" }, projections = {} }
+local OFF = { mask = { kind = "full" }, lines = { list = {} }, normaliser = { kind = "softmax" }, projections = {} }
 
 local function is_off(facet, value)
+  if facet == "lines" then
+    return value.list ~= nil and #value.list == 0
+  end
   local off = facet == "score" and "none" or OFF[facet]
   return off ~= nil and canonical.text(value) == canonical.text(off)
 end

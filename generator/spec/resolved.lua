@@ -10,11 +10,15 @@ local show = require("base.diagnostics").show
 
 local M = {}
 
-local function list_text(list)
-  return "{ " .. table.concat(list, ", ") .. " }"
-end
-
 local value_text
+
+local function list_text(list)
+  local words = {}
+  for i, value in ipairs(list) do
+    words[i] = type(value) == "table" and value_text(value) or value
+  end
+  return "{ " .. table.concat(words, ", ") .. " }"
+end
 
 -- What an evaluation goes by.
 local function by_text(by)

@@ -10,6 +10,7 @@ local families = require("spec.families")
 local features = require("spec.features")
 local holders = require("spec.holders")
 local locate = require("spec.locate")
+local pair_rules = require("spec.pair_rules")
 local tasks = require("spec.tasks")
 local warnings = require("spec.warnings")
 
@@ -104,12 +105,13 @@ local function geometric_alone(context)
   local function refuse(path, there, what)
     if there then
       add(context, { path, "encoding.normaliser.kind" }, { what = what .. " does not go with geometric attention",
-        expected = "no mask, vectors of distances or score beside it; additive and rotation may be there",
+        expected = "no mask, lines, vectors of distances or score beside it; additive and rotation may be there",
         notes = { note(context, "encoding.normaliser.kind", '"geometric"') },
         hint = "use one or the other: the order in which keys are tried is what tells it where they stand" })
     end
   end
   refuse("encoding.mask.kind", encoding.mask and encoding.mask.kind ~= "full", "a mask")
+  refuse("encoding.lines", encoding.lines, "a table of lines")
   local relative = encoding.relative
   refuse("encoding.relative.kind", relative and relative.kind and relative.kind ~= "none", "a vector of distances")
   refuse("encoding.score", encoding.score, "a score")
@@ -473,6 +475,7 @@ function M.apply(context)
     causal(seen)
     grid(seen)
     one_side(seen)
+    pair_rules.check(seen, add, note)
     drawing(seen)
     encoding_limits(seen)
   end)

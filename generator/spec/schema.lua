@@ -6,8 +6,9 @@
 -- An entry is
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user's), network (a Lua file of theirs), file (any other), symbols, options (of a task),
---                  settings (of a network), by (what an evaluation goes by), names (a list of them)
+--                  of the user's), lines (of pairs of tokens), network (a Lua file of theirs), file (any other),
+--                  symbols, options (of a task), settings (of a network), by (what an evaluation goes by), names (a
+--                  list of them)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
@@ -20,6 +21,7 @@
 --                  and `shared`, likewise: true where another feature uses the same code; a model's has `families`,
 --                  the names of its attentions
 --   flag           of the trainer: replaces the value for a run
+--   items          of a table: the field that values without a name are
 --   with           the field of its table that it belongs to: without that one it is an error
 --   family         of attentions: for models that have it
 --   only           the kinds of its table which have this field; nil: all
@@ -32,6 +34,7 @@ local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.features")
+local lines = require("spec.lines")
 local parameters = require("spec.score.parameters")
 
 local M = {}
@@ -132,6 +135,7 @@ M.TEXT = {
   lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
   score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
+  lines = lines.TEXT,
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   network = "a Lua file named <name>.lua, the name being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",

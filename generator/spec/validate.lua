@@ -120,6 +120,20 @@ local function applies_to(context, field)
   return field.path ~= "encoding." .. (field.family or "") or has_family(context, field.family)
 end
 
+-- A table some of whose values need no name, with these under theirs.
+local function named_items(node, path)
+  local name = schema.at[path] and schema.at[path].items
+  if not name or #node.items == 0 or node.fields[name] then
+    return node
+  end
+  local named = tree.table(node.origin)
+  for each, inner in tree.each(node) do
+    named.fields[each] = inner
+  end
+  named.fields[name] = { origin = node.origin, fields = {}, items = node.items }
+  return named
+end
+
 -- Reports positional values and fields that a table of this kind does not have.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
@@ -162,6 +176,7 @@ end
 -- Reads a table's fields into `into`: its kind first, then what that kind has.
 local function read_children(context, path, node, into)
   local kind
+  node = named_items(node, path)
   local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
   context.partial[path] = partial
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]

@@ -8,6 +8,7 @@
 local axes = require("spec.axes")
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
+local lines = require("spec.lines")
 local locate = require("spec.locate")
 local load_module = require("spec.load")
 local own_network = require("spec.own_network")
@@ -410,6 +411,13 @@ function M.formula(context, family)
   local name = family or "encoding"
   context.formulas[name] = context.formulas[name] or {}
   return context.formulas[name]
+end
+
+function readers.lines(context, field, node)
+  local model = context.resolved.model
+  return lines.read(node, field.path, model and model.heads, function(at, path, what, expected)
+    add(context, at, path, what, expected)
+  end)
 end
 
 -- Options are read when the task is known (options.lua).

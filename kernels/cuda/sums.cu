@@ -71,3 +71,15 @@ INLINE void strided_sums(int rows, const int columns, int stride, const real *a,
 INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
+
+/* The same, added to what sum has. */
+INLINE void add_column_sums(int rows, const int columns, const real *a, real *sum) {
+    const int span = columns < THREADS ? columns : THREADS;
+    is_global(sum);
+    for (int first = 0; first < columns; first += span) {
+        const int c = first + (int)threadIdx.x % span;
+        const real part = c < columns ? sum_rows(rows, span, a + c, columns) : 0, total = add_parts(part, span);
+        if ((int)threadIdx.x < span && c < columns) sum[c] += total;
+    }
+    __syncthreads();
+}

@@ -65,6 +65,7 @@ typedef struct lh_ref_operation {
     int stream;      /* of what it gives */
     lh_ref_additive additive;
     bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
+    int period;       /* sinusoids: positions are taken modulo this; 0: as they are */
     int grid;         /* tokens of a row: half the channels have the column, half the row; 0: all have the position */
     double rate;      /* dropout at this place of the scope; 0: none */
     int place;
@@ -87,16 +88,32 @@ typedef struct lh_ref_scope {
     int site;                       /* of dropout: the layer in the counter, that of the first repetition */
 } lh_ref_scope;
 
+/* Pairs of a query i and a key j of S: j - i, (S - 1) - (i + j) or j is `line`, where the direction is 1, -1 or 0. */
+typedef struct lh_ref_line {
+    int head, direction, line;
+    double value; /* added to the scaled logit */
+} lh_ref_line;
+
+typedef enum lh_ref_corner { LH_REF_NO_CORNER, LH_REF_WITH_LINES, LH_REF_ALL_HEADS } lh_ref_corner;
+
 typedef struct lh_ref_family {
     int heads;
     bool rotates;
     lh_ref_rope rotation;
+    int period; /* of positions that queries and keys turn by; 0: as they are */
     lh_ref_relative relative;
     int clip, farthest;                      /* Shaw: -clip .. farthest have rows */
     bool scored;                             /* the batch's score is added to the logits */
     double temperature;                      /* of a softmax: divides all that */
     bool geometric, directional, normalised; /* without rotation, relative, score */
     int left, right;                         /* keys before and behind the query that are seen, -1: all */
+    int stride, width;                       /* the anti-diagonal and keys on either side of it are seen; 0: all */
+    bool left_only;                          /* none to the right of it */
+    const lh_ref_line *lines;                /* a query sees what they open, or all where they open nothing to it */
+    int line_count;
+    bool from_right;      /* lines of the direction 0 count keys from the last one on, leftwards */
+    bool causal;          /* whatever lines open, nothing behind the query */
+    lh_ref_corner corner; /* heads whose first query sees the last key at 0 */
 } lh_ref_family;
 
 typedef struct lh_ref_shape {

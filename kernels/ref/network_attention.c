@@ -1,5 +1,6 @@
 /* Attention of reference networks; see network.h and tape.h. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "kernels/ref/tape.h"
 
@@ -77,11 +78,49 @@ static bool in_window(const lh_ref_family *family, int query, int key) {
     return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
 }
 
-/* Whether a query sees a key of S: those of its window, or all where there is none. */
-static bool sees(const lh_ref_family *family, int query, int key, int S) {
+static bool near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
+    if (family->stride == 0) return true;
+    int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
+    return key >= first - family->width && key <= last + (family->left_only ? 0 : family->width);
+}
+
+static bool on_line(const lh_ref_family *family, const lh_ref_line *line, int query, int key, int S) {
+    if (line->direction == 1) return key - query == line->line;
+    if (line->direction == -1) return S - 1 - (query + key) == line->line;
+    return (family->from_right ? S - 1 - key : key) == line->line;
+}
+
+static bool has_corner(const lh_ref_family *family, int head) {
+    int own = 0;
+    for (int e = 0; e < family->line_count; e++) own += family->lines[e].head == head;
+    return family->corner == LH_REF_ALL_HEADS || (family->corner == LH_REF_WITH_LINES && own > 0);
+}
+
+/* What lines add to the logit of a pair, minus infinity where none opens it. */
+static double line_value(const lh_ref_family *family, int head, int query, int key, int S) {
+    double value = -INFINITY;
+    if (query == 0 && key == S - 1 && has_corner(family, head)) return 0;
+    for (int e = 0; e < family->line_count; e++) {
+        const lh_ref_line *line = &family->lines[e];
+        if (line->head == head && on_line(family, line, query, key, S)) value = fmax(value, line->value);
+    }
+    return value;
+}
+
+/* Whether a pair is there for a mask that may leave a query without a key. */
+static bool opened(const lh_ref_family *family, int head, int query, int key, int S) {
+    return in_window(family, query, key) && near_antidiagonal(family, query, key, S) &&
+           !(family->causal && key > query) &&
+           !(family->line_count > 0 && line_value(family, head, query, key, S) == -INFINITY);
+}
+
+/* What the mask adds to the logit of a pair: a query sees what is open to it, or all where nothing is. */
+static double hidden_or(const lh_ref_family *family, int head, int query, int key, int S) {
     int there = 0;
-    for (int j = 0; j < S; j++) there += in_window(family, query, j);
-    return there == 0 || in_window(family, query, key);
+    for (int j = 0; j < S; j++) there += opened(family, head, query, j, S);
+    if (there == 0) return family->causal && key > query ? -INFINITY : 0;
+    if (!opened(family, head, query, key, S)) return -INFINITY;
+    return family->line_count > 0 ? line_value(family, head, query, key, S) : 0;
 }
 
 static const double *given_score(const run *r, const record *at) {
@@ -97,10 +136,11 @@ static void make_score(const run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at);
     const double *score = given_score(r, at);
-    if (!score && family->left < 0 && family->right < 0) return;
+    bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || family->line_count > 0;
+    if (!score && !masked) return;
     at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
-        at->kept.score[pair] = !sees(family, pair / S % T, pair % S, S) ? -INFINITY : score ? score[pair] : 0;
+        at->kept.score[pair] = hidden_or(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
 /* kept.keep, where weights are dropped out: the element of a head's query and key is where they stand. */
@@ -155,7 +195,11 @@ static void turns_at(const run *r, const record *at, int rows, const int32_t *po
     int D = out_of(at)->width / family->heads;
     *cosine = doubles((size_t)rows * (size_t)D);
     *sine = doubles((size_t)rows * (size_t)D);
-    lh_ref_rotation(rows, D, &family->rotation, positions, *cosine, *sine);
+    int32_t *turned = malloc((size_t)rows * sizeof *turned);
+    if (!turned) abort();
+    for (int t = 0; t < rows; t++) turned[t] = family->period > 0 ? positions[t] % family->period : positions[t];
+    lh_ref_rotation(rows, D, &family->rotation, turned, *cosine, *sine);
+    free(turned);
 }
 
 static void make_rotation(const run *r, record *at) {

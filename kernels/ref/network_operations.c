@@ -35,6 +35,7 @@ static void interleave(int width, double *vector) {
 /* What is added to a token at a position, of a sinusoid. */
 static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
     int parts = op->grid > 0 ? 2 : 1, part = width / parts;
+    if (op->period > 0) position %= op->period;
     for (int i = 0; i < parts; i++) {
         int number = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
         lh_ref_sinusoid(part, number, vector + i * part);

@@ -1,8 +1,7 @@
 % local S, lengths = cross and "S" or "T", cross and "int T, int S" or "int T"
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 /* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
-INLINE void attend_${name}_keys(${lengths}, int j, const real *restrict weights, const ${name}_scratch *scratch,
-        real *restrict dkey, real *restrict dvalue) {
+% define("INLINE void attend_" .. name .. "_keys", spans and "const " .. name .. "_head *head", lengths, "int j", "const real *restrict weights", "const " .. name .. "_scratch *scratch", "real *restrict dkey", "real *restrict dvalue")
     ${name}_part dk[${PREFIX}KEYS][${PREFIX}HEAD_PARTS], dv[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) {
@@ -14,6 +13,14 @@ INLINE void attend_${name}_keys(${lengths}, int j, const real *restrict weights,
         const real *weight = weights + first / LANES * ${name}_group_weights(${S}) + ${row} * LANES;
         const real *dlogit = scratch->dlogits${start} + first / LANES * ${step} + ${row} * LANES;
         int count = T - first < LANES ? T - first : LANES;
+% if spans then
+        int begin, end;
+        ${name}_span(head, first, &begin, &end);
+        if (j < begin || j >= end) {
+            row += count * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+            continue;
+        }
+% end
         for (int i = 0; i < count; i++, row += ${relative.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {

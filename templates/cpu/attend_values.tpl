@@ -1,4 +1,4 @@
-for (int j = 0; j < ${S}; j++) {
+for (int j = ${from}; j < ${to}; j++) {
     vector weight = exp_negative(load(weights + j * LANES) - largest);
     store(weights + j * LANES, weight);
     sum += weight;

@@ -1,10 +1,13 @@
-% local relates, scored, masked = relative.kind ~= "none", score.kind ~= "none", mask.kind ~= "none"
-% local seen_of = cross and mask.left and "head->T, head->S" or "head->T"
-% local score_of = (scored or masked) and name .. "_score" or name .. "_logit"
+% local relates, scored, lined = relative.kind ~= "none", score.kind ~= "none", mask.kind == "lines"
+% local hides = mask.kind ~= "none" and not lined
+% local spans = (lined or mask.kind == "antidiagonal") and not relates and not score.gathers
+% local numbered = scored or drops or lined
+% local seen_of = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
+% local score_of = (scored or hides) and name .. "_score" or name .. "_logit"
 % local S, T_S = cross and "S" or "T", cross and "T, S" or "T"
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
-% local score_pass = (scored or masked) and "head, " or ""
+% local score_pass = (scored or hides) and "head, " or ""
 % local lengths = cross and "T = head->T, S = head->S" or "T = head->T"
 % local cached = ranged and not cross
 % local attend_key = (cross or ranged) and "const real *restrict key, " or ""
@@ -17,6 +20,13 @@
 % end
 % local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
+% local from, to = spans and "begin" or "0", spans and "end" or S
+% local first_score = ("%s(%s&queries, key, %s)"):format(score_of, score_pass, from)
+% local next_score = ("%s(%s&queries, key, j)"):format(score_of, score_pass)
+% if lined then
+% first_score = ("%s + load(weights + %s * LANES)"):format(first_score, from)
+% next_score = next_score .. " + load(weights + j * LANES)"
+% end
 % include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention[name] })
 
 /* What the layers call, with the workspace whole:
@@ -52,7 +62,7 @@ typedef struct ${name}_head {
 % if scored then
     const ${name}_score_tables *scores;
 % end
-% if scored or drops then
+% if numbered then
     int h;
 % end
 % if score.trains then
@@ -84,13 +94,13 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
 % if scored then
     head.scores = scores;
 % end
-% if scored or drops then
+% if numbered then
     head.h = h;
 % end
 % if not relates then
     (void)l;
 % end
-% if not relative.biases and not scored and not drops then
+% if not relative.biases and not numbered then
     (void)h;
 % end
     return head;
@@ -128,28 +138,11 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 % end
 
 % include("cpu/logit.tpl")
-% if masked then
+% if mask.kind ~= "none" then
 
-% if cross and mask.left then
-/* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. One with no key in its
- * window sees all: Duan and Shi 2024, a row without an open cell is transparent. */
-INLINE bits ${name}_visible(int T, int S, int i, int j) {
-% else
-/* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
-INLINE bits ${name}_visible(int T, int i, int j) {
+% include("cpu/mask.tpl", { spans = spans })
 % end
-    vector offset = descending(j - i, j - T + 1); /* key - query */
-% if cross and mask.left then
-    bits near = both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
-    return near | at_most(offset, broadcast((real)(j - S - ${mask.left})));
-% elseif mask.left then
-    return both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
-% else
-    return at_most(offset, broadcast(${mask.right}));
-% end
-}
-% end
-% if scored or masked then
+% if scored or hides then
 
 /* What the softmax sees of a group with key j. */
 INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int j) {
@@ -157,7 +150,7 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 % if scored then
     score = ${name}_score_pair(head->scores, head->h, group->first, j, score);
 % end
-% if masked then
+% if hides then
     score = choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
 % end
     return score;
@@ -191,6 +184,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % include("cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
 % end
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
+% if spans and cross and not drops then
+    (void)S;
+% end
 % if ranged then
     for (int first = head->from; first < head->to; first += LANES, weights += kept.step, inverse_sum += LANES) {
 % else
@@ -199,32 +195,44 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         ${name}_queries queries;
         vector o[${PREFIX}HEAD_WIDTH], sum = {0};
         load_${name}_queries(head, first, query, &queries);
-        vector largest = ${score_of}(${score_pass}&queries, key, 0);
+% if spans then
+        int begin, end;
+        ${name}_span(head, first, &begin, &end);
+% end
+% if lined then
+        open_${name}_lines(head, first, ${from}, ${to}, weights);
+% end
+        vector largest = ${first_score};
+% if spans then
+        store(weights + begin * LANES, largest);
+        for (int j = begin + 1; j < end; j++) {
+% else
         store(weights, largest);
         for (int j = 1; j < ${S}; j++) {
-            vector score = ${score_of}(${score_pass}&queries, key, j);
+% end
+            vector score = ${next_score};
             largest = maximum(largest, score);
             store(weights + j * LANES, score);
         }
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then
-        % include("cpu/attend_values.tpl", { S = S, K = K })
+        % include("cpu/attend_values.tpl", { S = S, K = K, from = from, to = to })
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
 % elseif eval_dropout then
-        % include("cpu/attend_values_dropped.tpl", { S = S, K = K })
+        % include("cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * ${drops.name}_KEEP_SCALE;
 % else
         if (head->keep) {
-            % include("cpu/attend_values_dropped.tpl", { S = S, K = K })
+            % include("cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
         } else {
-            % include("cpu/attend_values.tpl", { S = S, K = K })
+            % include("cpu/attend_values.tpl", { S = S, K = K, from = from, to = to })
         }
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
@@ -279,7 +287,11 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % if score.trains then
         vector live_inverse = keep_where(lanes_before(T - first), inverse);
 % end
-        for (int j = 0; j < ${S}; j++) {
+% if spans then
+        int begin, end;
+        ${name}_span(head, first, &begin, &end);
+% end
+        for (int j = ${from}; j < ${to}; j++) {
 % if score.recomputes then
             vector logit = ${name}_logit(&queries, key, j);
 % end
@@ -339,7 +351,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
 }
 
-% include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i" })
+% include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans })
 
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
@@ -348,10 +360,10 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
     attend_${name}_queries(head, query, ${key_pass}out, dout, kept, scratch, dquery);
 % if cross then
     for (int j = 0; j < S; j += ${PREFIX}KEYS)
-        attend_${name}_keys(T, S, j, kept.weights, scratch, dkey, dkey + WIDTH);
+        % call("attend_" .. name .. "_keys", spans and "head", "T", "S", "j", "kept.weights", "scratch", "dkey", "dkey + WIDTH")
 % else
     for (int j = 0; j < T; j += ${PREFIX}KEYS)
-        attend_${name}_keys(T, j, kept.weights, scratch, dquery + WIDTH, dquery + 2 * WIDTH);
+        % call("attend_" .. name .. "_keys", spans and "head", "T", "j", "kept.weights", "scratch", "dquery + WIDTH", "dquery + 2 * WIDTH")
 % end
 % if relative.toeplitz then
     for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${T_S}, x, scratch, head->drows);

@@ -1,6 +1,7 @@
+% local of_layers = cpu.places > 1 and cpu.places .. " * layer + " .. place or "layer"
 % if eval_dropout then
 uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, ${place})
-        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${cpu.places} * layer + ${place});
+        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${of_layers});
 % else
 uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, ${place});
 % end

@@ -4,7 +4,7 @@
 % end
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.panels[1] then
-/* The weights of a ${struct.block} as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
+/* The weights of ${struct.article} ${struct.block} as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
 typedef struct ${struct.block}_panels {
 % for _, panel in ipairs(struct.panels) do
 % if panel.transposed then

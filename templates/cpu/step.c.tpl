@@ -14,8 +14,8 @@
 #include "longhand/positions.h"
 % end
 
-% if not linear then
-static const real EMBEDDING_SCALE = ${real(embedding_scale)}; /* ${embedding_scale_text} */
+% for _, scale in ipairs(embedding_scales) do
+static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */
 % end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */

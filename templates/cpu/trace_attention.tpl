@@ -1,8 +1,10 @@
 % local of = cpu.attended[name]
-% local scored, masked = score.kind ~= "none", mask.kind ~= "none"
-% local score_of = (scored or masked) and name .. "_score" or name .. "_logit"
-% local score_pass = (scored or masked) and "head, " or ""
+% local scored, lined = score.kind ~= "none", mask.kind == "lines"
+% local changes = scored or mask.kind ~= "none" and not lined
+% local score_of = changes and name .. "_score" or name .. "_logit"
+% local score_pass = changes and "head, " or ""
 % local S = cross and "S" or "T"
+% local first_gain, next_gain = lined and " + load(columns)" or "", lined and " + load(columns + j * LANES)" or ""
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
 static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < head->T; i++) {
@@ -25,9 +27,12 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
         ${name}_queries queries;
         vector sum = {0};
         load_${name}_queries(head, first, query, &queries);
-        vector largest = ${score_of}(${score_pass}&queries, key, 0);
+% if lined then
+        open_${name}_lines(head, first, 0, head->${S}, columns);
+% end
+        vector largest = ${score_of}(${score_pass}&queries, key, 0)${first_gain};
         for (int j = 0; j < head->${S}; j++) {
-            vector score = ${score_of}(${score_pass}&queries, key, j);
+            vector score = ${score_of}(${score_pass}&queries, key, j)${next_gain};
             largest = maximum(largest, score);
             store(columns + j * LANES, score);
         }

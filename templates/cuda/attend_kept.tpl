@@ -1,5 +1,5 @@
 % local with_rows, biases = relative.kind ~= "none" and relative.toeplitz, relative.biases
-% local first_key = prefix .. (cross and mask.left and "first_key(i, S)" or "first_key(i)")
+% local first_key = prefix .. (mask.sees_all and (cross and "first_key(i, S)" or "first_key(i, T)") or "first_key(i)")
 % local scored, masked = score.kind ~= "none", mask.kind ~= "none"
 % local unroll = head_width <= 8 and 8 or 4
 % local spread = with_rows and attends.head_lanes > 1
@@ -61,7 +61,9 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
 #pragma unroll ${unroll}
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
-% if masked then
+% if mask.kind == "lines" then
+                const bool there = (unsigned int)j < (unsigned int)${keys} && ${prefix}next_key(h, i, j - 1, ${keys}) == j;
+% elseif masked then
                 const bool there = j >= ${first_key} && j < ${prefix}end_key(i, ${keys});
 % else
                 const bool there = (unsigned int)j < (unsigned int)${keys};

@@ -6,7 +6,7 @@
 % local T, S, key_stride = "v->" .. attends.T, "v->" .. attends.S, PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local sides = cross and T .. " + " .. S or "2 * " .. T
 % local COUNTS = { query = T, key = S, distance = sides .. " - 1", row = prefix .. "row_count(v, l)", sum = sides .. " - 1", pair = T .. " * " .. S }
-% local first_key = prefix .. (cross and mask.left and "first_key(i, " .. S .. ")" or "first_key(i)")
+% local first_key = prefix .. (mask.sees_all and "first_key(i, " .. S .. ")" or "first_key(i)")
 % local lengths = cross and T .. ", " .. S or T
 % local words, count = WORDS[class], COUNTS[class]
 % local room = #gathered > 0 and #gathered or 1
@@ -76,7 +76,9 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
 % else
             {
 % end
-% if masked then
+% if mask.kind == "lines" then
+                if (${prefix}next_key(h, i, j - 1, ${S}) != j) continue;
+% elseif masked then
                 if (j < ${first_key} || j >= ${prefix}end_key(i, ${S})) continue;
 % end
                 const size_t of_query = ((size_t)sequence * ${PREFIX}HEADS + h) * ${T} + i;

@@ -2,7 +2,8 @@
 % local biases = relative.biases
 % local scored = score.kind ~= "none"
 % local gathers = scored and score.cuda.gathers or {}
-% local asks, by_query = drops and not eval_dropout, scored or with_rows or drops
+% local lined = mask.kind == "lines"
+% local asks, by_query = drops and not eval_dropout, scored or with_rows or drops or lined
 % local logit_grad = scored and score.cuda.logit_grad
 % local toeplitz = relative.toeplitz
 % local unroll = head_width <= 16 and not logit_grad and 4 or false
@@ -13,8 +14,6 @@
 % local to_middle = toeplitz and (" + %s - 1"):format(S) or ""
 % local masked = mask.kind ~= "none"
 % local owners = attends.owned[1] and ", then what a table goes by" or ""
-% local sees_all = cross and mask.left -- a query with no key in its window: Duan and Shi 2024
-% local left_end, right_end = (mask.left or 0) + 1, (mask.right or 0) + 1
 /* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (backward, then a key${owners}) and
  * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
  * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
@@ -42,7 +41,7 @@ typedef struct ${prefix}head {
 % if scored then
     const ${prefix}score_tables *score;
 % end
-% if scored or drops then
+% if scored or drops or lined then
     int h;
 % end
 % if drops then
@@ -86,7 +85,7 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, ${with_rows and "int l
 % if scored then
     a.score = score;
 % end
-% if scored or drops then
+% if scored or drops or lined then
     a.h = h;
 % end
 % if drops then
@@ -106,35 +105,26 @@ INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
 % include("cuda/head_vectors.tpl")
 % if masked then
 
-/* The keys that query i sees are those from first_key to end_key - 1; key j is seen by queries likewise. */
-% if sees_all then
-INLINE int ${prefix}first_key(int i, int S) { return i > ${mask.left} && i - ${mask.left} < S ? i - ${mask.left} : 0; }
-INLINE int ${prefix}end_key(int i, int S) { return i + ${right_end} < S && i - ${mask.left} < S ? i + ${right_end} : S; }
-INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
-/* The query behind i; those from S + ${mask.left} on have no key near, and see all: Duan and Shi 2024. */
-INLINE int ${prefix}next_query(int i, int j, int S) { return i - j < ${mask.left} || i + 1 > S + ${mask.left} ? i + 1 : S + ${mask.left}; }
-% elseif mask.left then
-INLINE int ${prefix}first_key(int i) { return i > ${mask.left} ? i - ${mask.left} : 0; }
-INLINE int ${prefix}end_query(int j, int T) { return j + ${left_end} < T ? j + ${left_end} : T; }
+% include("cuda/mask.tpl")
+% end
+% local keys, queries = ("int j = 0; j < a.%s; j++"):format(keys_of), "int i = 0; i < a.T; i++"
+% local first_key, end_key, next_key = "0", cross and S or "T", "j++"
+% local S_of_key = mask.kind == "antidiagonal" and ", a." .. keys_of or ""
+% if lined then
+% first_key = ("%snext_key(h, i, -1, %s)"):format(prefix, end_key)
+% next_key = ("j = %snext_key(h, i, j, %s)"):format(prefix, end_key)
+% keys = ("int j = %snext_key(h, i, -1, a.%s); j < a.%s; j = %snext_key(h, i, j, a.%s)"):format(prefix, keys_of, keys_of, prefix, keys_of)
+% queries = ("int i = %snext_query(h, -1, j, a.%s, a.T); i < a.T; i = %snext_query(h, i, j, a.%s, a.T)"):format(prefix, keys_of, prefix, keys_of)
+% elseif masked then
+% first_key = prefix .. "first_key(i" .. (mask.sees_all and ", " .. end_key or "") .. ")"
+% keys = ("int j = %sfirst_key(i%s); j < %send_key(i, a.%s); j++"):format(prefix, mask.sees_all and ", a." .. keys_of or "", prefix, keys_of)
+% end_key = ("%send_key(i, %s)"):format(prefix, end_key)
+% queries = ("int i = %sfirst_query(j%s); i < "):format(prefix, S_of_key)
+% if mask.sees_all then
+% queries = ("%sa.T; i = %snext_query(i, j, a.%s)"):format(queries, prefix, keys_of)
 % else
-INLINE int ${prefix}first_key(int) { return 0; }
-INLINE int ${prefix}end_query(int, int T) { return T; }
+% queries = ("%s%send_query(j, a.T); i++"):format(queries, prefix)
 % end
-% if not sees_all then
-INLINE int ${prefix}end_key(int i, int T) { return i + ${right_end} < T ? i + ${right_end} : T; }
-INLINE int ${prefix}first_query(int j) { return j > ${mask.right} ? j - ${mask.right} : 0; }
-% end
-% end
-% local first_key, end_key = prefix .. "first_key(i" .. (sees_all and ", " .. S or "") .. ")", prefix .. "end_key(i, "
-% local first_of_head = prefix .. "first_key(i" .. (sees_all and ", a.S" or "") .. ")"
-% local last_queries = ("%send_query(j, a.T); i++"):format(prefix)
-% if sees_all then
-% last_queries = ("a.T; i = %snext_query(i, j, a.S)"):format(prefix)
-% end
-% local keys = ("int j = 0; j < a.%s; j++"):format(keys_of)
-% local queries = masked and ("int i = %sfirst_query(j); i < %s"):format(prefix, last_queries) or "int i = 0; i < a.T; i++"
-% if masked then
-% keys = ("int j = %s; j < %sa.%s); j++"):format(first_of_head, end_key, keys_of)
 % end
 
 % if with_rows then
@@ -168,6 +158,9 @@ INLINE real ${prefix}pair_logit(const real query[${attends.head_part}], const re
 % local of_pair, pass_query = by_query and "int i, " or "", by_query and "i, " or ""
 % local of_head, at_head = cross and "a.score, a.T, a.S, a.h" or "a.score, a.T, a.h", cross and "a->score, a->T, a->S, a->h" or "a->score, a->T, a->h"
 % local score_of_key = scored and ("%sscore_pair(%s, i, j + u, %s)"):format(prefix, at_head, logit_of_key) or logit_of_key
+% if lined then
+% score_of_key = ("%s + %sline_value(a->h, i, j + u, a->%s)"):format(score_of_key, prefix, keys_of)
+% end
 % if biases then
 
 /* Products of a shard's keys with the content bias. */
@@ -252,21 +245,18 @@ NOINLINE void ${prefix}attend(${asks and "const bool training" or "void"}) {
 % if asks then
         if (!training) a.keep = (const unsigned char *)0;
 % end
-% if masked then
-        const int end = ${end_key}${cross and S or "T"});
+        const int end = ${end_key};
         int j = ${first_key};
-% else
-        const int end = ${cross and S or "T"};
-        int j = 0;
-% end
         real query[${attends.head_part}];
         ${prefix}softmax m;
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
         m.largest = (real)-1e30;
         m.sum = 0;
         ${prefix}clear_head(m.out);
+% if not lined then
         for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, ${pass_query}j, &m);
-        for (; j < end; j++) ${prefix}take_keys(1, &a, query, ${pass_query}j, &m);
+% end
+        for (; j < end; ${next_key}) ${prefix}take_keys(1, &a, query, ${pass_query}j, &m);
         ${prefix}store_head(m.out, 1 / m.sum, s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}s->${prefix}largest[task] = m.largest;
         ${attends.once}s->${prefix}inverse_sum[task] = 1 / m.sum;
@@ -274,6 +264,9 @@ NOINLINE void ${prefix}attend(${asks and "const bool training" or "void"}) {
     __syncthreads();
 }
 % local score_of = scored and ("%sscore_pair(%s, i, j, logit)"):format(prefix, of_head) or "logit"
+% if lined then
+% score_of = ("%s + %sline_value(h, i, j, a.%s)"):format(score_of, prefix, keys_of)
+% end
 % local pair = { of_head = of_head, logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = false }
 % local scores = { of_head = of_head, logit = logit, score_of = score_of, logit_grad = logit_grad, scores_alone = true }
 % local dscore = logit_grad and "dscore" or "dlogit"
@@ -427,8 +420,7 @@ INLINE void ${prefix}content_bias_grad(real *dbias) {
 /* Where the gradients of the layer's tables go. */
 INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
-    ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used,
-            ${of_block});
+    % call(prefix .. "lay_out_score_gradients", "d", "block()->sums." .. prefix .. "score" .. of_layer, "&used", of_block)
 }
 % end
 % for _, class in ipairs(attends.owned) do

@@ -1,6 +1,6 @@
 % local real = precision == "float64" and f64 or f32
-% if not linear then
-#define EMBEDDING_SCALE ${real(embedding_scale)} /* ${embedding_scale_text} */
+% for _, scale in ipairs(embedding_scales) do
+#define ${scale.name} ${real(scale.value)} /* ${scale.text} */
 % end
 % for _, family in ipairs(attentions) do
 % if family.normaliser.kind == "softmax" then

@@ -1,3 +1,4 @@
+% local of_layers = device.places > 1 and "(" .. device.places .. " * l + place)" or "l"
 /* Masks of `bytes` bytes for a sequence, in `uses` layers from `layer` on, at one place of each. */
 % define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;
@@ -7,7 +8,7 @@
         const size_t row = e % of_layer;
 % if eval_dropout then
         const unsigned int site = training ? DROPOUT_DOMAIN << 24 | l << 8 | place
-                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | (${device.places} * l + place);
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${of_layers};
 % else
         const unsigned int site = DROPOUT_DOMAIN << 24 | l << 8 | place;
 % end

@@ -7,6 +7,9 @@
 % local trains = additive.kind == "learned" and not additive.frozen
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask > 0 and "keep" or "w->keep"
+% local store = adds_places and "+=" or "="
+% local column_sums = adds and "add_column_sums" or "column_sums"
+% local scaled = linear and "sum" or "sum * " .. scale
 /* ${about} = ${what}${embed_adds}. */
 NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
@@ -44,9 +47,9 @@ NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" 
             x.v[i] += place.v[i];
 % end
 % elseif additive.kind ~= "none" then
-            x.v[i] = x.v[i] * EMBEDDING_SCALE + place.v[i];
+            x.v[i] = x.v[i] * ${scale} + place.v[i];
 % else
-            x.v[i] *= EMBEDDING_SCALE;
+            x.v[i] *= ${scale};
 % end
 % if drops and eval_dropout then
             x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
@@ -94,22 +97,20 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
             for (int u = 0; u < SUMMANDS; u++) sum += part[u];
         }
 % if adds then
-        g->token[e] += sum * EMBEDDING_SCALE;
+        g->token[e] += ${scaled};
 % elseif device.tied then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
-        g->token[e] = (read_out ? g->token[e] : 0) + sum * EMBEDDING_SCALE;
-% elseif linear then
-        g->token[e] = sum;
+        g->token[e] = (read_out ? g->token[e] : 0) + ${scaled};
 % else
-        g->token[e] = sum * EMBEDDING_SCALE;
+        g->token[e] = ${scaled};
 % end
     }
 % if linear then
-    column_sums(rows, WIDTH, w->${gradient}, g->token_bias);
+    ${column_sums}(rows, WIDTH, w->${gradient}, g->token_bias);
 % end
 % if trains and by_sequence then
     const int *position = positions_of_sequences();
-% if not adds then
+% if not adds_places then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
 % end
     /* One sequence's positions differ from one another. */
@@ -124,7 +125,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += w->${gradient}[sequence * v->${T} * WIDTH + e];
-        block()->sums.${places}[e] = sum;
+        block()->sums.${places}[e] ${store} sum;
     }
 % end
     __syncthreads();

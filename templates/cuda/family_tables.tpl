@@ -6,7 +6,7 @@ reals ${prefix}codes; /* [${PREFIX}RELATIVE_SETS][distances][WIDTH] sinusoids of
 reals ${prefix}rows; /* [${stack.count}]${heads_of}[distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 % end
 % if relative.biases then
-real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
+real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] of a row with the position bias, times ${PREFIX}LOGIT_SCALE */
 % end
 % if score.kind ~= "none" then
 char *${prefix}score; /* ${PREFIX}SCORE_SETS sets of score_tables */

@@ -9,12 +9,16 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-% for _, block in ipairs(device.blocks) do
-/* What a ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
+% for i, block in ipairs(device.blocks) do
+% if i == 1 then
+/* What ${block.article} ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
  * all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
+% else
+/* What ${block.article} ${block.name} keeps likewise. */
+% end
 typedef struct ${block.state} {
 % for _, line in ipairs(block.lines) do
     ${line}
@@ -48,7 +52,7 @@ typedef struct workspace {
 % end
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then
-    reals ${block.name}_more; /* gradients of a ${block.name}'s parameters in one more use */
+    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters in one more use */
 % end
     char *${block.name}s;
 % end

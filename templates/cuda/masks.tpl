@@ -1,3 +1,4 @@
+% local of_layers = device.places > 1 and "(" .. device.places .. " * layer + place)" or "layer"
 % local most = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
 /* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
@@ -46,7 +47,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % if eval_dropout then
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
-                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | (${device.places} * layer + place);
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${of_layers};
         block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes, in_counter, row % bytes,
                 below);
 % else

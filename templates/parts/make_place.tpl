@@ -20,6 +20,9 @@ static void make_place(int position, real *row) {
     make_waves(position % GRID_WIDTH, WIDTH / 2, row);
     make_waves(position / GRID_WIDTH, WIDTH / 2, row + WIDTH / 2);
 }
+% elseif additive.period then
+/* What is added to a token at a position: that of the cyclic position. */
+static void make_place(int position, real *row) { make_waves(position % ${additive.period}, WIDTH, row); }
 % else
 /* What is added to a token at a position. */
 static void make_place(int position, real *row) { make_waves(position, WIDTH, row); }

@@ -1,4 +1,5 @@
 % local scaling = rotation.scaling
+% local turns = positions.period and "cyclic" or "position"
 % if scaling.kind == "yarn" then
 /* What becomes of a pair's speed, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
  * ${scaling.fast_text} turns or more keeps it, one with ${scaling.slow_text} or less gets ${scaling.factor_text} times slower;
@@ -25,6 +26,9 @@ static double ${prefix}slowed(double speed) {
 /* Pairs (2m, 2m + 1) of a head turn by position * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
 % end
 static void make_${prefix}rotation(int position, real *row) {
+% if positions.period then
+    const int cyclic = position % ${positions.period};
+% end
 % if scaling.kind == "ntk" then
     const double log_base = lh_log(${f64(rotation.base)}) + lh_log(${f64(scaling.factor)}) * ${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2);
     const double step = log_base * 2 / ${PREFIX}HEAD_WIDTH;
@@ -32,7 +36,7 @@ static void make_${prefix}rotation(int position, real *row) {
     const double step = lh_log(${f64(rotation.base)}) * 2 / ${PREFIX}HEAD_WIDTH;
 % end
 % if scaling.kind == "linear" then
-    const double interpolated = position / ${f64(scaling.factor)};
+    const double interpolated = ${turns} / ${f64(scaling.factor)};
 % elseif scaling.kind == "yarn" and scaling.attention_factor then
     const double growth = ${f64(scaling.attention_factor)};
 % elseif scaling.kind == "yarn" then
@@ -43,9 +47,9 @@ static void make_${prefix}rotation(int position, real *row) {
 % if scaling.kind == "linear" then
         lh_sincos(interpolated * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
 % elseif scaling.kind == "yarn" then
-        lh_sincos(position * ${prefix}slowed(lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step)), &sine, &cosine);
+        lh_sincos(${turns} * ${prefix}slowed(lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step)), &sine, &cosine);
 % else
-        lh_sincos(position * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
+        lh_sincos(${turns} * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
 % end
 % if scaling.kind == "yarn" then
         row[c] = (real)(growth * cosine);

@@ -16,6 +16,9 @@ def ${part.rotate}(vectors, positions):
     kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
     speed = (1 - kept) * speed / ${f64(rope.scaling.factor)} + kept * speed
 % end
+% if cyclic then
+    positions = positions % ${cyclic}
+% end
 % if by_sequence then
     angle = positions.double()[:, None, :, None] * speed
 % else
@@ -34,7 +37,18 @@ def ${part.rotate}(vectors, positions):
 
 
 % end
-% if new.mask and crosses then
+% if new.mask and stride then
+def ${part.hidden}(${crosses and "queries, keys" or "count"}):
+    """[T][S]: which keys (columns) a query (rows) does not see, around a line; it sees all where it would see none."""
+% if not crosses then
+    queries = keys = count
+% end
+    offset = torch.arange(keys) - keys + ${stride} * torch.arange(queries)[:, None]
+    outside = ${mask}
+    return outside & ~outside.all(dim=-1, keepdim=True)
+
+
+% elseif new.mask and crosses then
 def ${part.hidden}(queries, keys):
     """[T][S]: which keys (columns) a query (rows) does not see; it sees all where it would see none."""
     offset = torch.arange(keys) - torch.arange(queries)[:, None]
@@ -48,6 +62,33 @@ def ${part.hidden}(count):
     index = torch.arange(count)
     offset = index - index[:, None]
     return ${mask}
+
+
+% end
+% if new.lines then
+def ${part.line_values}(${crosses and "queries, keys" or "count"}):
+    """[HEADS][T][S]: what scores gain on lines of pairs, minus infinity elsewhere; 0 where a query would see nothing."""
+% if not crosses then
+    queries = keys = count
+% end
+    i, j = torch.arange(queries)[:, None], torch.arange(keys)
+    line_of = {1: j - i, -1: keys - 1 - i - j, 0: ${lines.column} + 0 * i}
+    gain = torch.full((HEADS, queries, keys), -math.inf)
+    for head, direction, line, value in (
+% for _, row in ipairs(lines.rows) do
+        ${row},
+% end
+    ):
+        gain[head] = torch.where(line_of[direction] == line, gain[head].clamp(min=value), gain[head])
+% if lines.corners then
+    gain[[${lines.corners}], 0, -1] = 0.0
+% end
+% if lines.causal then
+    gain = gain.masked_fill(j > i, -math.inf)
+    return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain).masked_fill(j > i, -math.inf)
+% else
+    return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain)
+% end
 
 
 % end
@@ -221,6 +262,9 @@ class ${name}(nn.Module):
 % end
 % if score then
         score = ${part.change_score}(score${score.pass})
+% end
+% if lines then
+        score = score + ${part.line_values}(${sizes}).to(score)
 % end
 % if temperature then
         score = score / ${f64(temperature)}

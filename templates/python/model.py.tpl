@@ -161,6 +161,9 @@ def places(positions):
 % if waves.grid then
     """[...][WIDTH]: what is added to tokens: half the channels of their column, half of their row."""
     return torch.cat([waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)], dim=-1)
+% elseif waves.period then
+    """[...][WIDTH]: what is added to tokens: positions come again."""
+    return waves(positions % ${waves.period}, WIDTH)
 % else
     """[...][WIDTH]: what is added to tokens."""
     return waves(positions, WIDTH)

@@ -14,17 +14,17 @@ typedef struct inputs {
 
 static inputs open_inputs(const lh_device_model *m, const lh_device_question *q) {
     const lh_ref_batch *batch = &q->batch;
-    const lh_shape shape = {batch->sequences, {batch->tokens, 0}, batch->labels};
+    const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
     inputs in = {.tables = lh_model_tables(m->spec, &shape),
                  .draws = lh_model_draws(m->spec, NULL, &shape, batch->positions, q->drawn)};
     if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
-    in.step = (lh_cuda_step){.tokens = {batch->token},
+    in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
                              .mask = q->mask,
                              .place = batch->place,
                              .draws = in.draws,
                              .sequences = batch->sequences,
-                             .T = {batch->tokens},
+                             .T = {batch->tokens, batch->target_tokens},
                              .label_count = batch->labels,
                              .step = batch->step,
                              .draw = batch->draw,
@@ -96,8 +96,8 @@ void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cu
     free(logits);
 }
 
-void lh_device_check_at(lh_device_model *m, int tokens, int labels, lh_model_cut cut) {
+void lh_device_check_at(lh_device_model *m, lh_parity_size size, lh_model_cut cut) {
     lh_parity_batch made;
-    lh_parity_make_batch(m->about, tokens, labels, 0, &made);
+    lh_parity_make_batch(m->about, size, 0, &made);
     lh_device_check_made(m, &made, cut);
 }

@@ -35,6 +35,6 @@ void lh_device_check_training(const lh_device_model *m, const lh_device_question
 
 /* Both of a batch against what kernels/ref makes of it, in training with dropout. */
 void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cut cut);
-void lh_device_check_at(lh_device_model *m, int tokens, int labels, lh_model_cut cut);
+void lh_device_check_at(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
 
 #endif

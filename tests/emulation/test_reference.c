@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device_parity.h"
+#include "reference/pairs.h"
 
 extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sincos, longhand_spec_parity_rand_sincos,
     longhand_spec_parity_learned, longhand_spec_parity_float64_rand_learned, longhand_spec_parity_float64_rope,
@@ -18,6 +19,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
     longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
     longhand_spec_parity_float64_decoder_alibi;
 extern const lh_spec longhand_spec_parity_lst_probe;
+extern const lh_spec longhand_spec_parity_float64_encoder_decoder;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -47,6 +49,12 @@ static const lh_parity_case CASES[] = {
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
+/* Of two streams. */
+static const lh_parity_case PAIRS[] = {
+    {"encoder_decoder", &longhand_spec_parity_float64_encoder_decoder},
+};
+enum { PAIR_COUNT = sizeof PAIRS / sizeof *PAIRS };
+
 typedef lh_device_model model;
 typedef lh_device_question question;
 
@@ -59,7 +67,8 @@ static model open_model(const lh_parity_case *about) {
                NULL,
                NULL,
                lh_parity_tolerance_of(about->spec->cuda->real_bytes)};
-    m.reference = lh_parity_model(m.file, about);
+    bool pair = about->spec->format->streams > 1;
+    m.reference = pair ? lh_pairs_model(m.file, lh_network_of(about->spec->id)) : lh_parity_model(m.file, about);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
     lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
@@ -129,14 +138,49 @@ static void test_step_on_stored_batch_gives_stored_gradients(void **state) {
     for_each_model(check_stored_gradient);
 }
 
+/* ---- two streams ---- */
+
+static void check_pair(model *m) {
+    for (int i = 0; i < LH_PAIRS_LENGTHS; i++) {
+        lh_pairs_case stored;
+        lh_pairs_case_read(m->file, m->reference->network, lh_pairs_length[i], &stored);
+        question q = {.batch = stored.batch,
+                      .mask = lh_parity_all_count,
+                      .logits = stored.logits,
+                      .loss = stored.loss / stored.batch.loss_scale};
+        lh_device_check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});
+        lh_pairs_case_free(&stored);
+    }
+}
+
+static void check_pair_lengths(model *m) {
+    lh_parity_case scored = lh_parity_random_case(m->spec);
+    m->about = &scored;
+    lh_device_check_at(m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
+    lh_device_check_at(m, (lh_parity_size){5, 12, 12}, (lh_model_cut){5, 2, 1});
+    lh_device_check_at(m, (lh_parity_size){19, 2, 3}, (lh_model_cut){4, 3, 2});
+    lh_device_check_at(m, (lh_parity_size){2, 19, 19}, (lh_model_cut){3, 2, 3});
+}
+
+static void test_two_streams_give_stored_logits_and_match_reference(void **state) {
+    (void)state;
+    for (int i = 0; i < PAIR_COUNT; i++) {
+        print_message("           %s\n", PAIRS[i].spec->id);
+        model m = open_model(&PAIRS[i]);
+        check_pair(&m);
+        check_pair_lengths(&m);
+        close_model(&m);
+    }
+}
+
 /* ---- against kernels/ref at other lengths, in shards of every size, with dropout ---- */
 
 static void check_lengths(model *m) {
-    lh_device_check_at(m, 1, 1, (lh_model_cut){1, 1, 0});
-    lh_device_check_at(m, 2, 1, (lh_model_cut){5, 2, 1});
-    lh_device_check_at(m, 10, 5, (lh_model_cut){4, 3, 2});
-    lh_device_check_at(m, 17, 17, (lh_model_cut){3, 2, 3});
-    lh_device_check_at(m, LH_PARITY_LONGEST, 18, (lh_model_cut){2, 1, 4});
+    lh_device_check_at(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
+    lh_device_check_at(m, (lh_parity_size){2, 1, 0}, (lh_model_cut){5, 2, 1});
+    lh_device_check_at(m, (lh_parity_size){10, 5, 0}, (lh_model_cut){4, 3, 2});
+    lh_device_check_at(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
+    lh_device_check_at(m, (lh_parity_size){LH_PARITY_LONGEST, 18, 0}, (lh_model_cut){2, 1, 4});
 }
 
 static void test_every_length_and_cut_matches_reference(void **state) {
@@ -149,8 +193,8 @@ static void check_limits(model *m) {
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(m->reference, i);
         lh_parity_load(m->spec, m->real_bytes, m->reference, m->parameters);
-        lh_device_check_at(m, 1, 1, (lh_model_cut){1, 1, 0});
-        lh_device_check_at(m, 17, 17, (lh_model_cut){3, 2, 3});
+        lh_device_check_at(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
+        lh_device_check_at(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
     }
 }
 
@@ -166,7 +210,7 @@ static void test_layers_read_draws_of_their_own(void **state) {
     static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope};
     model m = open_model(&rotation);
     lh_parity_batch made;
-    lh_parity_make_batch(&rotation, TOKENS, 6, 0, &made);
+    lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &made);
     lh_draw draw = {made.batch.key, made.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
     int *draws = lh_model_draws(m.spec, &draw, &shape, NULL, NULL);
@@ -185,6 +229,7 @@ int main(void) {
         cmocka_unit_test(test_cases_cover_every_stored_network),
         cmocka_unit_test(test_evaluation_of_stored_batches_gives_stored_logits),
         cmocka_unit_test(test_step_on_stored_batch_gives_stored_gradients),
+        cmocka_unit_test(test_two_streams_give_stored_logits_and_match_reference),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),
         cmocka_unit_test(test_geometric_limits_match_reference),
         cmocka_unit_test(test_layers_read_draws_of_their_own),

@@ -1,16 +1,17 @@
 -- Random descriptions of networks, for whoever checks what is derived from a description.
 --
 -- Input: a number, which network it is (the same on every machine), and what may be in it:
---   streams    1, or 2: a second stream whose values blocks read from outside
+--   streams    { the one that is read out, the one whose values its blocks read from outside }; nil: there is one
 --   families   names of attentions that may be used; "cross" is used where there are two streams
+--   of_memory  those of the other stream's own blocks; nil: it is embedded and that is all
 --   widths     of the model, to pick from
 --   tied       false: an output of its own
 --   places     vectors of positions are added in blocks, not to the vectors of tokens
---   single     one attention, in one of the blocks, as the generator prints networks today
+--   printed    as the generator prints networks: attentions are in blocks alone, and one there is
 --   model      the model's section: a linear embedding is not tied
 --   whole      names of families whose weights are not dropped out
--- Output: { text, width, streams, layers, tied }: text is a Lua chunk that returns the description; layers: how often
--- the single attention is run through; tied: the output layer's weight is the table of tokens.
+-- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
+-- the table of tokens.
 --
 -- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name.
 
@@ -168,7 +169,7 @@ local function branch(w, y, h)
     end
   end
   more("gate", w.steady and 0 or 1)
-  more("attention", w.single and 0 or w.width == w.model and 2 or 0)
+  more("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
   more("cross", w.memory and 2 or 0)
   more("outside", w.outside and y == h and 1 or 0) -- else nothing would read y
   more("detour", w.detours and 1 or 0)
@@ -209,7 +210,7 @@ local function sublayers(w, h, least, most)
   return h
 end
 
--- What a block is made of, from its input on. attends: it has the single attention.
+-- What a block is made of, from its input on. attends: an attention among it.
 local function inside(inner, h, attends)
   if attends then
     h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)
@@ -225,8 +226,8 @@ local function inside(inner, h, attends)
 end
 
 local function block(w, number, x, width, attends)
-  local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false },
-    { __index = w })
+  local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
+    inner = true }, { __index = w })
   local count, loops = w.random:pick(DEPTHS), w.random:chance(4) and 2 or 1
   w:line("local b%d = net:block(\"layer%d\", %d, \"A random block.\"%s)", number, number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
@@ -239,7 +240,6 @@ local function block(w, number, x, width, attends)
   h = inside(inner, h, attends)
   w:line("b%d:output(%s)", number, h)
   w:line("local h%d = b%d.result", number, number)
-  w.layers = attends and count * loops or w.layers
   return "h" .. number
 end
 
@@ -251,38 +251,52 @@ local function wing(w, number, x)
   return add(w, x, back)
 end
 
-local function second_stream(w)
-  local memory = w:value("net:embed(\"memory\", net:stream(\"target\"), { table = tokens%s })",
-    w.linear and "" or ", scale = 2")
-  if w.random:chance(2) then
-    memory = norm(w, memory)
-  end
-  w.source_memory = memory
+local function embed(w, name, stream, scale, added)
+  return w:value("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", name, stream,
+    w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:rate())
 end
 
-local function network(w, streams)
-  w:line("local tokens = net:table(\"token\")")
-  local x = w:value("net:embed(\"embedding\", net:stream(\"source\"), { table = tokens%s, %sdropout = %g })",
-    w.linear and "" or ", scale = 4", w.places and "" or "place = net.additive, ", w:rate())
-  if streams == 2 then
-    second_stream(w)
-  end
+-- Sublayers and blocks on a stream from x on; nothing reads the last value yet. first: the number of the first block;
+-- attends: one of the blocks does for certain. Returns the number of the next block, too.
+local function along(w, x, first, attends)
   w.older[1] = x
   if w.random:chance(3) then
     x = sublayer(w, x)
   end
   local blocks = w.random:pick(DEPTHS)
   local plain = w.random:below(blocks) -- this one has the width of the model
-  for number = 1, blocks do
-    x = number ~= plain and w.detours and w.random:chance(3) and wing(w, number, x)
-      or block(w, number, x, w.width, w.single and number == plain)
+  for i = 1, blocks do
+    local number = first + i - 1
+    x = i ~= plain and w.detours and w.random:chance(3) and wing(w, number, x)
+      or block(w, number, x, w.width, attends and i == plain)
     if w.random:chance(3) then
       x = sublayer(w, x)
     end
-    if number < blocks then
+    if i < blocks then
       w.older[#w.older + 1] = x
     end
   end
+  return x, first + blocks
+end
+
+-- What blocks read from outside: the vectors of a stream's tokens, or what blocks of its own make of them.
+local function add_memory(w, stream)
+  local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:chance(2)), 1
+  if w.of_memory and w.random:chance(2) then
+    local own = setmetatable({ older = {}, families = w.of_memory }, { __index = w })
+    memory, next_block = along(own, memory, next_block, w.printed)
+  end
+  w.source_memory = w.random:chance(2) and norm(w, memory) or memory
+  return next_block
+end
+
+local function network(w, streams)
+  for _, name in ipairs(streams[2] and { "source", "target" } or streams) do -- in the order of their numbers
+    w:line("local %s = net:stream(%q)", name, name)
+  end
+  w:line("local tokens = net:table(\"token\")")
+  local first = streams[2] and add_memory(w, streams[2]) or 1
+  local x = along(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
   if w.random:chance(2) then
     x = norm(w, x)
   end
@@ -295,17 +309,15 @@ function M.random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, whole = options.whole or {}, single = options.single, places = options.places,
-    width = width, model = width, detours = random:chance(3),
+    families = options.families, of_memory = options.of_memory, whole = options.whole or {},
+    printed = options.printed, places = options.places, width = width, model = width, detours = random:chance(3),
     tied = options.tied ~= false, dropout = random:chance(2),
     linear = options.model and options.model.embedding == "linear" }, Writer)
-  local streams = options.streams == 2 and random:chance(3) and 2 or 1
-  network(w, streams)
+  network(w, options.streams or { "source" })
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))
   table.insert(w.lines, 2, "return function(net, model)")
   w.lines[#w.lines + 1] = "end"
-  return { text = table.concat(w.lines, "\n") .. "\n", width = width, streams = streams, layers = w.layers,
-    tied = w.tied }
+  return { text = table.concat(w.lines, "\n") .. "\n", width = width, tied = w.tied }
 end
 
 return M

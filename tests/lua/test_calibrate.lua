@@ -4,6 +4,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local choices = require("study.calibrate.choices")
+local facet = require("plan.facets.lines")
 local findings = require("study.calibrate.findings")
 local lines = require("study.calibrate.lines")
 local lu = require("luaunit")
@@ -308,6 +309,56 @@ function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
   local kept = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
   lu.assertEquals(picture(lines.extend(kept, 3, 3, of, true)), "1 - -\n1 - -\n1 - -")
   lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
+end
+
+-- The bias that the facet of specs makes of one head's lines, cell by cell, as plan/facets/lines.lua says.
+local function of_facet(mask, rows, columns)
+  local bias = { rows = rows, columns = columns, values = {} }
+  for row = 0, rows - 1 do
+    local seen, open = mask.causal and math.min(columns - 1, row) or columns - 1, false
+    local corner = mask.heads[1].corner and row == 0
+    for column = 0, columns - 1 do
+      local value = -math.huge
+      for _, line in ipairs(mask.heads[1].lines) do
+        local on = column <= seen and column == line.keys * columns + line.first + line.step * row
+        value = on and math.max(value, line.value) or value
+      end
+      value = corner and column == columns - 1 and 0.0 or value
+      bias.values[row * columns + column + 1], open = value, open or value > -math.huge
+    end
+    for column = 0, open and -1 or seen do
+      bias.values[row * columns + column + 1] = 0.0
+    end
+  end
+  return bias
+end
+
+-- Heads of chance by all choices that a student's spec has words for, in frames of other sizes: what calibration draws
+-- is what the student's kernels have.
+function TestBias.test_the_facet_of_specs_makes_the_same()
+  local made = 0
+  for case = 1, 60 do
+    local cross = case % 2 == 0
+    local corner, align = ({ "lines", "all", "none" })[case % 3 + 1], ({ "left", "right" })[case // 2 % 2 + 1]
+    local of = of_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner, "align.self=" .. align,
+      "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
+    of = cross and of.cross or of.self
+    local head = filled(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
+      return noise(row + case, column)
+    end)
+    local kept, list = assert(lines.find(head, of)).kept, {}
+    for i, line in ipairs(kept) do
+      list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
+    end
+    local mask = facet.plan({ lines = { list = list, zero_corner = corner, columns = align } },
+      { name = "cross", heads = 1, cross = cross }, not cross)
+    for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
+      made = made + 1
+      lu.assertEquals(picture(lines.extend(kept, size[1], size[2], of, not cross)),
+        picture(of_facet(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
+    end
+  end
+  lu.assertTrue(made > 100, "too few heads have lines")
 end
 
 -- Columns of another width: from the right in cross-attention, from the left in self-attention.

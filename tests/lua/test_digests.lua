@@ -11,6 +11,8 @@ local build, everything, resolve, small, task = plans.build, plans.everything, p
 TestDigests = {}
 
 -- Every field of a spec: another value for it, and whether the plan's and the model's digest change.
+local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
+
 local FIELDS = {
   { "id", "other", false, false },
   { "source", "spec/runs/other.lua", false, false },
@@ -46,6 +48,13 @@ local FIELDS = {
   { "encoding.mask.kind", "causal", true, true },
   { "encoding.mask.left", 5, true, true },
   { "encoding.mask.right", 5, true, true },
+  { "encoding.mask.width", 2, true, true, { ["encoding.mask"] = "{ kind = 'antidiagonal', width = 1 }" } },
+  { "encoding.mask.stride", 2, true, true, { ["encoding.mask"] = "{ kind = 'antidiagonal', width = 1 }" } },
+  { "encoding.mask.left_only", true, true, true, { ["encoding.mask"] = "{ kind = 'antidiagonal', width = 1 }" } },
+  { "encoding.lines.list", { { head = 0, direction = 1, line = 0, value = 2.0 } }, true, true, LINES },
+  { "encoding.lines.zero_corner", "all", true, true, LINES },
+  { "encoding.lines.columns", "left", true, true, { ["encoding.lines"] = "{ columns = 'right', "
+    .. "{ head = 0, direction = 0, line = 0, value = 1 } }" } },
   { "encoding.normaliser.kind", "another", true, true, { ["encoding.normaliser.kind"] = "geometric" } },
   { "encoding.normaliser.temperature", 2.0, true, true, { ["encoding.normaliser.temperature"] = "0.5" } },
   { "encoding.projections.bias", true, true, true, { ["encoding.projections.bias"] = "false" } },
@@ -60,6 +69,8 @@ local FIELDS = {
     ["encoding.relative"] = "{ kind = 'shaw', sides = 'left' }" } },
   { "encoding.relative.init_sigma", 1.0, true, false, { ["encoding.relative"] = "{ kind = 'shaw', init_sigma = 2 }" } },
   { "encoding.positions.kind", "index", true, true },
+  { "encoding.positions.period", 4, true, true, { ["encoding.positions"] = "{ kind = 'cyclic', period = 3 }",
+    ["encoding.additive.kind"] = "sinusoid" } },
   { "encoding.positions.max_position", 500, true, false },
   { "encoding.positions.range", "zero_based", true, false },
   { "encoding.positions.sorted", false, true, false },
@@ -318,7 +329,9 @@ function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
   local seen = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
     { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
-    { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
+    { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" },
+    { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
+    { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.plan_of(sets)
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do

@@ -92,7 +92,7 @@ function TestDimensions.test_scales()
   local plan = plan_of({ ["model.width"] = "48", ["model.heads"] = "4" })
   local family = plan.attentions[1]
   lu.assertEquals({ family.head_width, family.head_part }, { 12, 4 })
-  lu.assertEquals(plan.embedding_scale, math.sqrt(48))
+  lu.assertEquals(plan.embedding_scales, { { name = "EMBEDDING_SCALE", value = math.sqrt(48), text = "sqrt(WIDTH)" } })
   lu.assertEquals(family.logit_scale, 1 / math.sqrt(12))
   lu.assertEquals({ plan.tokens, plan.empty_token }, { 7, 6 })
 end

@@ -27,9 +27,9 @@ local function two_families(self_facets, cross)
   local width = plan.width
   plan.attentions[1].queries, plan.attentions[1].keys = TARGET, TARGET
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
-  plan.attentions[2] = { name = "cross", stack = LAYERS, queries = TARGET, keys = SOURCE, ranged = true,
-    layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4),
-    logit_scale = 1 / math.sqrt(width // 4) }
+  plan.attentions[2] = { name = "cross", of_spec = "cross", stack = LAYERS, ranged = true, queries = TARGET,
+    keys = SOURCE, layers = plan.layers, heads = 4, head_width = width // 4,
+    head_part = (width // 4) & -(width // 4), logit_scale = 1 / math.sqrt(width // 4) }
   dimensions.settle_families(plan.attentions)
   return plan, score
 end

@@ -83,14 +83,21 @@ for name in lfs.dir("kernels/cpu") do
   end
 end
 
-local CPU_PARTS = { "step.c", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc" }
+-- The parts of step.c.
+local function cpu_parts(text)
+  local list = { "step.c", "layers.inc", "loss.inc", "trace.inc" }
+  for path in pairs(text) do
+    list[#list + 1] = path:match("^attention_.*%.inc$")
+  end
+  return list
+end
 
 local function check_names(text, where)
   local known, constants = {}, {}
   for name in pairs(KERNELS) do
     known[name] = true
   end
-  for _, part in ipairs(CPU_PARTS) do
+  for _, part in ipairs(cpu_parts(text)) do
     functions_of(text[part], where .. " " .. part, known)
     members_of(text[part], where .. " " .. part)
     constants_of(text[part], where .. " " .. part, constants)
@@ -219,6 +226,55 @@ function TestNames.test_room_for_the_addresses_of_many_arrays()
   end))
   lu.assertEquals(few.cuda.block_state, 1024)
   lu.assertTrue(many.cuda.block_state >= 512 + 8 * #many.device.blocks[1].members)
+end
+
+-- A stream that is embedded twice has two functions, each with its own scale.
+function TestNames.test_two_embeddings_of_one_stream()
+  for _, width in ipairs({ 16, 256 }) do
+    local plan, text = made(function(net)
+      local source, tokens = net:stream("source"), net:table("token")
+      local x = net:embed("embedding", source, { table = tokens, scale = 4, place = net.additive })
+      local again = net:embed("again", source, { table = tokens, scale = 2, place = net.additive })
+      local b = net:block("layer", 2, "A block.")
+      local h, outside = b:input(x), b:external(again)
+      b:output(b:norm("norm1", b:add(b:add(h, b:attention("self", h, h)), outside)))
+      net:classify(net:readout(b.result, "last"))
+    end, 'kind = "learned", additive = { rows = 40 }', width, "lengths = { 1, 18 }")
+    check_names(text, "embeddings")
+    lu.assertEquals({ plan.embedding_scales[1].value, plan.embedding_scales[2].value }, { 4, 2 })
+    for _, path in ipairs({ "layers.inc", "device.cu" }) do
+      for name, scale in pairs({ embed = "EMBEDDING_SCALE", embed_2 = "EMBEDDING_SCALE_2" }) do
+        lu.assertStrMatches(text[path], ".* " .. name .. "%(.-" .. scale .. "[; ].*")
+      end
+    end
+    lu.assertStrContains(text["device.cu"], "block()->sums.places[e] = sum;")
+    lu.assertStrContains(text["device.cu"], "block()->sums.places[e] += sum;")
+  end
+end
+
+-- Positions of a stream that has none are not added up.
+function TestNames.test_sums_of_positions_are_those_of_placed_streams()
+  local plan
+  random_specs.describe(function(net)
+    local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
+    local memory = net:embed("memory", source, { table = tokens })
+    local x = net:embed("embedding", target, { table = tokens, place = net.additive })
+    local b = net:block("layer", 2, "A block.")
+    local h, outside = b:input(x), b:external(memory)
+    local s = b:norm("norm1", b:add(h, b:attention("decoder", h, h)))
+    b:output(b:norm("norm2", b:add(s, b:attention("cross", s, outside))))
+    net:classify(net:readout(b.result, "last"))
+  end, function()
+    local path = support.write("pair.lua", [[
+return { task = { kind = "bucket_sort" }, encoding = { kind = "learned", additive = { rows = 40 } },
+  train = { lengths = { 1, 18 } }, eval = { lengths = { 1, 18 } },
+  model = { kind = "encoder_decoder", heads = 2, width = 16, feedforward = 32, dropout = 0 } }
+]])
+    plan = assert(project:plan(path)).plan
+  end)
+  lu.assertEquals(#plan.device.place_sums, 1)
+  lu.assertEquals(plan.device.place_sums[1].member, "target_places")
+  lu.assertEquals({ plan.attentions[1].name, plan.attentions[2].name }, { "decoder", "cross" })
 end
 
 TestPlaces = {}

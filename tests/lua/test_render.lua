@@ -211,4 +211,62 @@ function TestErrors.test_includes()
   lu.assertEquals(err.notes[2], { path = "templates/t.tpl", line = 2, what = "included here" })
 end
 
+TestWrap = {}
+
+local LONG = ("x"):rep(60)
+
+-- A template of C comes out as these lines, each with the template's line that it is from.
+local function check_wrapped(template, want)
+  local text, map = render.render("t.c.tpl", PLAN, function()
+    return table.concat(template, "\n") .. "\n"
+  end)
+  local got = {}
+  for line in text:gmatch("([^\n]*)\n") do
+    lu.assertTrue(#line <= 120, line)
+    got[#got + 1] = ("%d: %s"):format(map[#got + 1][1][2], line)
+  end
+  lu.assertEquals(got, want)
+end
+
+function TestWrap.test_code_is_broken_in_its_outermost_brackets()
+  check_wrapped({ "a = 1;", "    f(g(" .. LONG .. ", 2), h(3, 4), " .. LONG .. ", 5);", "b = 2;" }, { "1: a = 1;",
+    "2:     f(g(" .. LONG .. ", 2), h(3, 4),", "2:             " .. LONG .. ", 5);", "3: b = 2;" })
+  check_wrapped({ "int " .. LONG .. " = a * (b + c) * d + e * " .. LONG .. ";" },
+    { "1: int " .. LONG .. " = a * (b + c) * d +", "1:         e * " .. LONG .. ";" })
+  check_wrapped({ "s->" .. LONG .. " = take(a * " .. LONG .. ");" },
+    { "1: s->" .. LONG .. " =", "1:         take(a * " .. LONG .. ");" })
+end
+
+function TestWrap.test_a_rest_takes_in_what_continues_it()
+  check_wrapped({ "f(" .. LONG .. ", " .. LONG .. ",", "        a, b);" },
+    { "1: f(" .. LONG .. ",", "1:         " .. LONG .. ", a, b);" })
+  check_wrapped({ "f(" .. LONG .. ",", "        a, b);" }, { "1: f(" .. LONG .. ",", "2:         a, b);" })
+end
+
+function TestWrap.test_heads_bodies_and_comments_have_lines_of_their_own()
+  check_wrapped({ "for (int i = 0; i < " .. LONG .. "; i++) f(" .. LONG .. ");" },
+    { "1: for (int i = 0; i < " .. LONG .. "; i++)", "1:     f(" .. LONG .. ");" })
+  check_wrapped({ "static int f(int " .. LONG .. ") { return g(" .. LONG .. "); }" },
+    { "1: static int f(int " .. LONG .. ") {", "1:     return g(" .. LONG .. ");", "1: }" })
+  check_wrapped({ "    int " .. LONG .. "; /* about " .. LONG .. " */" },
+    { "1:     /* about " .. LONG .. " */", "1:     int " .. LONG .. ";" })
+end
+
+function TestWrap.test_a_comment_hands_on_what_a_line_has_too_much()
+  check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(52) .. " zzz", " * and so on. */" },
+    { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "2:  * zzz and so on. */" })
+  check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(52) .. " zzz", " *", " * Next. */" },
+    { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "1:  * zzz", "2:  *", "3:  * Next. */" })
+end
+
+function TestWrap.test_rows_directives_and_other_tongues_stay()
+  local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
+  local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
+  local text = run({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })
+  lu.assertEquals(text, "f(" .. LONG .. ", " .. LONG .. ");\n")
+  lu.assertEquals((render.render("t.c.tpl", PLAN, function()
+    return row .. "\n" .. directive .. "\n"
+  end)), row .. "\n" .. directive .. "\n")
+end
+
 support.run()

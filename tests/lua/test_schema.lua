@@ -8,6 +8,8 @@ local schema = require("spec.schema")
 
 TestSchema = {}
 
+local ANTIDIAGONAL = "encoding.mask={ kind = 'antidiagonal', width = 1 }"
+local LINE = "encoding.lines={ list = { { head = 0, direction = 1, line = 0, value = 1 } } }"
 local SHAW = "encoding.relative.kind=shaw"
 local XL = "encoding.relative.kind=transformer_xl"
 local RANDOM = "encoding.positions.kind=randomized"
@@ -91,13 +93,21 @@ local CASES = {
   { "encoding.mask.left", "3", "-1", "-1 is below 0", { "encoding.mask.kind=window" } },
   { "encoding.mask.right", "0", "0.5", "0.5 is not an integer",
     { "encoding.mask.kind=window", "encoding.mask.left=2" } },
+  { "encoding.mask.width", "0", "-1", "-1 is below 0", { "encoding.mask.kind=antidiagonal" } },
+  { "encoding.mask.stride", "2", "0", "0 is below 1", { ANTIDIAGONAL } },
+  { "encoding.mask.left_only", "true", "1", "expected: true or false", { ANTIDIAGONAL } },
+  { "encoding.lines", "{ { head = 0, direction = 1, line = 0, value = 1 } }", "1", "1 does not fit here" },
+  { "encoding.lines.list", "{ { head = 0, direction = -1, line = 2, value = 0.5 } }", "{ 1 }", "1 is no line" },
+  { "encoding.lines.zero_corner", "all", "some", "expected: lines, all, none", { LINE } },
+  { "encoding.lines.columns", "right", "up", "expected: left, right", { LINE } },
   { "encoding.normaliser", "{ kind = 'geometric' }", "1", "1 does not fit here" },
   { "encoding.normaliser.kind", "geometric", "geometrical", 'did you mean "geometric"?' },
   { "encoding.normaliser.temperature", "0.01", "0", "0 is not above 0" },
   { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
   { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
-  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid" },
+  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid, cyclic" },
+  { "encoding.positions.period", "3", "1", "1 is below 2", { "encoding.positions.kind=cyclic" } },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
   { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
   { "encoding.positions.range", "one_based", "1", "expected: zero_based, one_based", { RANDOM } },
@@ -220,7 +230,7 @@ end
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
-    symbols = true, options = true, settings = true, by = true, names = true }
+    lines = true, symbols = true, options = true, settings = true, by = true, names = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)
@@ -277,7 +287,7 @@ function TestSchema.test_absent_follows_the_features()
   local updates = " adamw_update kernels/cpu/sgd.h momentum"
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
-  local drawn = "GRID_WIDTH FIRST_POSITION draw_sequence signed_distances "
+  local drawn = "GRID_WIDTH cyclic FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
   local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
@@ -306,12 +316,13 @@ function TestSchema.test_absent_follows_the_features()
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
   -- where what is chosen is not used, it leaves nothing either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    others .. scalings .. relative .. "GRID_WIDTH draw_sequence signed_distances sinusoid position_table" .. score)
+    others .. scalings .. relative
+      .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     turns .. "signed_sinusoid position_bias visible " .. geometric
-    .. "GRID_WIDTH FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+    .. "GRID_WIDTH cyclic FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "GRID_WIDTH FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
+    turns .. relative .. "GRID_WIDTH cyclic FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
       .. updates)
   lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
   local off_alone = absent("model.dropout=0"):gsub("^dropout ", "")

@@ -300,48 +300,87 @@ static int blanks_of(const lh_spec *spec) {
     return blanks;
 }
 
-static void fill_examples(lh_rng *rng, const lh_spec *spec, int tokens, int labels, lh_parity_batch *out) {
+static void fill_examples(lh_rng *rng, const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
     uint32_t kinds = (uint32_t)tensor_of(spec, "embed.token.weight")->shape[0], classes = (uint32_t)spec->classes;
     kinds += (uint32_t)blanks_of(spec);
-    for (int i = 0; i < LH_PARITY_SEQUENCES * tokens; i++) out->token[i] = (uint16_t)lh_rng_below(rng, kinds);
-    for (int i = 0; i < LH_PARITY_SEQUENCES * labels; i++) {
+    for (int i = 0; i < LH_PARITY_SEQUENCES * size.tokens; i++) out->token[i] = (uint16_t)lh_rng_below(rng, kinds);
+    for (int i = 0; i < LH_PARITY_SEQUENCES * size.labels; i++) {
         out->label[i] = (uint16_t)lh_rng_below(rng, classes);
         out->mask[i] = lh_rng_below(rng, 4) > 0;
     }
+    for (int i = 0; i < LH_PARITY_SEQUENCES * size.target; i++) out->target[i] = (uint16_t)lh_rng_below(rng, kinds);
 }
 
-void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
-                          lh_parity_batch *out) {
+/* Scores by the streams of a family's queries and keys. */
+static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_parity_batch *out) {
+    const int length[LH_MAX_STREAMS] = {size.tokens, size.target};
+    for (int q = 0; q < LH_MAX_STREAMS; q++)
+        for (int k = 0; k < LH_MAX_STREAMS; k++) {
+            for (int p = 0; p < length[q] * length[k]; p++) out->distances[p] = p % length[k] - p / length[k];
+            lh_vectors_alibi(LH_PARITY_HEADS, length[q] * length[k], out->distances, out->score[q][k]);
+        }
+    assert_in_range(network->family_count, 1, LH_PARITY_FAMILIES);
+    for (int s = 0; s < network->scope_count; s++) {
+        const lh_ref_scope *scope = &network->scopes[s];
+        for (int i = 0; i < scope->operation_count; i++) {
+            const lh_ref_operation *op = &scope->operations[i];
+            if (op->kind == LH_REF_ATTENTION)
+                out->scores[op->family] = out->score[scope->values[op->x[0]].stream][scope->values[op->x[1]].stream];
+        }
+    }
+}
+
+/* Tokens of one stream, as the case's encoding places them, and which of them have labels. */
+static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_facts *facts, lh_parity_size size,
+                         lh_parity_batch *out) {
+    int tokens = size.tokens;
+    ascend(rng, c->spec->position_range[0] > 0, facts->positions, tokens, out->positions);
+    ascend(rng, c->spec->distance_range[0] > 0, facts->positions, tokens, out->drawn);
+    out->drawn[0] = 0;
+    lh_vectors_distances(facts, tokens, out->positions, out->drawn, out->distances);
+    lh_vectors_alibi(facts->heads, tokens * tokens, out->distances, out->score[0][0]);
+    fill_places(rng, tokens, size.labels, out->place);
+}
+
+/* Tokens of two streams, by their indices. */
+static void place_pair(const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
+    assert_true(spec->position_range[0] + spec->distance_range[0] == 0);
+    for (int t = 0; t < LH_PARITY_LONGEST; t++) out->positions[t] = t;
+    fill_scores(lh_network_of(spec->id), size, out);
+}
+
+void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out) {
     enum { STEP = 77 };
+    bool pair = c->spec->format->streams > 1;
     lh_st_file *file = lh_vectors_open(c->vectors);
     lh_vectors_facts facts = lh_vectors_facts_of(file);
-    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)tokens, 0, 0);
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)size.tokens, 0, 0);
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
-    fill_examples(&rng, c->spec, tokens, labels, out);
-    ascend(&rng, c->spec->position_range[0] > 0, facts.positions, tokens, out->positions);
-    ascend(&rng, c->spec->distance_range[0] > 0, facts.positions, tokens, out->drawn);
-    out->drawn[0] = 0;
-    lh_vectors_distances(&facts, tokens, out->positions, out->drawn, out->distances);
-    lh_vectors_alibi(facts.heads, tokens * tokens, out->distances, out->score);
+    size.target = pair ? size.target : 0;
+    fill_examples(&rng, c->spec, size, out);
+    if (pair) place_pair(c->spec, size, out);
+    else place_tokens(&rng, c, &facts, size, out);
     memset(out->score_gradient, 0, sizeof out->score_gradient);
-    fill_places(&rng, tokens, labels, out->place);
     out->batch = (lh_ref_batch){.sequences = LH_PARITY_SEQUENCES,
-                                .tokens = tokens,
-                                .labels = labels,
+                                .tokens = size.tokens,
+                                .labels = size.labels,
                                 .token = out->token,
+                                .target_tokens = size.target,
+                                .target = pair ? out->target : NULL,
                                 .label = out->label,
                                 .place = c->spec->format->locate ? out->place : NULL,
                                 .positions = out->positions,
                                 .draws = 1,
-                                .distances = out->distances,
-                                .score = facts.alibi ? out->score : NULL,
-                                .score_gradient = facts.alibi ? out->score_gradient : NULL,
+                                .distances = pair ? NULL : out->distances,
+                                .score = facts.alibi && !pair ? out->score[0][0] : NULL,
+                                .scores = facts.alibi && pair ? out->scores : NULL,
+                                .score_gradient = facts.alibi && !pair ? out->score_gradient : NULL,
                                 .dropping = LH_REF_IN_TRAINING,
                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                                 .step = STEP,
                                 .first_example = first_example,
-                                .loss_scale = 1.0 / (LH_PARITY_SEQUENCES * labels),
+                                .loss_scale = 1.0 / (LH_PARITY_SEQUENCES * size.labels),
                                 .backward = true};
 }
 
@@ -357,6 +396,6 @@ double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits)
     lh_ref_model_clear(model);
     double loss = lh_ref_run(model, &made->batch, logits);
     for (int i = 0; slopes && i < LH_PARITY_HEADS * pairs; i++) /* a score is its slope times what does not change */
-        slopes->gradient[i / pairs] += made->score_gradient[i] * made->score[i] / slopes->value[i / pairs];
+        slopes->gradient[i / pairs] += made->score_gradient[i] * made->score[0][0][i] / slopes->value[i / pairs];
     return loss;
 }

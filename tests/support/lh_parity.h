@@ -88,23 +88,35 @@ typedef struct lh_parity_counts {
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const double *logits, const uint8_t *mask);
 
 /* A batch beyond the stored ones. */
-enum { LH_PARITY_SEQUENCES = 5, LH_PARITY_LONGEST = 37 /* tokens */, LH_PARITY_HEADS = 2 };
+enum {
+    LH_PARITY_SEQUENCES = 5,
+    LH_PARITY_LONGEST = 37, /* tokens */
+    LH_PARITY_HEADS = 2,
+    LH_PARITY_PAIRS = LH_PARITY_LONGEST * LH_PARITY_LONGEST,
+    LH_PARITY_FAMILIES = 24 /* at most */
+};
+
+/* target: tokens of the second stream, where the spec has one. */
+typedef struct lh_parity_size {
+    int tokens, labels, target;
+} lh_parity_size;
 
 typedef struct lh_parity_batch {
     lh_ref_batch batch; /* points into the rest */
-    uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
-    uint16_t place[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
+    uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], target[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
+    uint16_t label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], place[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST];
-    int32_t distances[LH_PARITY_LONGEST * LH_PARITY_LONGEST];
-    double score[LH_PARITY_HEADS * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
-    double score_gradient[LH_PARITY_HEADS * LH_PARITY_LONGEST * LH_PARITY_LONGEST];
+    int32_t distances[LH_PARITY_PAIRS];                                              /* of one stream */
+    double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS]; /* by queries' and keys' stream */
+    const double *scores[LH_PARITY_FAMILIES];
+    double score_gradient[LH_PARITY_HEADS * LH_PARITY_PAIRS];
 } lh_parity_batch;
 
 /* Any tokens and labels: the network does not know the task. Positions and distances ascend, with gaps where the spec
- * draws them. The batch's dropout is training's, its first example first_example; backward is on. */
-void lh_parity_make_batch(const lh_parity_case *c, int tokens, int labels, uint32_t first_example,
-                          lh_parity_batch *out);
+ * draws them, which one of two streams may not. The batch's dropout is training's, its first example first_example;
+ * backward is on. */
+void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 
 /* Makes a batch one of an evaluation of the spec's. */
 void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);

@@ -12,15 +12,28 @@ static const lh_ref_shape tensors_${n}[] = {
 };
 % if network.families[1] then
 
+% for i, f in ipairs(network.families) do
+% if f.lines[1] then
+static const lh_ref_line lines_${n}_${i}[] = {
+% for _, line in ipairs(f.lines) do
+    {${line.head}, ${line.direction}, ${line.line}, ${f64(line.value)}},
+% end
+};
+% end
+% end
 static const lh_ref_family families_${n}[] = {
-% for _, f in ipairs(network.families) do
+% for i, f in ipairs(network.families) do
+% local CORNER = { none = "NO_CORNER", lines = "WITH_LINES", all = "ALL_HEADS" }
+% local count, lines, corner = #f.lines, #f.lines > 0 and ("lines_%d_%d"):format(n, i) or "NULL", CORNER[f.corner]
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
     {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip},
      .farthest = ${f.farthest}, .scored = ${f.scored}, .temperature = ${f64(f.temperature)},
      .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
                   ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
      .geometric = ${f.geometric}, .directional = ${f.directional}, .normalised = ${f.normalised},
-     .left = ${f.left}, .right = ${f.right}},
+     .left = ${f.left}, .right = ${f.right}, .stride = ${f.stride}, .width = ${f.width}, .left_only = ${f.left_only},
+     .lines = ${lines}, .line_count = ${count}, .from_right = ${f.from_right}, .causal = ${f.causal},
+     .corner = LH_REF_${corner}, .period = ${f.period}},
 % end
 };
 % end
@@ -38,7 +51,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
      .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
      .blanks = ${o.blanks}, .stream = ${o.stream},
-     .additive = LH_REF_${additive}, .interleaved = ${o.interleaved}, .grid = ${o.grid}, .rate = ${f64(o.rate)}, .place = ${o.place},
+     .additive = LH_REF_${additive}, .interleaved = ${o.interleaved}, .grid = ${o.grid}, .period = ${o.period}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},
 % end
 };

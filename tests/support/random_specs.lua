@@ -7,7 +7,7 @@ local networks = require("networks")
 
 local described -- the description of the network that is planned now
 
-for _, kind in ipairs({ "encoder", "decoder" }) do
+for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
   local name = "network.models." .. kind
   local own = require(name)
   package.loaded[name] = function(net, model)
@@ -33,15 +33,32 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- What is read, and how: task, training and evaluation, model. Every fourth has its one answer at the last token of the
--- input, and every other fourth at the one that is asked for.
+-- Those of two streams, whose attentions differ; whole: those whose weights are not dropped out.
+local PAIR_ENCODINGS = {
+  { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } }]] },
+  { [[kind = "none", encoder = { kind = "geometric" }, decoder = { kind = "relative" },
+    cross = { kind = "relative", mask = { kind = "window", left = 3, right = 2 } }]], whole = { encoder = true } },
+  { [[kind = "alibi", rotation = { kind = "rope" }, additive = { kind = "learned", rows = 40 },
+    encoder = { score = { kind = "none" } }, cross = { kind = "shaw", relative = { clip = 4 } }]], heads = 2 },
+  { [[kind = "sinusoid", decoder = { kind = "relative" },
+    encoder = { normaliser = { temperature = 0.5 }, projections = { bias = true } }]] },
+  { [[kind = "none", decoder = { kind = "alibi" }, encoder = { mask = { kind = "window", left = 2, right = 1 } },
+    cross = { rotation = { kind = "rope" }, projections = { output = false } }]], heads = 2 },
+  { [[kind = "none", cross = { kind = "relative" },
+    decoder = { relative = { kind = "shaw", clip = 3, sides = "left" } }]] },
+  { [[kind = "learned", additive = { rows = 40 }, encoder = { rotation = { kind = "rope" } }]] },
+}
+
+-- What is read, and how: task, training and evaluation, model. One in five has its one answer at the last token of the
+-- input, one at the token that is asked for, and two are encoder-decoders.
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
-local READINGS = { -- the odd ones drop out attention's weights, which device code does not
+local READINGS = {
   { task = "latin_square", of = { train = "epochs = 1", eval = "" },
     model = { embedding = "linear", readout = "probe" } },
   { task = "bucket_sort", of = SAMPLED },
+  { task = "bucket_sort", of = SAMPLED, pair = true },
   { task = "even_pairs", of = SAMPLED, model = { embedding = "linear", readout = "last" } },
-  { task = "bucket_sort", of = SAMPLED },
+  { task = "duplicate_string", of = SAMPLED, pair = true, model = { embedding = "linear" } },
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
@@ -52,13 +69,19 @@ local SPEC = [[
 return {
   task = { kind = "%s" },
   encoding = { %s },
-  model = { use = "ruoss_%s", layers = %d, heads = %d, width = %d, feedforward = 32, dropout = 0,
-    attention_dropout = %g%s },
+  model = { %s, heads = %d, width = %d, feedforward = 32, dropout = 0, attention_dropout = %g%s },
   train = { %s },
   eval = { %sexamples = 4, dropout = %s },
   precision = "float64",
 }
 ]]
+
+-- Kinds with layers, which the description does not count.
+local KINDS = {
+  encoder = [[kind = "encoder", layers = 2]],
+  decoder = [[kind = "decoder", layers = 2]],
+  pair = [[kind = "encoder_decoder", encoder_layers = 2, decoder_layers = 2]],
+}
 
 local function number_of(id)
   local wide, number = id:match("^random_(w?i?d?e?_?)(%d+)$")
@@ -67,22 +90,33 @@ end
 
 M.number_of = number_of
 
+local function description_of(number, wide, encoding, reading)
+  local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, printed = true, tied = not encoding.both,
+    whole = encoding.whole or { self = encoding.both }, model = reading.model, places = encoding.places }
+  if reading.pair then
+    options.streams, options.families, options.of_memory = { "target", "source" }, { "decoder" }, { "encoder" }
+  end
+  return networks.random(number, options)
+end
+
 -- The text of a random spec, and its description. Of every other one attention's weights are dropped out, whatever the
--- description says of rates of its own.
+-- description says of rates of its own; but for those of geometric attention.
 function M.random(id)
   local number, wide = number_of(id)
-  local encoding = ENCODINGS[number % #ENCODINGS + 1]
   local reading = READINGS[number % #READINGS + 1]
-  local given = networks.random(number, { families = { "self" }, widths = wide and WIDE or WIDTHS,
-    single = true, tied = not encoding.both, whole = { self = encoding.both }, model = reading.model,
-    places = encoding.places })
-  local head_widths = HEAD_WIDTHS[given.width]
+  local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
+  local encoding = encodings[number % #encodings + 1]
+  local given = description_of(number, wide, encoding, reading)
+  local head_widths, whole = HEAD_WIDTHS[given.width], encoding.both or encoding.whole
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
-  local section = reading.model and (", embedding = %q, readout = %q"):format(reading.model.embedding,
-    reading.model.readout) or ""
-  return SPEC:format(reading.task, encoding[1], given.tied and "decoder" or "encoder", given.layers, heads,
-    given.width, number % 2 == 1 and 0.25 or 0, section, reading.of.train, reading.of.eval, number % 3 == 0),
-    given.text
+  local section = ""
+  for _, field in ipairs({ "embedding", "readout" }) do
+    local value = (reading.model or {})[field]
+    section = section .. (value and (", %s = %q"):format(field, value) or "")
+  end
+  return SPEC:format(reading.task, encoding[1], KINDS[reading.pair and "pair" or given.tied and "decoder" or "encoder"],
+    heads, given.width, number % 2 == 1 and not whole and 0.25 or 0, section, reading.of.train, reading.of.eval,
+    number % 3 == 0), given.text
 end
 
 -- Calls f while a description stands in for those of encoders and decoders.

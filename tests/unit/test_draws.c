@@ -120,7 +120,7 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     lh_ref_model *model = lh_parity_model(file, &LABELS);
     lh_parity_batch made;
     int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[LH_PARITY_LONGEST];
-    lh_parity_make_batch(&LABELS, tokens, labels, FIRST_EXAMPLE, &made);
+    lh_parity_make_batch(&LABELS, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
     rows_of(mode, tokens, rows);
     for (int t = 0; t < tokens; t++) positions[t] = rows[0][t] + 1;
     for (int s = 1; given && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
@@ -249,11 +249,11 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_parity_batch made;
     int32_t room[2 * LH_PARITY_LONGEST];
     const int32_t *middle = sides_of(mode, tokens, room);
-    lh_parity_make_batch(&SIDES, tokens, labels, FIRST_EXAMPLE, &made);
+    lh_parity_make_batch(&SIDES, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
     for (int i = 0; i < tokens; i++)
         for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
-    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, made.distances, made.score);
-    made.batch.score = made.score;
+    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, made.distances, made.score[0][0]);
+    made.batch.score = made.score[0][0];
     made.batch.backward = mode == LH_MODE_TRAIN;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
     double *want = lh_parity_reserve(count * sizeof *want);

@@ -1,4 +1,4 @@
-/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder}.lua) against kernels/ref:
+/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua) against kernels/ref:
  * values and gradients of every parameter, sources and targets of different lengths, in blocks of several sizes. And
  * both, with positions that are drawn for either stream, too, against the stored vectors of an independent
  * implementation. */
@@ -13,73 +13,17 @@
 #include "support/lh_parity.h"
 
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_identity_encoder,
-    longhand_spec_parity_float64_drawn_layers;
+    longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_masks, longhand_spec_parity_float64_lines;
 
 static const lh_spec *const SPECS[] = {&longhand_spec_parity_float64_encoder_decoder,
-                                       &longhand_spec_parity_float64_identity_encoder};
+                                       &longhand_spec_parity_float64_identity_encoder,
+                                       &longhand_spec_parity_float64_masks, &longhand_spec_parity_float64_lines};
 
-enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, SEQUENCES = 5, LONGEST = 19, HEADS = 2, MOST_FAMILIES = 3 };
-
-/* A batch of any tokens and labels, and ALiBi of every pair of streams. */
-typedef struct made_batch {
-    lh_ref_batch batch; /* points into the rest */
-    uint16_t token[SEQUENCES * LONGEST], target[SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
-    uint8_t mask[SEQUENCES * LONGEST];
-    int32_t positions[LONGEST];
-    double score[MOST_FAMILIES][HEADS * LONGEST * LONGEST];
-    const double *scores[MOST_FAMILIES];
-} made_batch;
-
-static void any_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) {
-    for (int i = 0; i < count; i++) out[i] = (uint16_t)lh_rng_below(rng, symbols);
-}
-
-static void fill_alibi(int queries, int keys, double *out) {
-    for (int h = 0; h < HEADS; h++)
-        for (int i = 0; i < queries; i++)
-            for (int j = 0; j < keys; j++)
-                *out++ = lh_ref_alibi_half_step((lh_ref_pair){.query = i, .key = j, .head = h, .heads = HEADS});
-}
-
-/* Families stand as their attentions do: the encoder's if there is one, the decoder's, the one between. */
-static void fill_scores(made_batch *made, int family_count, int source, int target) {
-    for (int f = 0; f < family_count; f++) {
-        int from_end = family_count - 1 - f;
-        fill_alibi(from_end == 2 ? source : target, from_end == 1 ? target : source, made->score[f]);
-        made->scores[f] = made->score[f];
-    }
-}
-
-static void make_batch(made_batch *made, const lh_spec *spec, int source, int target, int labels) {
-    enum { TOKENS = 11, STEP = 77 };
-    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * LONGEST + target), 0, 0);
-    any_tokens(&rng, SEQUENCES * source, TOKENS, made->token);
-    any_tokens(&rng, SEQUENCES * target, TOKENS, made->target);
-    any_tokens(&rng, SEQUENCES * labels, (uint32_t)spec->classes, made->label);
-    for (int i = 0; i < SEQUENCES * labels; i++) made->mask[i] = lh_rng_below(&rng, 4) > 0;
-    for (int t = 0; t < LONGEST; t++) made->positions[t] = t;
-    fill_scores(made, lh_network_of(spec->id)->family_count, source, target);
-    made->batch = (lh_ref_batch){.sequences = SEQUENCES,
-                                 .tokens = source,
-                                 .target_tokens = target,
-                                 .labels = labels,
-                                 .token = made->token,
-                                 .target = made->target,
-                                 .label = made->label,
-                                 .positions = made->positions,
-                                 .draws = 1,
-                                 .scores = made->scores,
-                                 .dropping = LH_REF_IN_TRAINING,
-                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
-                                 .step = STEP,
-                                 .first_example = 1000,
-                                 .loss_scale = 1.0 / (SEQUENCES * labels),
-                                 .backward = true};
-}
+enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, FIRST_EXAMPLE = 1000 };
 
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
-                             made_batch *made) {
-    size_t count = (size_t)(SEQUENCES * made->batch.labels * spec->classes);
+                             lh_parity_batch *made) {
+    size_t count = (size_t)(LH_PARITY_SEQUENCES * made->batch.labels * spec->classes);
     double *want = lh_parity_reserve(count * sizeof *want), *got = lh_parity_reserve(count * sizeof *got);
     lh_ref_batch batch = made->batch;
     batch.dropping = LH_REF_NO_DROPOUT;
@@ -93,10 +37,10 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     free(got);
 }
 
-static void check_training(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model, made_batch *made) {
-    lh_ref_model_clear(model);
-    double want = lh_ref_run(model, &made->batch, NULL);
-    for (int most = 1; most <= SEQUENCES; most += 2) {
+static void check_training(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
+                           lh_parity_batch *made) {
+    double want = lh_parity_run(model, made, NULL);
+    for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
         lh_trainer t = lh_trainer_open(spec, program, model, &made->batch, NULL, LH_MODE_TRAIN);
         lh_trainer_run(&t, &made->batch, made->mask, most, NULL);
         lh_assert_close(&t.sums.loss, &want, 1, lh_parity_random_tolerance.loss, 0);
@@ -107,15 +51,16 @@ static void check_training(const lh_spec *spec, const lh_cpu_program *program, l
 
 static void test_encoder_decoders_match_reference(void **state) {
     (void)state;
-    static const int shapes[][3] = {{1, 1, 1}, {5, 12, 12}, {19, 3, 2}, {2, 19, 19}, {9, 8, 5}, {16, 16, 16}};
+    static const lh_parity_size sizes[] = {{1, 1, 1}, {5, 12, 12}, {19, 2, 3}, {2, 19, 19}, {9, 5, 8}, {16, 16, 16}};
     for (int i = 0; i < SPEC_COUNT; i++) {
         lh_ref_model *model = lh_parity_random_model(SPECS[i]);
+        lh_parity_case about = lh_parity_random_case(SPECS[i]);
         for (const lh_cpu_program *const *program = SPECS[i]->cpu; *program; program++) {
             if (!lh_level_runs((*program)->level)) continue;
             print_message("           %s on %s\n", SPECS[i]->id, (*program)->level);
-            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-                made_batch made;
-                make_batch(&made, SPECS[i], shapes[s][0], shapes[s][1], shapes[s][2]);
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                lh_parity_batch made;
+                lh_parity_make_batch(&about, sizes[s], FIRST_EXAMPLE, &made);
                 check_evaluation(SPECS[i], *program, model, &made);
                 check_training(SPECS[i], *program, model, &made);
             }
@@ -143,7 +88,7 @@ static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_mod
     lh_parity_check_logits(8, logits, stored.logits, count, bound);
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
-        static const uint8_t all[SEQUENCES * LONGEST] = {0};
+        static const uint8_t all[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
         lh_trainer t = lh_trainer_open(spec, *program, model, &stored.batch, NULL, LH_MODE_EVALUATE);
         memcpy(t.step.positions, stored.positions, sizeof t.step.positions);
         memcpy(t.step.distances, stored.distances, sizeof t.step.distances);

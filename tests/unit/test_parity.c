@@ -238,7 +238,7 @@ enum { SEQUENCES = LH_PARITY_SEQUENCES, LONGEST = LH_PARITY_LONGEST, FIRST_EXAMP
 static void check_training_at(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model, int tokens,
                               int labels) {
     lh_parity_batch made;
-    lh_parity_make_batch(c, tokens, labels, FIRST_EXAMPLE, &made);
+    lh_parity_make_batch(c, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
     double *logits = lh_parity_reserve((size_t)(SEQUENCES * labels * c->spec->classes) * sizeof *logits);
     double want = lh_parity_run(model, &made, logits);
     for (int most = 1; most <= SEQUENCES; most++) {
@@ -273,7 +273,7 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
     lh_ref_model *model = lh_parity_model(file, c);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         lh_parity_batch made;
-        lh_parity_make_batch(c, lengths[i], lengths[i], FIRST_EXAMPLE, &made);
+        lh_parity_make_batch(c, (lh_parity_size){lengths[i], lengths[i], 0}, FIRST_EXAMPLE, &made);
         double *want = lh_parity_reserve((size_t)(SEQUENCES * lengths[i] * c->spec->classes) * sizeof *want);
         made.batch.dropping = LH_REF_NO_DROPOUT; /* evaluation never drops out */
         made.batch.backward = false;
@@ -316,7 +316,7 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
         if (!lh_level_runs(plain.spec->cpu[i]->level)) continue;
         assert_string_equal(plain.spec->cpu[i]->level, dropped->cpu[i]->level);
         lh_parity_batch made;
-        lh_parity_make_batch(&plain, 17, 17, FIRST_EXAMPLE, &made);
+        lh_parity_make_batch(&plain, (lh_parity_size){17, 17, 0}, FIRST_EXAMPLE, &made);
         size_t bytes, same;
         void *want = evaluated(plain.spec, plain.spec->cpu[i], model, &made, &bytes);
         void *got = evaluated(dropped, dropped->cpu[i], model, &made, &same);

@@ -44,10 +44,9 @@ static void check_training(const lh_parity_case *c, const lh_cpu_program *progra
     }
 }
 
-static void check_at(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model, int tokens,
-                     int labels) {
+static void check_at(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model, lh_parity_size size) {
     lh_parity_batch made;
-    lh_parity_make_batch(c, tokens, labels, FIRST_EXAMPLE, &made);
+    lh_parity_make_batch(c, size, FIRST_EXAMPLE, &made);
     check_evaluation(c, program, model, &made);
     check_training(c, program, model, &made);
 }
@@ -66,9 +65,9 @@ static void test_network_matches_reference(void **state) {
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
         print_message("           %s\n", (*program)->level);
-        check_at(&c, *program, model, 1, 1);
-        check_at(&c, *program, model, 10, 5);
-        check_at(&c, *program, model, 17, 17);
+        check_at(&c, *program, model, (lh_parity_size){1, 1, 2});
+        check_at(&c, *program, model, (lh_parity_size){10, 5, 7});
+        check_at(&c, *program, model, (lh_parity_size){17, 17, 19});
         if ((*program)->decode_step != NULL) check_decoding(spec, *program);
     }
     lh_ref_model_free(model);

@@ -5,6 +5,7 @@
 -- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
 
 local axes = require("spec.axes")
+local lines = require("spec.lines")
 local load_module = require("spec.load")
 local parameters = require("spec.score.parameters")
 local schema = require("spec.schema")
@@ -64,6 +65,11 @@ local VALUE = shapes.integer(0, axes.LARGEST)
 local BY = shapes.object({}, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
   shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
 
+local LINES = shapes.list(shapes.object({
+  head = shapes.integer(0, MOST), direction = shapes.integer(-1, 1), line = shapes.integer(-lines.FARTHEST,
+  lines.FARTHEST), value = NUMBER,
+}, { required = { "head", "direction", "line", "value" } }), lines.MOST)
+
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 
 -- Fields of a spec by their type; what else has a type of its own.
@@ -79,6 +85,7 @@ local BY_TYPE = {
   keep = function() return KEEP end,
   score = function() return shapes.text(LONGEST_FORMULA) end,
   parameters = function() return shapes.object({}, { others = PARAMETER, names = parameters.NAME }) end,
+  lines = function() return LINES end,
   source = function() return TEXT end,
   network = function() return TEXT end,
   file = function() return TEXT end,

@@ -21,7 +21,7 @@
 % local trains = additive.kind == "learned" and not additive.frozen
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
-% local token = linear and "embedded(p, token, c)" or "load(token + c) * EMBEDDING_SCALE"
+% local token = linear and "embedded(p, token, c)" or "load(token + c) * " .. scale
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 /* x [tokens][WIDTH] = ${what}${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
@@ -98,12 +98,12 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + input * WIDTH + c, load(d + c));
 % elseif trains then
         for (int c = 0; c < WIDTH; c += LANES) {
-            store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
+            store(token + c, load(token + c) + load(d + c) * ${scale});
             store(place + c, load(place + c) + load(d + c));
         }
 % else
         for (int c = 0; c < WIDTH; c += LANES)
-            store(token + c, load(token + c) + load(d + c) * EMBEDDING_SCALE);
+            store(token + c, load(token + c) + load(d + c) * ${scale});
 % end
     }
 }

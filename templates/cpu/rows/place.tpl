@@ -15,10 +15,10 @@
         const int at = token_at(${whose}, m);
 % end
 % if learned then
-        const real *place = vectors + (${row}${first}) * WIDTH;
+        const real *added = vectors + (${row}${first}) * WIDTH;
 % else
-        const real *place = table[${row}].${encoding.member};
+        const real *added = table[${row}].${encoding.member};
 % end
-        for (int c = 0; c < WIDTH; c += LANES) store(output + m * WIDTH + c, load(x + m * WIDTH + c) + load(place + c));
+        for (int c = 0; c < WIDTH; c += LANES) store(output + m * WIDTH + c, load(x + m * WIDTH + c) + load(added + c));
     }
 }

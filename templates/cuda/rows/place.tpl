@@ -19,14 +19,14 @@
     for (int e = 4 * threadIdx.x; e < count; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
 % if learned then
-        const quad place = *(const quad *)(vectors + (${place}${first}) * WIDTH + c);
+        const quad added = *(const quad *)(vectors + (${place}${first}) * WIDTH + c);
 % else
-        const quad place = *(const quad *)(v->tables[${place}].${encoding.member} + c);
+        const quad added = *(const quad *)(v->tables[${place}].${encoding.member} + c);
 % end
         quad y = *(const quad *)(x + e);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            y.v[i] += place.v[i];
+            y.v[i] += added.v[i];
 % if drops then
             if (keep) y.v[i] = kept(keep, e + i) ? y.v[i] * ${drops}_KEEP_SCALE : 0;
 % end

@@ -1,0 +1,51 @@
+-- What generated code calls the embeddings of a network, on both targets.
+--
+-- Input: a network (builder.lua), an operation of it that embeds. A stream may be embedded more than once, each time
+-- with a scale of its own.
+
+local M = {}
+
+local function each(net)
+  local list = {}
+  for _, op in ipairs(net.ops) do
+    list[#list + 1] = op.kind == "embed" and op or nil
+  end
+  return list
+end
+
+-- What its functions are called: after its stream, where there are several; a stream's second one has a number.
+function M.routine(net, op)
+  local number = 0
+  for _, other in ipairs(each(net)) do
+    number = number + (other.stream == op.stream and 1 or 0)
+    if other == op then
+      break
+    end
+  end
+  return "embed" .. (net.streams[2] and "_" .. op.stream.name or "") .. (number > 1 and "_" .. number or "")
+end
+
+-- What vectors of tokens are multiplied by: { name, value }, each number once; none where a linear map makes them.
+function M.scales(net)
+  local list, known = {}, {}
+  for _, op in ipairs(each(net)) do
+    local value = op.p.kind ~= "linear" and (op.scale or 1)
+    if value and not known[value] then
+      known[value] = { name = "EMBEDDING_SCALE" .. (#list > 0 and "_" .. #list + 1 or ""), value = value }
+      list[#list + 1] = known[value]
+    end
+  end
+  return list
+end
+
+-- The name of what this one's are multiplied by, or false.
+function M.scale(net, op)
+  for _, scale in ipairs(M.scales(net)) do
+    if op.p.kind ~= "linear" and scale.value == (op.scale or 1) then
+      return scale.name
+    end
+  end
+  return false
+end
+
+return M

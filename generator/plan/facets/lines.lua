@@ -1,0 +1,80 @@
+-- Facet `lines`: pairs of a query and a key on straight lines, and what their scores gain (Duan and Shi 2024, the bias
+-- of attention bias calibration).
+--
+-- Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where there are
+-- no lines, or a mask (mask.lua) of kind "lines":
+--   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
+--               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
+--               the softmax; corner: query 0 sees key S - 1 at 0
+--   flat        these lines, head after head, with value as a number; starts: where those of each head begin in it,
+--               and the end
+--   starts_text, corners_text   C text: these starts, and which heads have a corner; any_corner
+--   list, columns, corner   the lines, the side and the choice of corners as the spec has them
+--   causal      whether what is behind a query stays hidden
+--   sees_all    true: a query to which its head opens no key sees all
+--
+-- The paper counts queries and keys from 1: its line (n + 1) - (i + j) of the direction -1 is (S - 1) - (i + j) here,
+-- 0 in both for the anti-diagonal through the corner of the first query and the last key; its line l = j of the
+-- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
+
+local M = {}
+
+-- Where a line goes, as its words in the spec say it.
+local function placed(entry, columns)
+  if entry.direction == 1 then
+    return { step = 1, keys = 0, first = entry.line }
+  elseif entry.direction == -1 then
+    return { step = -1, keys = 1, first = -1 - entry.line }
+  elseif columns == "right" then
+    return { step = 0, keys = 1, first = -1 - entry.line }
+  end
+  return { step = 0, keys = 0, first = entry.line }
+end
+
+local function check_head(entry, family)
+  if entry.head >= family.heads then
+    error({ problem = true, field = "encoding.lines", what = ("there is no head %d"):format(entry.head),
+      expected = ("from 0 to %d; %s has %d heads"):format(family.heads - 1, family.name, family.heads) })
+  end
+end
+
+local function about(mask, heads)
+  local open = 0
+  for _, head in ipairs(mask.heads) do
+    open = open + (#head.lines > 0 and 1 or 0)
+  end
+  return ("queries see what %d %s of %d of %d heads open, others see all"):format(#mask.flat,
+    #mask.flat == 1 and "line" or "lines", open, heads)
+end
+
+function M.plan(encoding, family, causal)
+  local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
+  local columns = lines.columns or family.cross and "right" or "left"
+  local corner = family.cross and lines.zero_corner or "none"
+  local mask = { kind = "lines", heads = {}, flat = {}, starts = {}, any_corner = false, causal = causal,
+    sees_all = true, list = lines.list, columns = columns, corner = corner }
+  for h = 1, family.heads do
+    mask.heads[h] = { lines = {}, corner = corner == "all" }
+  end
+  for _, entry in ipairs(lines.list) do
+    check_head(entry, family)
+    local line = placed(entry, columns)
+    line.value = entry.value / temperature
+    local head = mask.heads[entry.head + 1]
+    table.insert(head.lines, line)
+    head.corner = corner ~= "none"
+  end
+  local corners = {}
+  for h, head in ipairs(mask.heads) do
+    mask.starts[h] = #mask.flat
+    table.move(head.lines, 1, #head.lines, #mask.flat + 1, mask.flat)
+    corners[h] = tostring(head.corner)
+    mask.any_corner = mask.any_corner or head.corner
+  end
+  mask.starts[family.heads + 1] = #mask.flat
+  mask.starts_text, mask.corners_text = table.concat(mask.starts, ", "), table.concat(corners, ", ")
+  mask.about = about(mask, family.heads)
+  return #mask.flat > 0 and mask or nil
+end
+
+return M

@@ -1,0 +1,76 @@
+% local real = precision == "float64" and f64 or f32
+% local stop, see_all = mask.causal and "S && j <= i" or "S", mask.causal and "i + 1" or "S"
+/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest value
+ * counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
+typedef struct ${name}_line {
+    int step, keys, first;
+    real value; /* what the score of the pair gains */
+} ${name}_line;
+static const ${name}_line ${PREFIX}LINES[] = {
+% for _, line in ipairs(mask.flat) do
+    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
+% end
+};
+static const int ${PREFIX}FIRST_LINE[${PREFIX}HEADS + 1] = {${mask.starts_text}}; /* of each head; and the end */
+% if mask.any_corner then
+static const bool ${PREFIX}CORNER[${PREFIX}HEADS] = {${mask.corners_text}}; /* the first query sees the last key at 0 */
+% end
+
+/* The key of S that a line opens to query i, or -1. */
+INLINE int ${name}_line_key(const ${name}_line *line, int S, int i) {
+    const int j = line->keys * S + line->first + line->step * i;
+    return j >= 0 && j < ${stop} ? j : -1;
+}
+% if spans then
+
+/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. */
+static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
+    const int S = ${S}, last = first + LANES < head->T ? first + LANES : head->T;
+    int low = S, high = 0;
+    for (int i = first; i < last; i++) {
+% if mask.any_corner then
+        bool open = i == 0 && ${PREFIX}CORNER[head->h];
+        if (open) high = S;
+        if (open && low > S - 1) low = S - 1;
+% else
+        bool open = false;
+% end
+        for (int e = ${PREFIX}FIRST_LINE[head->h]; e < ${PREFIX}FIRST_LINE[head->h + 1]; e++) {
+            const int j = ${name}_line_key(&${PREFIX}LINES[e], S, i);
+            open = open || j >= 0;
+            if (j >= high) high = j + 1;
+            if (j >= 0 && j < low) low = j;
+        }
+        if (!open) low = 0;
+        if (!open && high < ${see_all}) high = ${see_all};
+    }
+    high = round_up(high, 8);
+    *begin = low / 8 * 8;
+    *end = high < S ? high : S;
+}
+% end
+
+/* What the scores of LANES queries, from `first` on, gain with the keys from `begin` to end - 1, key after key; minus
+ * infinity where they do not see it. Lanes beyond the last query repeat it. */
+static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
+    const int S = ${S};
+    for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));
+    for (int lane = 0; lane < LANES; lane++) {
+        const int i = first + lane < head->T ? first + lane : head->T - 1;
+        real *own = gain + lane;
+        bool open = false;
+        for (int e = ${PREFIX}FIRST_LINE[head->h]; e < ${PREFIX}FIRST_LINE[head->h + 1]; e++) {
+            const int j = ${name}_line_key(&${PREFIX}LINES[e], S, i);
+            if (j < 0) continue;
+            if (${PREFIX}LINES[e].value > own[j * LANES]) own[j * LANES] = ${PREFIX}LINES[e].value;
+            open = true;
+        }
+% if mask.any_corner then
+        if (i == 0 && ${PREFIX}CORNER[head->h]) {
+            own[(S - 1) * LANES] = 0;
+            open = true;
+        }
+% end
+        for (int j = 0; !open && j < ${see_all}; j++) own[j * LANES] = 0;
+    }
+}

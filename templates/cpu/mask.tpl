@@ -1,0 +1,48 @@
+% local S = cross and "head->S" or "head->T"
+% if mask.kind == "lines" then
+% include("cpu/lines.tpl", { spans = spans, S = S })
+% elseif mask.kind == "antidiagonal" then
+% local line, times = "", ""
+% if mask.stride > 1 then
+% line, times = mask.stride .. " * ", " * " .. mask.stride
+% end
+% local beyond = mask.high + 1
+/* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. Query i has its keys around
+ * S - 1 - ${line}i; one without a key there sees all: Duan and Shi 2024, a row without an open cell is transparent. */
+INLINE bits ${name}_visible(int T, int S, int i, int j) {
+    vector along = ascending(i, T - 1)${times};
+    vector offset = along + (real)(j - S);
+    bits near = both(at_most(broadcast(${mask.low}), offset), at_most(offset, broadcast(${mask.high})));
+    return near | at_most(broadcast((real)(S + ${beyond})), along);
+}
+% if spans then
+
+/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. */
+INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
+    const int S = ${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
+    const int low = S + ${mask.low} - ${line}last, high = round_up(S + ${beyond} - ${line}first, 8);
+    const bool some_see_all = S + ${mask.high} - ${line}last < 0;
+    *begin = low > 0 && !some_see_all ? low / 8 * 8 : 0;
+    *end = high < S && !some_see_all ? high : S;
+}
+% end
+% else
+% if mask.sees_all then
+/* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. One with no key in its
+ * window sees all: Duan and Shi 2024, a row without an open cell is transparent. */
+INLINE bits ${name}_visible(int T, int S, int i, int j) {
+% else
+/* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
+INLINE bits ${name}_visible(int T, int i, int j) {
+% end
+    vector offset = descending(j - i, j - T + 1); /* key - query */
+% if mask.sees_all then
+    bits near = both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
+    return near | at_most(offset, broadcast((real)(j - S - ${mask.left})));
+% elseif mask.left then
+    return both(at_most(broadcast(-${mask.left}), offset), at_most(offset, broadcast(${mask.right})));
+% else
+    return at_most(offset, broadcast(${mask.right}));
+% end
+}
+% end

@@ -1,0 +1,62 @@
+% local real = precision == "float64" and f64 or f32
+% local stop, see_all = mask.causal and "S && j <= i" or "S", mask.causal and "j < i" or "j + 1 < S"
+/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest value
+ * counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
+typedef struct ${prefix}line {
+    int step, keys, first;
+    real value; /* what the score of the pair gains */
+} ${prefix}line;
+static __device__ const ${prefix}line ${PREFIX}LINES[] = {
+% for _, line in ipairs(mask.flat) do
+    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
+% end
+};
+static __device__ const int ${PREFIX}FIRST_LINE[] = {${mask.starts_text}}; /* of each head; and the end */
+% if mask.any_corner then
+static __device__ const bool ${PREFIX}CORNER[] = {${mask.corners_text}}; /* the first query sees the last key at 0 */
+% end
+
+/* The key of S that a line opens to query i, or -1. */
+INLINE int ${prefix}line_key(int e, int S, int i) {
+    const int j = ${PREFIX}LINES[e].keys * S + ${PREFIX}LINES[e].first + ${PREFIX}LINES[e].step * i;
+    return j >= 0 && j < ${stop} ? j : -1;
+}
+
+/* The first key behind j that query i of head h sees, S where there is none. */
+INLINE int ${prefix}next_key(int h, int i, int j, int S) {
+    int next = S;
+% if mask.any_corner then
+    bool open = i == 0 && ${PREFIX}CORNER[h];
+    if (open && j < S - 1) next = S - 1;
+% else
+    bool open = false;
+% end
+    for (int e = ${PREFIX}FIRST_LINE[h]; e < ${PREFIX}FIRST_LINE[h + 1]; e++) {
+        const int key = ${prefix}line_key(e, S, i);
+        open = open || key >= 0;
+        if (key > j && key < next) next = key;
+    }
+    return open ? next : ${see_all} ? j + 1 : S;
+}
+
+/* The first query behind i that sees key j, T where there is none. */
+INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
+    do i++;
+    while (i < T && ${prefix}next_key(h, i, j - 1, S) != j);
+    return i;
+}
+
+/* What the score of a pair gains that is seen. */
+INLINE real ${prefix}line_value(int h, int i, int j, int S) {
+    real value = 0;
+    bool found = false;
+% if mask.any_corner then
+    if (i == 0 && j == S - 1 && ${PREFIX}CORNER[h]) return 0;
+% end
+    for (int e = ${PREFIX}FIRST_LINE[h]; e < ${PREFIX}FIRST_LINE[h + 1]; e++) {
+        if (${prefix}line_key(e, S, i) != j) continue;
+        if (!found || ${PREFIX}LINES[e].value > value) value = ${PREFIX}LINES[e].value;
+        found = true;
+    }
+    return value;
+}

@@ -1,0 +1,42 @@
+# From teacher to student: what fails on more digits than it was trained on teaches one that does not.
+
+. tests/system/common.sh
+
+cat >"$work/teacher.lua" <<'END'
+return {
+  task = { kind = "successor", options = { width = 24, numbers = 16384 } },
+  encoding = { kind = "sinusoid" },
+  model = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 2, heads = 4, width = 64, feedforward = 128,
+    dropout = 0, bias = "all", init = "xavier" },
+  train = { batch = 64, steps = 1500, learning_rate = 2e-3 },
+  eval = { by = { digits = { 1, 23 } }, examples = 100 },
+}
+END
+
+# The share of exact matches on numbers of 10 digits and more; of 1 to 5 there were in training.
+far() {
+    sed -n 's/.*"by":{"digits":\([0-9]*\)}.*"exact_match":\([0-9.e-]*\).*/\1 \2/p' "$work/$1"/*/*/*/eval.jsonl |
+        awk '$1 >= 10 { sum += $2; n++ } END { print sum / n, n; exit n != 14 }'
+}
+
+teacher() {
+    ./longhand build "$work/teacher.lua" --levels best --out "$work/trainer" &&
+        "$work/trainer/trainer" train --out "$work/teacher" --threads 2 &&
+        far teacher && [ "$(far teacher | awk '{ print ($1 < 0.1) }')" = 1 ]
+}
+
+calibrates() {
+    ./longhand calibrate "$work"/teacher/*/*/* --trainer "$work/trainer/trainer" --spec "$work/teacher.lua" \
+        --set rows=5 --set threshold.self=0
+}
+
+student() {
+    ./longhand build "$work/teacher_calibrated.lua" --levels best --out "$work/trainer" &&
+        "$work/trainer/trainer" train --out "$work/student" --threads 2 --steps 800 &&
+        far student && [ "$(far student | awk '{ print ($1 > 0.95) }')" = 1 ]
+}
+
+expect teacher_fails_on_more_digits teacher
+expect calibrate_finds_its_lines calibrates
+expect student_has_any_number_of_digits student
+finish
