@@ -199,6 +199,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         int begin, end;
         ${name}_span(head, first, &begin, &end);
 % end
+% if spans and cached then
+        if (end > T) end = T;
+% end
 % if lined then
         open_${name}_lines(head, first, ${from}, ${to}, weights);
 % end
