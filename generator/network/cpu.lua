@@ -129,8 +129,8 @@ end
 local function part_of(cpu, block, stream, ahead, cached)
   local list = records.decoding(cpu, block, stream, ahead)
   return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached,
-    name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type, list = list,
-    parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
+    name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
+    list = list, parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
     state = has(list, mentions("s->")) or has(list, mentions("&s->")) }
 end
 
