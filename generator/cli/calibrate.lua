@@ -27,6 +27,9 @@ function M.add(parser)
     .. "longest of training")
   command:option("--positions"):choices({ "none", "keep" }):default("none"):description("whether the student keeps "
     .. "what tells its teacher where tokens stand")
+  command:option("--control"):choices({ "values", "heads", "shifted", "random" }):description("not the student, but "
+    .. "one to compare it with: the mask without its values, heads in another order, lines one key to the left, as "
+    .. "many random lines; by --seed")
   command:option("--tables"):argname("DIR"):description("where tables and pictures go; default: calibration in the "
     .. "folder of the run")
   command:option("--spec"):argname("SPEC"):description("the spec that the run was made from; default: run.json's")

@@ -60,6 +60,7 @@ lh_status lh_write_wrong(FILE *out, lh_engine *engine, const lh_eval_result *res
                          int draw, int before, const lh_sums *each, int *written, lh_error *error) {
     const lh_spec *spec = engine->spec;
     wrong w = {.length = 0};
+    if (condition->noise > 0) return LH_OK;
     lh_status status = lh_batch_open(&w.batch, spec, condition->n, 1, error);
     if (status != LH_OK) return status;
     w.answers =

@@ -59,9 +59,9 @@ function M.scored(percent)
 end
 
 -- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]`: a
--- score, "failed", or nothing for a run that is not there.
-function M.make_study(root, scores)
-  local study = { name = "s", title = "Study", path = "s.lua", cells = {},
+-- score, "failed", or nothing for a run that is not there. scored: as a study has it.
+function M.make_study(root, scores, scored)
+  local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },
       { name = "encoding", values = { "rope", "rand-rope" } } } }
   support.write(root .. "/here", "")

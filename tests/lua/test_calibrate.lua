@@ -3,9 +3,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local canonical = require("base.canonical")
 local choices = require("study.calibrate.choices")
+local controls = require("study.calibrate.controls")
 local facet = require("plan.facets.lines")
 local findings = require("study.calibrate.findings")
+local inference = require("study.analyse.inference")
 local lines = require("study.calibrate.lines")
 local lu = require("luaunit")
 local student = require("study.calibrate.student")
@@ -436,6 +439,63 @@ function TestStudent.test_a_file_as_another_folder_sees_it()
     { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
     lu.assertEquals(student.seen_from(case[1], case[2]), case[3])
   end
+end
+
+TestControls = {}
+
+local PART = { choices = { align = "right" }, list = {
+  { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
+  { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
+} }
+
+local function control(name, seed)
+  return controls.of(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
+end
+
+function TestControls.test_the_mask_alone()
+  for i, line in ipairs(control("values")) do
+    lu.assertEquals({ line.head, line.line, line.value }, { PART.list[i].head, PART.list[i].line, 0 })
+  end
+  lu.assertEquals(control(nil), PART.list)
+end
+
+-- Anti-diagonals and columns are counted from the last key on.
+function TestControls.test_one_key_to_the_left()
+  local list = {}
+  for i, line in ipairs(control("shifted")) do
+    list[i] = line.line
+  end
+  lu.assertEquals(list, { 4, 1, -3, -1 })
+end
+
+function TestControls.test_heads_keep_their_lines_together()
+  local seen = {}
+  for seed = 1, 20 do
+    local list = control("heads", seed)
+    lu.assertEquals({ list[1].head == list[2].head, list[3].head == list[4].head, list[1].head ~= list[3].head },
+      { true, true, true })
+    lu.assertTrue(list[1].head >= 0 and list[1].head <= 2)
+    seen[list[1].head] = true
+  end
+  lu.assertEquals(#canonical.sorted_keys(seen), 3)
+end
+
+function TestControls.test_as_many_random_lines()
+  local differ = false
+  for seed = 1, 20 do
+    local list, places = control("random", seed), {}
+    lu.assertEquals(#list, 4)
+    for i, line in ipairs(list) do
+      lu.assertEquals({ line.head, line.direction, line.value }, { PART.list[i].head, PART.list[i].direction,
+        PART.list[i].value })
+      lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
+      places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
+      differ = differ or line.line ~= PART.list[i].line
+    end
+    lu.assertEquals(#canonical.sorted_keys(places), 4)
+  end
+  lu.assertTrue(differ)
+  lu.assertEquals(control("random", 3), control("random", 3))
 end
 
 TestFindings = {}

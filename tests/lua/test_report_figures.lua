@@ -34,6 +34,15 @@ function TestFigures.test_curves_by_length()
   lu.assertAlmostEquals(mean[2][2], 53, 1e-9)
 end
 
+-- Scores and curves of exact matches, which are a quarter everywhere.
+function TestFigures.test_exact_matches_instead_of_accuracy()
+  local study = make_study("exact", SCORES, { split = "test", select = "test", metric = "exact_match" })
+  lu.assertEquals(study.cells[1].summary.max, 25.0)
+  local panel = figures.by_length(study, CURVES).panels[1]
+  lu.assertEquals(panel.ylabel, "exact match")
+  lu.assertEquals(panel.curves[1].points[1][2], 25.0)
+end
+
 -- Two runs of each of two encodings, with lines of whole epochs and of parts, and evaluations on the way by set; data:
 -- what run.json says of it.
 local function while_training(name, data)

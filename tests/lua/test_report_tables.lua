@@ -6,9 +6,11 @@ local cells = require("study.read.cells")
 local html = require("study.report.html")
 local items = require("study.report.items")
 local lu = require("luaunit")
+local numbers = require("study.report.numbers")
 local published = require("study.read.published")
 local report_csv = require("study.report.report_csv")
 local reports = require("reports")
+local spread = require("study.report.spread")
 local table_latex = require("study.report.table_latex")
 local table_text = require("study.report.table_text")
 local tongues = require("base.tongues")
@@ -46,9 +48,11 @@ function TestViews.test_hours()
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
 end
 
+local SCORED = { split = "test", select = "test", metric = "accuracy" }
+
 -- The study of test_runs along the axes that are given, of a cell for each point, with the score that it is given.
 local function study_of(axes, scores)
-  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = { split = "test", select = "test" } }
+  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
   local keys = { {} }
   for _, axis in ipairs(axes) do
     local longer = {}
@@ -117,6 +121,50 @@ local function puzzle_study(name, scored)
     study.cells[#study.cells + 1] = cell
   end
   return cells.of_study(study, here)
+end
+
+-- Single lengths, in the metric that is scored; what the paper leaves out is blank, what it quotes stands below.
+function TestViews.test_single_lengths()
+  local study = make_study("numbers", SCORES)
+  local item = { kind = "numbers", rows = "encoding", at = { 20, 30, 40 }, where = { task = "even_pairs" },
+    names = { encoding = { ["rand-rope"] = "theirs" } } }
+  local model = numbers.table(study, item)
+  lu.assertEquals(model.columns, { { title = "length 20" }, { title = "length 30" }, { title = "length 40" } })
+  local first = study.cells[1].summary.best
+  lu.assertEquals(model.rows[1].cells[1].value, first.mean + 1)
+  lu.assertEquals(model.rows[1].cells[2].value, first.mean - 1)
+  lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].missing }, { { "missing" }, true })
+  local paper = assert(published.parse("encoding,task,length,accuracy,quoted\ntheirs,even_pairs,20,60.0,\n"
+    .. "best,even_pairs,30,52.0,somebody\nbest,even_pairs,all,51,somebody\n"))
+  model = numbers.table(study, item, paper)
+  lu.assertEquals({ model.rows[1].cells[1].texts[2], model.rows[2].cells[1].texts[2] }, { "", "60.0" })
+  lu.assertEquals({ #model.rows, model.rows[3].title, model.rows[3].cells[1].texts, model.rows[3].cells[2].texts },
+    { 3, "best (quoted)", { "", "", "" }, { "", "52.0", "" } })
+  lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
+end
+
+-- Worked by hand: means 2, 6 and 4 of 3, 3 and 2 scores; mean squares within 1.2, between 12; n0 = (8 - 22 / 8) / 2.
+function TestViews.test_spread_within_and_between()
+  local got = spread.of_groups({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
+  lu.assertEquals({ got.mean, got.groups, got.runs }, { 4.0, 3, 8 })
+  lu.assertAlmostEquals(got.within ^ 2, 6 / 5, 1e-12)
+  lu.assertAlmostEquals(got.between ^ 2, (12 - 6 / 5) / (5.25 / 2), 1e-12)
+  lu.assertEquals(spread.of_groups({ { 1, 3 }, { 2, 2 } }).between, 0.0)
+  lu.assertNil(spread.of_groups({ { 1 }, { 2 } }).within)
+  local item = { kind = "spread", rows = "encoding", of = "task" }
+  local model = spread.table(make_study("spread", SCORES), item)
+  lu.assertEquals({ #model.rows, model.columns[4].title }, { 2, "runs of tasks" })
+  lu.assertEquals(model.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
+end
+
+-- Over an axis: one cell of the runs of all its values, at the rate that is best for all.
+function TestViews.test_over_an_axis()
+  local study = make_study("over", SCORES)
+  local joined = cells.over(study, "task")
+  lu.assertEquals({ #joined.cells, #joined.axes, joined.axes[1].name }, { 2, 1, "encoding" })
+  lu.assertEquals(joined.cells[1].summary.asked, study.cells[1].summary.asked + study.cells[3].summary.asked)
+  lu.assertEquals(joined.cells[1].summary.max, math.max(study.cells[1].summary.max, study.cells[3].summary.max or 0))
+  lu.assertEquals({ joined.name, #study.cells, #study.axes }, { study.name, 4, 2 })
 end
 
 -- Each set at the rate that the study's set chooses; a set that was not evaluated is missing, and what the paper has
@@ -203,7 +251,7 @@ local function paper_only()
     seen[row.task] = true
   end
   local encodings = table.move(PLAIN, 1, #PLAIN, #RANDOMIZED + 1, table.move(RANDOMIZED, 1, #RANDOMIZED, 1, {}))
-  return { cells = {}, scored = { split = "test", select = "test" }, axes = { { name = "task", values = tasks },
+  return { cells = {}, scored = SCORED, axes = { { name = "task", values = tasks },
     { name = "encoding", values = encodings } } }
 end
 
@@ -246,7 +294,7 @@ end
 function TestItems.test_mistakes_name_the_field()
   local cases = {
     { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "progress, splits, table, time\n"
+      .. "numbers, progress, splits, spread, table, time\n"
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },

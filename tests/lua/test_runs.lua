@@ -19,7 +19,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.test.lengths, { 20, 30 })
   lu.assertEquals(run.test.accuracy, { 0.75, 0.625 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
-  lu.assertEquals(run.during, { { step = 100, accuracy = 0.4 } })
+  lu.assertEquals(run.during, { { step = 100, mean = { accuracy = 0.4, exact_match = 0.25 } } })
   lu.assertEquals(runs.score(run), 68.75)
   lu.assertEquals(run.notes, {})
 end
@@ -122,13 +122,36 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals(#run.validation.conditions, 3)
   lu.assertEquals(run.validation.conditions[3].by, { vectors = 2, puzzle = 4 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
-  lu.assertEquals(run.during, { { step = 50, accuracy = 0.5, sets = { test = 0.5, train = 1.0 } } })
+  lu.assertEquals(run.during, { { step = 50, mean = run.during[1].sets.test, sets = {
+    test = { accuracy = 0.5, exact_match = 0.25 }, train = { accuracy = 1.0, exact_match = 0.25 } } } })
+  lu.assertEquals({ runs.score(run, "test", "exact_match"), runs.score_on(run, "validation", "exact_match"),
+    runs.score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "train", '{"vectors":1}', 0.5) }))
   lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 50.0 })
   run = runs.read(write_run("third", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "validation", '{"vectors":1,"puzzle":2}', 0.5) }))
   lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
+end
+
+-- Noise stands apart; a run's own evaluations are those of the least.
+function TestRuns.test_noise_stands_apart()
+  local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.spec_of("latin_square") }
+  facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
+  local run = runs.read(write_run("noise", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "validation", '{"vectors":1,"noise":0}', 1)
+      .. by_line(100, "validation", '{"vectors":2,"noise":0}', 0.5)
+      .. by_line(100, "validation", '{"vectors":1,"noise":0.5}', 0.25)
+      .. by_line(100, "validation", '{"vectors":2,"noise":0.5}', 0) }))
+  lu.assertEquals({ run.state, run.notes }, { "evaluated", {} })
+  lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.score(run) },
+    { { 1, 2 }, { 1.0, 0.5 }, 75.0 })
+  lu.assertEquals(runs.percent(runs.under_noise(run, 0.5, "validation")), 12.5)
+  lu.assertEquals(runs.percent(runs.under_noise(run, 0, "test")), 75.0)
+  lu.assertNil(runs.under_noise(run, 1, "validation"))
+  run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
+    eval = by_line(100, "test", '{"length":41,"noise":0.5}', 0.5) .. eval_line(100, "test", 41, 1) }))
+  lu.assertEquals({ run.test.accuracy, runs.percent(runs.under_noise(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
 -- Where a number on the first axis has a condition of its own, finer ones beside it have examples of their own.

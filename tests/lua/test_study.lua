@@ -16,6 +16,7 @@ local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
 local shell = require("base.shell")
+local verbs = require("study.grid.verbs")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -55,7 +56,7 @@ TestGrid = {}
 
 function TestGrid.test_cells_are_the_product()
   local study = expand(probe())
-  lu.assertEquals({ study.name, study.title, study.seeds }, { "probe", "probe", { 2, 3, 4 } })
+  lu.assertEquals({ study.name, study.title, study.cells[1].seeds }, { "probe", "probe", { 2, 3, 4 } })
   lu.assertEquals(study.axes, { { name = "task", values = { "reverse_string", "parity_check" } },
     { name = "encoding", values = { "tilted", "rand-rope" } } })
   lu.assertEquals(study.report, { { kind = "table", rows = "task" } })
@@ -136,15 +137,19 @@ function TestGrid.test_what_a_report_scores()
   local function scored(report)
     return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
   end
-  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test" })
+  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test", metric = "accuracy" })
   local study = assert(scored('{ split = "validation" }'))
-  lu.assertEquals({ study.scored, study.report }, { { split = "validation", select = "validation" } })
+  lu.assertEquals(study.scored, { split = "validation", select = "validation", metric = "accuracy" })
+  lu.assertNil(study.report)
   study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
-  lu.assertEquals(study.scored, { split = "test", select = "train" })
+  lu.assertEquals(study.scored, { split = "test", select = "train", metric = "accuracy" })
   lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
+  study = assert(scored('{ metric = "exact_match" }'))
+  lu.assertEquals(study.scored, { split = "test", select = "test", metric = "exact_match" })
   for report, expected in pairs({
     ['{ split = "tests" }'] = 'report.split: "tests" is no set',
     ['{ select = 3 }'] = "report.select: 3 is no set",
+    ['{ metric = "exact" }'] = 'report.metric: "exact" is no metric',
     ['{ slect = "train" }'] = 'report.slect: no such field',
   }) do
     local nothing, message = scored(report)
@@ -196,6 +201,131 @@ function TestGrid.test_unknown_studies()
   local study, message = grid.expand(project, "ruoss_tabel1")
   lu.assertNil(study)
   lu.assertStrContains(message, "hint: did you mean ruoss_table1?")
+end
+
+-- Two teachers; three students of each build upon its run, one of them upon another student's.
+local STAGED = [[
+return {
+  title = "staged",
+  base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, train = { steps = 7, batch = 12 },
+    eval = { lengths = { 3, 4 }, examples = 8 } },
+  axes = {
+    { name = "teacher", values = {
+      { name = 0, spec = {}, seeds = { 0, 0 } }, { name = 1, spec = {}, seeds = { 1, 1 } },
+    } },
+    { name = "bias", values = {
+      { name = "plain", spec = {} }, { name = "loose", spec = {} },
+      { name = "taken", spec = { train = { steps = 9 } } },
+      { name = "again", spec = {}, learning_rates = { 1e-3, 2e-3 } },
+    } },
+  },
+  stages = {
+    { name = "teach", cells = { bias = { "plain" } } },
+    { name = "student", cells = { bias = { "taken" } }, from = "teach", verb = "probe", options = { few_lines = 3 },
+      seeds = { 4, 4 } },
+    { name = "next", cells = { bias = { "again" } }, from = "student", verb = "probe", seeds = { 2, 3 } },
+  },
+}]]
+
+local function staged(text)
+  local path = support.write("staged.lua", text or STAGED)
+  local out = path:match("^(.*)/") .. "/staged_runs"
+  return path, out
+end
+
+TestStages = {}
+
+function TestStages.setUp()
+  verbs.VERBS.probe = { options = { "few_lines" } }
+  os.execute("rm -rf " .. select(2, staged()))
+end
+
+function TestStages.tearDown()
+  verbs.VERBS.probe = nil
+end
+
+local function by_id(study)
+  local cells = {}
+  for _, cell in ipairs(study.cells) do
+    cells[cell.id] = cell
+  end
+  return cells
+end
+
+function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
+  local path, out = staged()
+  local study = expand(path, { out = out })
+  local cells = by_id(study)
+  local taken, again = cells.teacher_0_taken, cells.teacher_1_again
+  lu.assertEquals({ cells.teacher_1_plain.seeds, taken.seeds, again.seeds }, { { 1 }, { 4 }, { 2, 3 } })
+  lu.assertEquals({ cells.teacher_0_plain.stage, taken.stage, cells.teacher_0_loose.stage }, { "teach", "student" })
+  lu.assertEquals({ taken.spec, #taken.runs, taken.runs[1].dir }, { nil, 1 })
+  lu.assertEquals({ taken.source.id, taken.source.run }, { "teacher_0_plain", cells.teacher_0_plain.runs[1].dir })
+  lu.assertStrMatches(taken.source.file, "teacher_0_taken/probe_%x+%.lua")
+  lu.assertEquals({ again.source.id, #again.runs }, { "teacher_1_taken", 4 })
+  lu.assertNil(again.source.file)
+  lu.assertNotEquals(taken.source.file:match("_(%x+)%.lua"), cells.teacher_1_taken.source.file:match("_(%x+)%.lua"))
+  ledger.survey(study, out)
+  lu.assertEquals({ taken.runs[1].state, again.runs[4].state, #taken.missing }, { "waiting", "waiting", 0 })
+  lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
+end
+
+-- Its spec is what the verb made, with the study's fragments upon it: base and values win over it.
+function TestStages.test_what_the_verb_made_lies_under_the_cell()
+  local path, out = staged()
+  local source = by_id(expand(path, { out = out })).teacher_0_taken.source
+  support.write("staged_runs/" .. source.file, [[
+    return { encoding = { kind = "alibi" }, train = { steps = 100, log_every = 3 }, precision = "float64" }]])
+  local cells = by_id(expand(path, { out = out }))
+  local resolved = cells.teacher_0_taken.spec.resolved
+  lu.assertEquals({ resolved.train.steps, resolved.train.batch, resolved.train.log_every, resolved.precision },
+    { 9, 12, 3, "float64" })
+  lu.assertStrContains(cells.teacher_0_taken.spec.plan.attentions[1].score_text, "slope")
+  lu.assertStrContains(cells.teacher_0_taken.runs[1].dir, "teacher_0_taken/" .. cells.teacher_0_taken.spec.plan.digest)
+  lu.assertEquals(cells.teacher_0_again.source.run, cells.teacher_0_taken.runs[1].dir)
+  lu.assertNil(cells.teacher_1_taken.spec)
+  lu.assertEquals(by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs of another folder
+end
+
+function TestStages.test_a_cell_that_waits_is_no_spec()
+  local path = staged()
+  local nothing, message = grid.cell(project, path .. ":teacher_1_taken", {})
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
+  lu.assertEquals(grid.cell(project, path .. ":teacher_1_plain", {}).resolved.train.steps, 7)
+end
+
+function TestStages.test_what_a_verb_made_is_read_like_a_spec()
+  local path, out = staged()
+  local source = by_id(expand(path, { out = out })).teacher_0_taken.source
+  support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")
+  local nothing, message = grid.expand(project, path, { out = out })
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "there is no alibbi.lua in spec/encodings")
+end
+
+function TestStages.test_mistakes()
+  for wrong, expected in pairs({
+    [ [[from = "teach", verb = "probe", options = { few_lines = 3 }]] ] = { [[from = "teech", verb = "probe"]],
+      'stages[2].from: "teech" is no earlier stage', 'did you mean "teach"?' },
+    [ [[cells = { bias = { "taken" } }, from]] ] = { [[cells = { bias = { "taken", "plain" } }, from]],
+      "teacher 0, bias plain is in this stage and in teach" },
+    [ [[cells = { bias = { "plain" } } },]] ] = { [[cells = { bias = { "plain", "loose" } } },]],
+      "several cells of teach, or none, on the axis bias" },
+    [ [[seeds = { 4, 4 } },]] ] = { [[seeds = { 4, 5 } },]], "the cell teacher_0_taken has 2 runs" },
+    [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is no verb of a stage' },
+    [ "few_lines = 3" ] = { "few_line = 3", 'stages[2].options.few_line: no such field' },
+    [ [[name = "next", ]] ] = { [[name = "teach", ]], 'a second stage "teach"' },
+    [ [[{ name = "teach", cells = { bias = { "plain" } } },]] ] = { [[{ name = "teach" },]],
+      "stages[1].cells: is missing" },
+  }) do
+    local at, to = STAGED:find(wrong, 1, true)
+    local nothing, message = grid.expand(project, (staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
+    lu.assertNil(nothing, expected[1])
+    for i = 2, #expected do
+      lu.assertStrContains(message, expected[i])
+    end
+  end
 end
 
 TestErrors = {}

@@ -1,14 +1,16 @@
 -- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
 -- gain what the teacher's attention shows along lines (docs/calibration.md).
 --
--- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, out, tables, force }, see
--- cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder. Output: an exit
--- code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it, and a
--- folder of tables and pictures.
+-- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, control, out, tables, force },
+-- see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder. Output: an
+-- exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it,
+-- and a folder of tables and pictures.
 
 local choices_module = require("study.calibrate.choices")
+local controls = require("study.calibrate.controls")
 local draw = require("study.report.draw")
 local findings = require("study.calibrate.findings")
+local inference = require("study.analyse.inference")
 local lfs = require("lfs")
 local lines = require("study.calibrate.lines")
 local load_module = require("spec.load")
@@ -137,6 +139,7 @@ local function settings(options)
   for _, word in ipairs(options.set) do
     words[#words + 1] = "--set " .. word
   end
+  words[#words + 1] = options.control and "--control " .. options.control or nil
   return table.concat(words, " ")
 end
 
@@ -159,9 +162,9 @@ local function write_one(path, text, options)
 end
 
 local function write_specs(job, trace, parts, place)
-  local of = {}
+  local of, drawing = {}, inference.random(job.options.seed)
   for _, part in ipairs(parts) do
-    of[part.family] = lines_of(part)
+    of[part.family] = controls.of(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
   end
   local text = student.text({ base = place.base, lines = of, comment = comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil })

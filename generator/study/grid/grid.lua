@@ -1,17 +1,24 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
--- Input: a project, the name of a file in spec/studies or a path, { scale, set }. Output:
---     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } }, seeds,
+-- Input: a project, the name of a file in spec/studies or a path, { scale, set, out }. Output:
+--     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
---       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, runs = { { seed, learning_rate, dir } } } } }
+--       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
+--                   runs = { { seed, learning_rate, dir } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
--- is where the trainer puts the run. Reads files, writes none.
+-- is where the trainer puts the run. stage: the name of the cell's, where it has one. A cell that builds upon another's
+-- run has `source` = { id, run, verb, options, file }: the cell, the folder of its run below the folder of all runs,
+-- and the spec that the verb makes of it; run and file are nil where that cell waits itself. While there is no such
+-- file the cell waits: it has no spec, and its runs no dir. Reads files, writes none.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local lfs = require("lfs")
 local paths = require("base.paths")
 local project_module = require("project")
+local sha256 = require("base.sha256")
+local stages = require("study.grid.stages")
 local study_module = require("study.grid.study")
 local tree = require("spec.tree")
 
@@ -82,29 +89,42 @@ local function cell_id(axes, point)
   return load_module.is_id(id) and id or axes[1].name:gsub("%-", "_") .. "_" .. id
 end
 
--- Of the cell's value on the last axis whose value has any, the study's, or the one of its spec.
+-- Of the cell's value on the last axis whose value has any, the study's, or the one of its spec; { false } while it has
+-- none.
 local function rates_of(study, point, spec)
-  local rates = study.learning_rates or { spec.resolved.train.learning_rate }
+  local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
   for _, value in ipairs(point) do
     rates = value.learning_rates or rates
   end
   return rates
 end
 
-local function runs_of(study, id, spec, rates)
+-- Those of the cell's stage, of its value on the last axis whose value has any, or the study's.
+local function seeds_of(study, point, stage)
+  local seeds = study.seeds
+  for _, value in ipairs(point) do
+    seeds = value.seeds or seeds
+  end
+  return stage and stage.seeds or seeds
+end
+
+-- A cell without a spec has runs, though nobody knows where they will be.
+local function runs_of(cell)
   local runs = {}
-  for _, rate in ipairs(rates) do
-    for _, seed in ipairs(study.seeds) do
-      runs[#runs + 1] = { seed = seed, learning_rate = rate,
-        dir = ("%s/%s/lr%s-seed%d"):format(id, spec.plan.digest, M.shortest(rate), seed) }
+  for _, rate in ipairs(cell.learning_rates) do
+    for _, seed in ipairs(cell.seeds) do
+      runs[#runs + 1] = { seed = seed, learning_rate = rate or nil,
+        dir = cell.spec and ("%s/%s/lr%s-seed%d"):format(cell.id, cell.spec.plan.digest, M.shortest(rate), seed) }
     end
   end
   return runs
 end
 
--- The fragments of a cell from the bottom up; what --set says is laid upon an empty one.
-local function fragments_of(study, point)
-  local list = table.move(study.below, 1, #study.below, 1, {})
+-- The fragments of a cell from the bottom up; what --set says is laid upon an empty one. made: the spec that a verb has
+-- made of another cell's run.
+local function fragments_of(study, point, made)
+  local list = { made and { source = made, tree = made.tree } }
+  table.move(study.below, 1, #study.below, #list + 1, list)
   for _, value in ipairs(point) do
     list[#list + 1] = value.fragment
   end
@@ -112,26 +132,78 @@ local function fragments_of(study, point)
   return list
 end
 
--- Resolves and plans one cell; nil after errors.
-local function make_cell(work, point)
-  local study, d, key, words = work.study, work.diagnostics, {}, {}
-  for i, axis in ipairs(study.axes) do
-    key[axis.name] = point[i].name
+local function words_of(axes, point)
+  local words = {}
+  for i, axis in ipairs(axes) do
     words[i] = ("%s %s"):format(axis.name, point[i].name)
   end
-  local id = cell_id(study.axes, point)
-  d:within("in the cell of " .. table.concat(words, ", "))
-  if not load_module.is_id(id) or work.ids[id] then
-    d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
-      work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
+  return table.concat(words, ", ")
+end
+
+-- The stage of a point, or nil; second whether that is an error.
+local function stage_of(work, point)
+  local stage, both = stages.of_point(work.study.stages, work.study.axes, point)
+  if both then
+    work.diagnostics:add({ at = both[2].origin, field = both[2].path .. ".cells", what =
+      ("%s is in this stage and in %s"):format(words_of(work.study.axes, point), both[1].name),
+      expected = "a cell in one stage at most" })
+  end
+  return stage, both ~= nil
+end
+
+local make_cell
+
+-- Of what cell's run a cell of a later stage is made, and how; nil after errors. Its spec stands beside the cell's own
+-- runs, by the run and the way it is made of it.
+local function source_of(work, stage, point, id)
+  local study, d = work.study, work.diagnostics
+  local there, axis = stages.source_of(stage, study.axes, point)
+  local cell = there and make_cell(work, there)
+  if there and not cell then
     return nil
   end
-  work.ids[id] = true
+  d:within("in the cell of " .. words_of(study.axes, point))
+  if not there then
+    d:add({ at = stage.origin, field = stage.path .. ".from", what = ("several cells of %s, or none, on the axis %s")
+      :format(stage.from.name, axis), expected = "one value of it in the cells of " .. stage.from.name })
+    return nil
+  elseif #cell.runs ~= 1 then
+    d:add({ at = stage.origin, field = stage.path .. ".from", what = ("the cell %s has %d runs"):format(cell.id,
+      #cell.runs), expected = "one seed and one learning rate, so that it is clear which run is taken",
+      hint = "an axis whose values have `seeds` of their own tells several apart" })
+    return nil
+  end
+  local source = { id = cell.id, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
+  source.file = source.run and ("%s/%s_%s.lua"):format(id, stage.verb,
+    sha256.digest(canonical.text({ run = source.run, options = stage.options })))
+  return source
+end
+
+-- The spec that a verb made, opened: nil while there is none. second: an error came of it.
+local function open_made(work, source)
+  local path = source.file and work.out .. "/" .. source.file
+  if not path or not is_file(path) then
+    return nil
+  end
+  local made = load_module.open(path, nil, work.study.source)
+  return made, not made
+end
+
+-- The spec of a cell, planned: nil while it waits. second: an error came of it.
+local function spec_of(work, point, id, source)
+  local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
-  local loaded = load_module.join(id, name, fragments_of(study, point), work.sets)
+  local made, failed
+  if source then
+    made, failed = open_made(work, source)
+    if not made then
+      return nil, failed
+    end
+  end
+  local loaded = load_module.join(id, name, fragments_of(study, point, made), work.sets)
   local spec = loaded and project_module.settle(loaded, d, work.facts)
   if not spec then
-    return nil
+    return nil, true
   end
   spec.path = name
   for _, warning in ipairs(spec.warnings) do
@@ -139,8 +211,48 @@ local function make_cell(work, point)
     work.warnings[#work.warnings + 1] = not work.warned[text] and text or nil
     work.warned[text] = true
   end
-  local rates = rates_of(study, point, spec)
-  return { key = key, id = id, spec = spec, learning_rates = rates, runs = runs_of(study, id, spec, rates) }
+  return spec
+end
+
+local function key_of(axes, point)
+  local key = {}
+  for i, axis in ipairs(axes) do
+    key[axis.name] = point[i].name
+  end
+  return key
+end
+
+-- Resolves and plans one cell, once; nil after errors.
+function make_cell(work, point)
+  local study, d = work.study, work.diagnostics
+  local key, id = key_of(study.axes, point), cell_id(study.axes, point)
+  local place = canonical.text(key)
+  if work.made[place] ~= nil then
+    return work.made[place] or nil
+  end
+  work.made[place] = false
+  d:within("in the cell of " .. words_of(study.axes, point))
+  if not load_module.is_id(id) or work.ids[id] then
+    d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
+      work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
+    return nil
+  end
+  work.ids[id] = true
+  local stage, failed = stage_of(work, point)
+  local source = stage and stage.from and source_of(work, stage, point, id)
+  if failed or stage and stage.from and not source then
+    return nil
+  end
+  local spec
+  spec, failed = spec_of(work, point, id, source)
+  if failed then
+    return nil
+  end
+  local cell = { key = key, id = id, spec = spec, learning_rates = rates_of(study, point, spec),
+    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source }
+  cell.runs = runs_of(cell)
+  work.made[place] = cell
+  return cell
 end
 
 local function make_cells(work)
@@ -170,7 +282,8 @@ local function axis_names(axes)
   return list
 end
 
--- options: scale, set, and `only`, the id of the one cell that is wanted.
+-- options: scale, set, out (the folder of all runs, runs unless given), and `only`, the id of the one cell that is
+-- wanted.
 function M.expand(project, argument, options)
   options = options or {}
   local d = diagnostics.new()
@@ -182,7 +295,7 @@ function M.expand(project, argument, options)
     return nil, d:text()
   end
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
-    all = {}, only = options.only, scale = options.scale,
+    made = {}, all = {}, only = options.only, scale = options.scale, out = options.out or "runs",
     warnings = {}, warned = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
@@ -190,8 +303,16 @@ function M.expand(project, argument, options)
   end
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
     scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
-    axes = axis_names(study.axes), seeds = study.seeds, cells = cells,
+    axes = axis_names(study.axes), cells = cells,
     ids = work.all, warnings = work.warnings }
+end
+
+local function waiting_text(cell)
+  local d = diagnostics.new()
+  d:add({ what = ("the cell %s waits for %s"):format(cell.id, cell.source.id), expected = cell.source.file
+    and ("%s, which a sweep makes of that cell's run in the folder of runs"):format(cell.source.file)
+    or "the runs of earlier stages" })
+  return d:text()
 end
 
 -- STUDY:CELL or STUDY:SCALE:CELL as a spec: what project:plan returns; or nil and the errors as text.
@@ -205,6 +326,9 @@ function M.cell(project, text, sets)
     d:add({ what = ("%s has no cell %s"):format(study.path, id), expected = "names of its axes' values, joined by _",
       hint = near and ("did you mean %s?"):format(near) or nil })
     return nil, d:text()
+  end
+  if study and not study.cells[1].spec then
+    return nil, waiting_text(study.cells[1])
   end
   return study and study.cells[1].spec, message
 end

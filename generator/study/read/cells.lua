@@ -2,16 +2,18 @@
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
 -- id, number, runs, summary, spec }; a run is as runs.lua has it, with `score`; a run that is not there has the state
--- "missing". problems: folders that could not be read. summary is described at summarise.
+-- "missing", or "waiting" in a cell that waits for another's run and has no spec. problems: folders that could not be
+-- read. summary is described at summarise.
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
+local canonical = require("base.canonical")
 local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 
 local M = {}
 
-local BEYOND_TRAINING = { split = "test", select = "test" }
+local BEYOND_TRAINING = { split = "test", select = "test", metric = "accuracy" }
 local GOOD = 90 -- a seed above this has learned to generalise
 
 -- What should not differ among the runs of one cell, and how it is called.
@@ -27,8 +29,8 @@ local function add_name(names, seen, name)
   end
 end
 
--- Differences among the evaluated runs of a cell: a list of texts.
-local function differences(list)
+-- Differences among the evaluated runs of a cell: a list of texts. joined: they are of several specs.
+local function differences(list, joined)
   local found = {}
   local function compare(name, pick)
     local values, seen = {}, {}
@@ -45,9 +47,11 @@ local function differences(list)
       return run.facts[item[1]]
     end)
   end
-  compare("spec digest", function(run)
-    return run.digest
-  end)
+  if not joined then
+    compare("spec digest", function(run)
+      return run.digest
+    end)
+  end
   compare("last step", function(run)
     return run.test.step
   end)
@@ -138,8 +142,34 @@ local function summarise(cell)
     asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates),
     max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
     lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
-    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated), differences = differences(evaluated),
+    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated),
+    differences = differences(evaluated, cell.joined),
   }
+end
+
+-- The study without an axis: cells that differ on it alone are one, with the runs of all of them.
+function M.over(study, axis)
+  local joined, at, axes = {}, {}, {}
+  for _, other in ipairs(study.axes) do
+    axes[#axes + 1] = other.name ~= axis and other or nil
+  end
+  for _, cell in ipairs(study.cells) do
+    local key = {}
+    for name, value in pairs(cell.key) do
+      key[name] = name ~= axis and value or nil
+    end
+    local text = canonical.text(key)
+    if not at[text] then
+      at[text] = { key = key, id = cell.id, number = cell.number, task = cell.task, spec = cell.spec, runs = {},
+        joined = true }
+      joined[#joined + 1] = at[text]
+    end
+    table.move(cell.runs, 1, #cell.runs, #at[text].runs + 1, at[text].runs)
+  end
+  for _, cell in ipairs(joined) do
+    cell.summary = summarise(cell)
+  end
+  return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
 -- A run has a score where it was evaluated on the set that is scored.
@@ -148,7 +178,8 @@ local function finish(study)
   for number, cell in ipairs(study.cells) do
     cell.number = number
     for _, run in ipairs(cell.runs) do
-      run.score, run.chosen_by = runs.score(run, scored.split), runs.score(run, scored.select)
+      run.score = runs.score(run, scored.split, scored.metric)
+      run.chosen_by = runs.score(run, scored.select, scored.metric)
       run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
     end
     cell.summary = summarise(cell)
@@ -162,9 +193,9 @@ function M.of_study(study, root)
   for i, cell in ipairs(study.cells) do
     local list = {}
     for j, wanted in ipairs(cell.runs) do
-      local dir = root .. "/" .. wanted.dir
-      list[j] = runs.read(dir, run_files.place(dir))
-        or { dir = dir, facts = {}, notes = {}, during = {}, state = "missing" }
+      local dir = wanted.dir and root .. "/" .. wanted.dir
+      list[j] = dir and runs.read(dir, run_files.place(dir))
+        or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
       list[j].seed, list[j].learning_rate = wanted.seed, wanted.learning_rate
     end
     cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, runs = list }

@@ -2,46 +2,60 @@
 --
 -- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, validation,
 -- axis, during, notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the
--- training lengths, or of these sets of finite data, validation that of the third,
--- { step, examples, draws, lengths, accuracy, exact_match, loss } with four lists in the order of lengths, the last two
--- of them as text. axis says what these lengths are: "length", or the first axis that the evaluation went by; where it
--- went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each, and the
--- lists the means over those that share a number on the first, or what a condition of that number alone has. during is
--- a list of { step, accuracy, sets }, means over all that is held out and in sets of each set by name; notes says what
--- could not be read. novel: examples that were trained on were left out of what is held out. state is "evaluated" or
--- one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what was within; seen: on the very
--- examples of training.
+-- training lengths, or of these sets of finite data, validation that of the third, { step, examples, draws, lengths,
+-- accuracy, exact_match, loss, counts } with five lists in the order of lengths, loss and exact_match as text, counts
+-- the examples of each. axis says what these lengths are: "length", or the first axis that the evaluation went by;
+-- where it went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each,
+-- and the lists the means over those that share a number on the first, or what a condition of that number alone has.
+-- during is a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held out, and in sets of
+-- each set by name; notes says what could not be read. novel: examples that were trained on were left out of what is
+-- held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is
+-- what was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = { axis,
+-- test, train, validation } }, each an evaluation as above; test, train and validation of the run itself are those of
+-- the least deviation.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
+local axes = require("spec.axes")
 local canonical = require("base.canonical")
 local run_files = require("study.read.run_files")
 
 local M = {}
 
 -- The states of a run besides "evaluated", which is: it ended and has accuracies beyond the training lengths. missing:
--- it has no folder; failed: it ended in an error; unfinished: it goes on, or was stopped or killed; not evaluated: it
--- ended without accuracies; damaged: its files are not as trainers write them.
-M.UNSCORED = { "missing", "failed", "unfinished", "not evaluated", "damaged" }
+-- it has no folder; waiting: its cell is made of another's run, which has not ended; failed: it ended in an error;
+-- unfinished: it goes on, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its files are
+-- not as trainers write them.
+M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 local STOPPED = 75 -- the exit code after a signal
 
+local function empty_mean()
+  return { accuracy = 0, exact_match = 0, count = 0 }
+end
+
 local function add_mean(mean, row)
-  mean.sum, mean.count = mean.sum + row.accuracy, mean.count + 1
+  mean.accuracy, mean.count = mean.accuracy + row.accuracy, mean.count + 1
+  mean.exact_match = mean.exact_match + (tonumber(row.exact_match) or 0)
+end
+
+local function finish_mean(mean)
+  local count = mean.count
+  return count > 0 and { accuracy = mean.accuracy / count, exact_match = mean.exact_match / count } or nil
 end
 
 local function add_during(run, row)
   local last = run.during[#run.during]
   if not last or last.step ~= row.step then
-    last = { step = row.step, sum = 0, count = 0, sets = {} }
+    last = { step = row.step, all = empty_mean(), sets = {} }
     run.during[#run.during + 1] = last
   end
   if row.set then
-    last.sets[row.set] = last.sets[row.set] or { sum = 0, count = 0 }
+    last.sets[row.set] = last.sets[row.set] or empty_mean()
     add_mean(last.sets[row.set], row)
   end
   if row.set ~= "train" then
-    add_mean(last, row)
+    add_mean(last.all, row)
   end
 end
 
@@ -52,7 +66,7 @@ local function add(run, row)
     return -- by length, where the run goes by other axes: somebody asked for it
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { split = row.split, step = row.step, examples = row.examples, draws = row.draws, places = {},
-      lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }
+      lengths = {}, accuracy = {}, exact_match = {}, loss = {}, counts = {} }
     run[row.split] = evaluation
   elseif row.step < evaluation.step then
     return
@@ -63,7 +77,7 @@ local function add(run, row)
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.lengths[place], evaluation.accuracy[place] = n or 0, row.accuracy
   evaluation.exact_match[place], evaluation.loss[place] = row.exact_match, row.loss
-  evaluation.weights[place] = row.examples
+  evaluation.counts[place] = row.examples
   if row.by and not row.length then
     evaluation.conditions = evaluation.conditions or {}
     evaluation.conditions[place] = { by = row.by, examples = row.examples, accuracy = row.accuracy,
@@ -89,21 +103,21 @@ end
 
 -- Takes conditions that share a number on the first axis together: means over their examples. They stand side by side.
 local function join(evaluation, axis)
-  local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, weights = {} }, 0
+  local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, counts = {} }, 0
   local whole = alone(evaluation, axis)
   for i, n in ipairs(evaluation.lengths) do
     local by = evaluation.conditions[i].by
-    local weight = whole[n] and next(by, next(by)) and 0 or evaluation.weights[i]
+    local weight = whole[n] and next(by, next(by)) and 0 or evaluation.counts[i]
     if last == 0 or joined.lengths[last] ~= n then
       last = last + 1
-      joined.lengths[last], joined.weights[last] = n, 0
+      joined.lengths[last], joined.counts[last] = n, 0
     end
     for _, key in ipairs(MEASURES) do
       joined[key][last] = (joined[key][last] or 0) + weight * (tonumber(evaluation[key][i]) or 0)
     end
-    joined.weights[last] = joined.weights[last] + weight
+    joined.counts[last] = joined.counts[last] + weight
   end
-  for i, weight in ipairs(joined.weights) do
+  for i, weight in ipairs(joined.counts) do
     joined.accuracy[i] = joined.accuracy[i] / weight
     joined.exact_match[i] = ("%.9g"):format(joined.exact_match[i] / weight)
     joined.loss[i] = ("%.9g"):format(joined.loss[i] / weight)
@@ -126,7 +140,7 @@ local function in_order(evaluation)
   table.sort(order, function(a, b)
     return evaluation.lengths[a] < evaluation.lengths[b]
   end)
-  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss", "weights", "conditions" }) do
+  for _, key in ipairs({ "lengths", "accuracy", "exact_match", "loss", "counts", "conditions" }) do
     local list = evaluation[key] and {}
     for i, place in ipairs(list and order or {}) do
       list[i] = evaluation[key][place]
@@ -135,34 +149,69 @@ local function in_order(evaluation)
   end
 end
 
+-- The evaluations of a run, or of one loudness of its noise, once all lines were added.
+local function close(of)
+  for _, split in ipairs({ "test", "train", "validation" }) do
+    local evaluation = of[split]
+    if evaluation then
+      evaluation.places = nil
+      in_order(evaluation)
+      if evaluation.conditions then
+        join(evaluation, of.axis)
+      end
+    end
+  end
+end
+
+-- A line whose embeddings had noise, as if there were none, with the deviation; of others themselves.
+local function without_noise(row)
+  local noise = row.by and row.by[axes.NOISE]
+  if not noise then
+    return row
+  end
+  local quiet, by = setmetatable({}, { __index = row }), {}
+  for name, value in pairs(row.by) do
+    by[name] = name ~= axes.NOISE and value or nil
+  end
+  quiet.by = by
+  return quiet, noise
+end
+
+-- Takes one line: noise stands apart, the least of it also in the place of what has none.
+local function take(run, row, least)
+  local quiet, noise = without_noise(row)
+  if noise and row.split ~= "during" then
+    run.noisy = run.noisy or {}
+    run.noisy[noise] = run.noisy[noise] or { axis = run.axis }
+    add(run.noisy[noise], quiet)
+  end
+  if not noise or noise == least then
+    takers[row.split](run, quiet)
+  end
+end
+
 -- Lines of other evaluation seeds than the standard one do not count, nor those with or without the examples that were
 -- trained on where the spec says the other. Returns what is damaged, or nil.
 local function read_evaluations(run)
   local eval = run.facts.spec and run.facts.spec.eval
   local novel = not eval or eval.novel ~= false
+  local least = eval and eval.by and eval.by.noise and eval.by.noise.list[1]
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
     if row.seed == nil and (row.trained == nil or (row.novel or false) == novel) then
       run.novel = run.novel or row.novel
-      takers[row.split](run, row)
+      take(run, row, least)
     end
   end)
-  for _, split in ipairs({ "test", "train", "validation" }) do
-    if run[split] then
-      run[split].places = nil
-      in_order(run[split])
-      if run[split].conditions then
-        join(run[split], run.axis)
-      end
-      run[split].weights = nil
-    end
+  close(run)
+  for _, of in pairs(run.noisy or {}) do
+    close(of)
   end
   for i, point in ipairs(run.during) do
     local sets = {}
     for name, mean in pairs(point.sets) do
-      sets[name] = mean.sum / mean.count
+      sets[name] = finish_mean(mean)
     end
-    run.during[i] = { step = point.step, accuracy = point.count > 0 and point.sum / point.count or sets.train,
-      sets = next(sets) and sets }
+    run.during[i] = { step = point.step, mean = finish_mean(point.all) or sets.train, sets = next(sets) and sets }
   end
   return damage
 end
@@ -222,7 +271,7 @@ local function split_by_length(run)
   run.train, run.test = parts.train, parts.test
   for _, split in ipairs({ "train", "test" }) do
     if run[split] then
-      run[split].places, run[split].weights = nil, nil
+      run[split].places = nil
     end
   end
 end
@@ -305,32 +354,44 @@ function M.clock(run)
   return damage and {} or marks
 end
 
--- The score of an evaluated run in percent: the plain mean over the lengths beyond training, or over those of another
--- evaluation, "train" or "validation". Others have none, and none where it was not evaluated there.
-function M.score(run, split)
-  local evaluation = run.state == "evaluated" and run[split or "test"]
+-- The score of an evaluated run in percent: the plain mean of a metric, accuracy unless given, over the lengths beyond
+-- training, or over those of another evaluation, "train" or "validation". Others have none, and none where it was not
+-- evaluated there.
+function M.score(run, split, metric)
+  return run.state == "evaluated" and M.percent(run[split or "test"], metric) or nil
+end
+
+-- The plain mean of an evaluation in percent; nil of none.
+function M.percent(evaluation, metric)
   if not evaluation then
     return nil
   end
   local sum = 0
-  for _, accuracy in ipairs(evaluation.accuracy) do
-    sum = sum + accuracy
+  for _, share in ipairs(evaluation[metric or "accuracy"]) do
+    sum = sum + tonumber(share)
   end
   return 100 * sum / #evaluation.accuracy
+end
+
+-- The evaluation of a set by its name, under noise: that of a run's `noisy`.
+function M.under_noise(run, noise, split)
+  local of = run.noisy and run.noisy[noise]
+  return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
 
 -- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.
 M.EPOCH = "epoch"
 
--- The score on a set by its name alone: nil where the run was not evaluated on it.
-function M.score_on(run, split)
+-- The score on a set by its name alone: nil where the run was not evaluated on it. Of the batches of an epoch nobody
+-- counts exact matches.
+function M.score_on(run, split, metric)
   if split == M.EPOCH then
-    local accuracy = run.state == "evaluated" and run.facts.epoch_accuracy
+    local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
     return accuracy and 100 * accuracy or nil
   end
   for _, key in ipairs({ "test", "train", "validation" }) do
     if run[key] and run[key].split == split then
-      return M.score(run, key)
+      return M.score(run, key, metric)
     end
   end
 end

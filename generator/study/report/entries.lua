@@ -15,9 +15,9 @@ local M = {}
 M.MISSING = "missing"
 
 local VALUES = {
-  max = { title = "accuracy in percent, maximum over seeds and learning rates", form = "%.1f", short = "maximum",
+  max = { title = "%s in percent, maximum over seeds and learning rates", form = "%.1f", short = "maximum",
     columns = { "accuracy_max" } },
-  mean = { title = "accuracy in percent, mean and standard deviation (n - 1) over seeds at the best learning rate",
+  mean = { title = "%s in percent, mean and standard deviation (n - 1) over seeds at the best learning rate",
     form = "%.1f", short = "mean ± sd", columns = { "accuracy_mean", "accuracy_sd" } },
   hours = { title = "%s of training, evaluation excluded, mean and standard deviation (n - 1) over runs",
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
@@ -25,11 +25,17 @@ local VALUES = {
 
 local SHORT = 0.1 -- times below it are shown with two digits however small
 
+-- What the scores of a study are made of, in words.
+function M.metric(study)
+  return study.scored.metric == "exact_match" and "exact match" or "accuracy"
+end
+
 -- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
 function M.measure(study, item, published)
   local value = VALUES[item.value]
   if item.value ~= "hours" then
-    return value
+    return { title = value.title:format(M.metric(study)), short = value.short, form = value.form,
+      columns = value.columns }
   end
   local seconds = {}
   for _, cell in ipairs(study.cells) do
@@ -158,18 +164,18 @@ end
 
 -- Mean, deviation and standard error of a cell's runs at its best learning rate on one set, in percent; nil where they
 -- were not evaluated there.
-local function on_set(cell, split)
+local function on_set(cell, split, metric)
   local scores = {}
   for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
-    scores[#scores + 1] = runs.score_on(run, split)
+    scores[#scores + 1] = runs.score_on(run, split, metric)
   end
   local sd = statistics.sd(scores)
   return { value = statistics.mean(scores), sd = sd, error = sd and sd / math.sqrt(#scores), count = #scores }
 end
 
 -- A cell on one set: ours with its standard error, and the paper's, which need not have printed it.
-function M.of_set(cell, item, split, published, key)
-  local got = on_set(cell, split)
+function M.of_set(cell, item, split, published, key, metric)
+  local got = on_set(cell, split, metric)
   local note = M.about(cell, "mean", got)
   local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value,
     texts = { M.number_text("%.1f", got.value, got.sd) .. (note and got.value and "*" or ""),

@@ -20,13 +20,13 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length in percent: { { length, accuracy }, ... }. Along another axis all sets have
--- the same numbers, and the one that is scored counts.
+-- The last evaluation of a run, by length in percent: { { length, share }, ... }. Along another axis all sets have the
+-- same numbers, and the one that is scored counts.
 local function points_of(run, scored)
-  local points, last = {}, run[scored]
+  local points, last = {}, run[scored.split]
   for _, split in ipairs({ run.axis == "length" and run.train or false, last }) do
     for i, length in ipairs(split and split.step == last.step and split.lengths or {}) do
-      points[#points + 1] = { length, 100 * split.accuracy[i] }
+      points[#points + 1] = { length, 100 * tonumber(split[scored.metric][i]) }
     end
   end
   table.sort(points, by_x)
@@ -125,12 +125,13 @@ function M.by_length(study, item)
   local thinned = false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
     local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
-      ylabel = "token accuracy", x = { 0, 1 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
+      ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
+      y = { 0, 100 }, percent = true, curves = {}, marks = {} }
     for _, line in ipairs(names) do
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
       if cell then
-        add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored.split)
+        add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored)
       end
     end
     thinned = thinned or panel.thinned
@@ -139,7 +140,7 @@ function M.by_length(study, item)
     end
   end
   local axis = figure.panels[1] and figure.panels[1].xlabel
-  figure.title = views.title_of(item, "Accuracy by " .. (axis or "length"))
+  figure.title = views.title_of(item, ("%s by %s"):format(entries.metric(study), axis or "length"))
   figure.caption = "Bold: mean over the seeds at the best learning rate of each; faint: these seeds. Dashed: the "
     .. "longest length of training; flat lines: chance, and the majority baseline where it is higher." .. (thinned
     and (" Neighbouring lengths are averaged, so that a curve has at most %d points."):format(curves.POINTS) or "")
@@ -159,12 +160,12 @@ local function seconds_at(clock, step)
   return nil
 end
 
--- Accuracies during training as { seconds, percent }.
-local function timed(run)
+-- Evaluations during training as { seconds, percent }.
+local function timed(run, metric)
   local clock, points = runs.clock(run), {}
   for _, point in ipairs(run.during) do
     local seconds = seconds_at(clock, point.step)
-    points[#points + 1] = seconds and seconds > 0 and { seconds, 100 * point.accuracy } or nil
+    points[#points + 1] = seconds and seconds > 0 and { seconds, 100 * point.mean[metric] } or nil
   end
   return points
 end
@@ -237,12 +238,12 @@ local function ratio_row(rows, item)
   return row
 end
 
-local function time_table(rows, item, threshold)
+local function time_table(rows, item, threshold, metric)
   rows[#rows + 1] = ratio_row(rows, item)
   local about = ("Runs at the best learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
-  local title = views.title_of({ where = item.where }, ("Training time to %g%% accuracy"):format(threshold))
+  local title = views.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
   return { title = title, about = about, corner = item.lines, notes = {},
     subs = { "" }, columns = { { title = "runs" }, { title = "median" }, { title = "fastest" } }, rows = rows }
 end
@@ -250,7 +251,7 @@ end
 -- Accuracy during training over seconds: the figure, and a table of times to a threshold.
 function M.by_time(study, item)
   local names, threshold = views.axis(study, item.lines), item.threshold or 90
-  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = "accuracy", y = { 0, 100 },
+  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study), y = { 0, 100 },
     x = { math.huge, 0, log = 10 }, percent = true, curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local rows, styles = {}, colours.all(names)
@@ -258,7 +259,7 @@ function M.by_time(study, item)
     local cell = views.find(study, views.with(item.where, { [item.lines] = line }))
     local best, lists = cell and cell.summary.best, {}
     for _, run in ipairs(best and best.runs or {}) do
-      local points = timed(run)
+      local points = timed(run, study.scored.metric)
       lists[#lists + 1] = #points > 0 and points or nil
     end
     for _, points in ipairs(lists) do
@@ -270,10 +271,9 @@ function M.by_time(study, item)
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
-  local figure = { panels = { panel }, title = views.title_of(item, "Accuracy over training time"),
-    caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Accuracy is that of "
-      .. "evaluations during training." }
-  return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold)
+  local figure = { panels = { panel }, title = views.title_of(item, entries.metric(study) .. " over training time"),
+    caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Evaluations during training." }
+  return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold, entries.metric(study))
 end
 
 local function axis_lines(study, item, values)
@@ -339,9 +339,9 @@ function M.by_epoch(study, item)
     add_curves(panel, lists, style, mean_curve(lists), title)
   end)
   return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
-    title = views.title_of(item, "Accuracy while training"), caption = "Bold: mean over the seeds at the best learning "
-      .. "rate of each; faint: these seeds. The first panel has the batches of training as they were met, all others "
-      .. "evaluations on the way." } or nil
+    title = views.title_of(item, entries.metric(study) .. " while training"),
+    caption = "Bold: mean over the seeds at the best learning rate of each; faint: these seeds. The first "
+      .. "panel has the batches of training as they were met, all others evaluations on the way." } or nil
 end
 
 return M

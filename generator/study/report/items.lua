@@ -5,6 +5,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local nodes = require("study.grid.nodes")
 local study_module = require("study.grid.study")
 local runs = require("study.read.runs")
 local views = require("study.report.views")
@@ -26,9 +27,11 @@ local KINDS = {
   axis = { x = "numbers", lines = "axis?" },
   progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
+  spread = { rows = "axis", of = "axis" },
+  numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
 local LARGEST = 1e9 -- of a number
-local COMMON = { kind = true, title = true, where = true, pages = true, setting = true }
+local COMMON = { kind = true, title = true, where = true, pages = true, over = true, setting = true }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
 
 -- Whether a value is a table whose keys are all names.
@@ -129,6 +132,18 @@ function checks.sets(_, _, value)
   end
 end
 
+-- Lengths, or numbers of another axis.
+function checks.counts(_, _, value)
+  for _, n in ipairs(type(value) == "table" and value or {}) do
+    if math.type(n) ~= "integer" then
+      return ("%s is no whole number"):format(diagnostics.show(n)), "whole numbers"
+    end
+  end
+  if type(value) ~= "table" or #value == 0 then
+    return "no list of numbers", "a list such as { 6, 10, 50 }"
+  end
+end
+
 function checks.one(study, item, value)
   if not study.scale then
     return checks.values(study, item, { value })
@@ -198,6 +213,7 @@ local function spread_of(study, item)
       uses[#uses + 1] = { field, item[field] }
     end
   end
+  uses[#uses + 1] = item.over ~= nil and { "over", item.over } or nil
   if type(item.pages) ~= "table" then
     return nil, "pages", ("is %s"):format(diagnostics.show(item.pages)), "an axis, or a list of axes"
   end
@@ -322,11 +338,11 @@ end
 -- Names of values as the axes have them, which may be given as numbers.
 local function named(value)
   if type(value) ~= "table" then
-    return study_module.name_of(value)
+    return nodes.name_of(value)
   end
   local list = {}
   for key, one in pairs(value) do
-    list[key] = study_module.name_of(one)
+    list[key] = nodes.name_of(one)
   end
   return list
 end

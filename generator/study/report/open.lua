@@ -37,7 +37,7 @@ local function expand(options, front)
   end
   local record = record_of(found, name) or {}
   local study, message = grid.expand(options.project, name, { scale = options.scale or record.scale,
-    set = record.set or {} })
+    set = record.set or {}, out = options.runs })
   return study, message, problems
 end
 

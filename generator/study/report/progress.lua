@@ -5,6 +5,7 @@
 -- running accuracy of training (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts
 -- epochs where all runs say how many steps one has, else steps.
 
+local entries = require("study.report.entries")
 local runs = require("study.read.runs")
 local views = require("study.report.views")
 
@@ -33,22 +34,22 @@ local function running(run, unit)
   return points
 end
 
-local function evaluated(run, split, unit)
+local function evaluated(run, split, unit, metric)
   local points = {}
   for _, point in ipairs(run.during) do
     -- Without sets there is one evaluation, of what is held out.
-    local accuracy = point.sets and point.sets[split] or not point.sets and split == "test" and point.accuracy or nil
-    points[#points + 1] = accuracy and { point.step / unit, 100 * accuracy } or nil
+    local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
+    points[#points + 1] = mean and { point.step / unit, 100 * mean[metric] } or nil
   end
   return points
 end
 
 -- Curves of the runs of a cell at its best learning rate, those that have points.
-local function lists_of(cell, split, in_epochs)
+local function lists_of(cell, split, in_epochs, metric)
   local lists = {}
   for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
     local unit = in_epochs and epoch_of(run) or 1
-    local points = split == "epoch" and running(run, unit) or split ~= "epoch" and evaluated(run, split, unit)
+    local points = split == "epoch" and running(run, unit) or split ~= "epoch" and evaluated(run, split, unit, metric)
     lists[#lists + 1] = #points > 0 and points or nil
   end
   return lists
@@ -82,12 +83,13 @@ function M.panels(study, item, styles, add)
   for i, entry in ipairs(lines) do
     cells[i] = entry.cell
   end
-  local in_epochs = all_have_epochs(cells)
+  local in_epochs, metric = all_have_epochs(cells), study.scored.metric
   for _, split in ipairs(item.splits or M.SPLITS) do
     local panel = { title = TITLES[split] or views.SETS[split], xlabel = in_epochs and "epochs" or "steps",
-      ylabel = "accuracy", x = { 0, 0 }, y = { 0, 100 }, percent = true, curves = {}, marks = {} }
+      ylabel = split == "epoch" and "accuracy" or entries.metric(study), x = { 0, 0 }, y = { 0, 100 }, percent = true,
+      curves = {}, marks = {} }
     for _, entry in ipairs(lines) do
-      local lists = lists_of(entry.cell, split, in_epochs)
+      local lists = lists_of(entry.cell, split, in_epochs, metric)
       for _, points in ipairs(lists) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end

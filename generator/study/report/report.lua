@@ -5,6 +5,7 @@
 -- Writes only below `out`; the runs are read and left alone.
 
 local beside = require("study.report.beside")
+local cells = require("study.read.cells")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
 local draw = require("study.report.draw")
@@ -13,6 +14,7 @@ local figures = require("study.report.figures")
 local held_out = require("study.report.held_out")
 local items = require("study.report.items")
 local open = require("study.report.open")
+local numbers = require("study.report.numbers")
 local published_module = require("study.read.published")
 local readings = require("study.read.readings")
 local report_csv = require("study.report.report_csv")
@@ -20,6 +22,7 @@ local report_page = require("study.report.report_page")
 local runs = require("study.read.runs")
 local settings = require("study.report.settings")
 local shell = require("base.shell")
+local spread = require("study.report.spread")
 local table_latex = require("study.report.table_latex")
 local table_text = require("study.report.table_text")
 local tongues = require("base.tongues")
@@ -36,8 +39,10 @@ local INPUT, ENVIRONMENT = 1, 4
 
 -- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
 local function ambiguous(study, item, file)
+  local place = item.at and { [numbers.axis(study)] = item.at[1] } or {}
   for _, cell in ipairs(study.cells) do
-    local _, count = published_module.lookup(file, entries.translate(cell.key, item.names), file.columns[1])
+    local key = views.with(cell.key, place)
+    local _, count = published_module.lookup(file, entries.translate(key, item.names), file.columns[1])
     if count > 1 then
       return views.key_text(study, cell)
     end
@@ -86,6 +91,14 @@ function makers.splits(study, item, published)
   return nil, views.splits(study, item, published)
 end
 
+function makers.numbers(study, item, published)
+  return nil, numbers.table(study, item, published)
+end
+
+function makers.spread(study, item)
+  return nil, spread.table(study, item)
+end
+
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
 makers.progress = figures.by_epoch
 
@@ -93,7 +106,8 @@ makers.progress = figures.by_epoch
 local function make_parts(study, list, papers)
   local parts = {}
   for i, item in ipairs(list) do
-    local figure, model = makers[item.kind](study, item, papers.by_item[item])
+    local shown = item.over and cells.over(study, item.over) or study
+    local figure, model = makers[item.kind](shown, item, papers.by_item[item])
     local name = ("%s%d"):format(item.kind, i)
     if figure then
       figure.name = name
@@ -126,7 +140,7 @@ local function command_of(options, study)
   if not study.found then
     local sweep = shell.line(sweep_words(options, study))
     return function(cell)
-      return ("%s  # digest %s"):format(sweep, cell.spec.plan.digest)
+      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or "waits for another's run")
     end
   end
   return function(cell)
@@ -177,10 +191,10 @@ local function lead_of(report, study)
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
   end
-  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the token accuracies at %s, at the last "
-    .. "step, in percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
+  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the %s at %s, at the last step, in "
+    .. "percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
     counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
-    score_text(study)) }
+    study.scored.metric == "accuracy" and "token accuracies" or "exact matches", score_text(study)) }
   report.flagged = {}
   if report.paper and #report.differing > 0 then
     report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "

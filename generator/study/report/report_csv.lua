@@ -47,10 +47,10 @@ local function length_lines(study, cell, run, evaluation)
     return ""
   end
   local front = ("%s,%d,%s,"):format(front_of(study, cell, run), evaluation.step, evaluation.split)
-  local middle = (",%d,%d,"):format(evaluation.examples, evaluation.draws)
-  local lines, accuracy, exact, loss = {}, evaluation.accuracy, evaluation.exact_match, evaluation.loss
+  local lines, counts, accuracy = {}, evaluation.counts, evaluation.accuracy
   for i, length in ipairs(evaluation.lengths) do
-    lines[i] = ("%s%d%s%.9g,%s,%s,%s\n"):format(front, length, middle, accuracy[i], exact[i], loss[i], run.axis)
+    lines[i] = ("%s%d,%d,%d,%.9g,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, accuracy[i],
+      evaluation.exact_match[i], evaluation.loss[i], run.axis)
   end
   return table.concat(lines)
 end

@@ -66,7 +66,7 @@ local function chosen_text(study)
 end
 
 -- The same, and which set is scored where that is not what is held out.
-local function scored_text(study)
+function M.scored_text(study)
   return (study.scored.split ~= "test" and ", on the set " .. study.scored.split or "") .. chosen_text(study)
 end
 
@@ -134,7 +134,7 @@ function M.table(study, item, published)
     end
     rows[#rows + 1] = mean
   end
-  local what = measure.title .. (item.value == "hours" and "" or scored_text(study))
+  local what = measure.title .. (item.value == "hours" and "" or M.scored_text(study))
   return model_of(item, what, published, columns, rows, notes)
 end
 
@@ -148,14 +148,15 @@ function M.splits(study, item, published)
     local key = M.with(item.where, { [item.rows] = name })
     rows[i] = { title = name, cells = {} }
     for j, split in ipairs(item.splits) do
-      rows[i].cells[j] = entries.of_set(M.find(study, key), item, split, published, key)
+      rows[i].cells[j] = entries.of_set(M.find(study, key), item, split, published, key,
+        study.scored.metric)
     end
   end
   for j in ipairs(columns) do
     mark_column(rows, j)
   end
-  local what = "accuracy in percent, mean and standard deviation (n - 1) over seeds, and the standard error of the "
-    .. "mean" .. chosen_text(study)
+  local what = entries.metric(study) .. " in percent, mean and standard deviation (n - 1) over seeds, and the standard "
+    .. "error of the mean" .. chosen_text(study)
   return { title = M.title_of(item, what), about = item.title and what, corner = item.rows,
     subs = published and { "ours", "s.e.", "paper", "diff" } or { "", "s.e." }, columns = columns, rows = rows,
     notes = entries.notes(rows, columns), published = published }
@@ -261,7 +262,7 @@ function M.best(study, item, published)
   local notes = entries.notes(rows, columns)
   local mean, largest = summary_rows(rows, published)
   rows[#rows + 1], rows[#rows + 2] = mean, largest
-  local what = measure.title .. (item.value == "hours" and "" or scored_text(study))
+  local what = measure.title .. (item.value == "hours" and "" or M.scored_text(study))
   return model_of(item, what, published, columns, rows, notes)
 end
 
@@ -299,7 +300,8 @@ function M.distribution(study)
     local note = entries.about(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
   end
-  return { name = "distribution", title = "Every cell: accuracy in percent over all its seeds and learning rates",
+  return { name = "distribution", title = ("Every cell: %s in percent over all its seeds and learning rates"):format(
+      entries.metric(study)),
     about = "quartiles are interpolated linearly; the learning rate is that of the highest mean, which stands beside "
       .. "it; sd has n - 1 in its denominator", corner = "cell", subs = { "" }, columns = columns, rows = rows,
     notes = notes }

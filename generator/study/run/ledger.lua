@@ -114,18 +114,34 @@ function M.progress(dir, wanted)
   return far
 end
 
--- Looks at every run of a study below `out`: run.state, run.damage (what is wrong with a damaged one), and cell.wanted,
--- cell.missing (the runs that are not done).
+-- A cell that waits for another's run has none that could be trained.
+local function wait(cell)
+  cell.missing = {}
+  for _, run in ipairs(cell.runs) do
+    run.state = "waiting"
+  end
+end
+
+local function look(cell, out, locks)
+  cell.wanted, cell.missing = M.wanted(cell), {}
+  for _, run in ipairs(cell.runs) do
+    run.path = out .. "/" .. run.dir
+    run.state, run.damage = M.state(run.path, cell.wanted, locks)
+    if run.state ~= "done" then
+      table.insert(cell.missing, run)
+    end
+  end
+end
+
+-- Looks at every run of a study below `out`: run.state ("waiting" where the cell waits for another's run), run.damage
+-- (what is wrong with a damaged one), and cell.wanted, cell.missing (the runs that are not done, but could be trained).
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do
-    cell.wanted, cell.missing = M.wanted(cell), {}
-    for _, run in ipairs(cell.runs) do
-      run.path = out .. "/" .. run.dir
-      run.state, run.damage = M.state(run.path, cell.wanted, locks)
-      if run.state ~= "done" then
-        table.insert(cell.missing, run)
-      end
+    if not cell.spec then
+      wait(cell)
+    else
+      look(cell, out, locks)
     end
   end
 end

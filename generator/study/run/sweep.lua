@@ -9,6 +9,7 @@ local build = require("render.build")
 local defaults = require("plan.defaults")
 local estimate = require("study.run.estimate")
 local grid = require("study.grid.grid")
+local hand_over = require("study.run.hand_over")
 local jobs = require("study.run.jobs")
 local json = require("dkjson")
 local ledger = require("study.run.ledger")
@@ -30,13 +31,23 @@ local function say(...)
   io.stderr:write(table.concat({ ... }), "\n")
 end
 
+-- The study with all runs looked at; nil and a message.
+local function expand(options)
+  local study, message = grid.expand(options.project, options.study, { scale = options.scale, set = options.set,
+    out = options.out })
+  if study then
+    ledger.survey(study, options.out)
+  end
+  return study, message
+end
+
 local function title_of(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
 local function counts_of(study)
   local counts = { cells = #study.cells, runs = 0, done = 0, running = 0, failed = 0, stopped = 0,
-    damaged = 0, absent = 0 }
+    damaged = 0, absent = 0, waiting = 0 }
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       counts.runs = counts.runs + 1
@@ -46,10 +57,11 @@ local function counts_of(study)
   return counts
 end
 
-local function cells_to_do(study)
+-- The cells that something is missing of; tried, by id, are those that a sweep has had before.
+local function cells_to_do(study, tried)
   local cells = {}
   for _, cell in ipairs(study.cells) do
-    cells[#cells + 1] = #cell.missing > 0 and cell or nil
+    cells[#cells + 1] = #cell.missing > 0 and not tried[cell.id] and cell or nil
   end
   return cells
 end
@@ -70,20 +82,20 @@ local function shares(options, cells)
   return math.max(1, processors // threads), threads
 end
 
-local function train_words(options, study, item, threads)
+local function train_words(options, item, threads)
   local rates, files = {}, trainer_flags.of_files(item.cell.spec.data_files)
   for i, rate in ipairs(item.cell.learning_rates) do
     rates[i] = grid.shortest(rate)
   end
   local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
-    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(study.seeds[1],
-      study.seeds[#study.seeds]), "--learning-rate", table.concat(rates, ","), "--device", options.device }
+    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(item.cell.seeds[1],
+      item.cell.seeds[#item.cell.seeds]), "--learning-rate", table.concat(rates, ","), "--device", options.device }
   table.move(files, 1, #files, #words + 1, words)
   return words
 end
 
 -- A job: the cell, its log, and the line that trains it; or nil and a message.
-local function make_job(options, study, item, threads)
+local function make_job(options, item, threads)
   local cell = item.cell
   local folder = ("%s/%s/%s"):format(options.out, cell.id, cell.spec.plan.digest)
   local made, message = write.make_directory(folder)
@@ -94,7 +106,7 @@ local function make_job(options, study, item, threads)
   if lfs.symlinkattributes(log, "mode") ~= "file" then
     os.remove(log) -- a pipe, or a link that leads out of the folder
   end
-  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, study, item, threads)), tongues.shell(log))
+  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, threads)), tongues.shell(log))
   return { cell = cell, log = log, log_from = #(write.read(log) or ""), line = line, work = 0, left = #cell.missing }
 end
 
@@ -126,10 +138,8 @@ Sweep.__index = Sweep
 local function new_sweep(options, study, board)
   local sweep = setmetatable({ options = options, study = study, board = board, jobs = {}, runs = 0, done = 0,
     failed = 0, elsewhere = 0, ended = 0, work = 0, begun = os.time(), code = DONE }, Sweep)
-  for _, cell in ipairs(study.cells) do
-    sweep.runs = sweep.runs + #cell.runs
-    sweep.done = sweep.done + #cell.runs - #cell.missing
-  end
+  local counts = counts_of(study)
+  sweep.runs, sweep.done = counts.runs, counts.done
   return sweep
 end
 
@@ -196,7 +206,7 @@ function Sweep:train(items, most, threads)
   local lines = {}
   for _, item in ipairs(items) do
     if item.fresh then
-      local job, message = make_job(self.options, self.study, item, threads)
+      local job, message = make_job(self.options, item, threads)
       if not job then
         say("longhand: ", message)
         self.code = ENVIRONMENT
@@ -222,27 +232,30 @@ function Sweep:train(items, most, threads)
   return how
 end
 
-local function conclude(sweep, how)
-  local study, options = sweep.study, sweep.options
+-- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
+-- runs.
+local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
   local counts = counts_of(study)
-  io.stdout:write(("%s: %d of %s done%s%s, in %s; %s\n"):format(title_of(study), counts.done,
-    wording.count(counts.runs, "run"), sweep.failed > 0 and (", %d failed"):format(sweep.failed) or "",
-    counts.running > 0 and (", %d with other processes"):format(counts.running) or "",
-    wording.duration(os.time() - sweep.begun), options.out))
+  local line = ("%s: %d of %s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"))
+  local rest = { { failed, "failed" }, { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
+  for _, part in ipairs(rest) do
+    line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
+  end
+  io.stdout:write(("%s, in %s; %s\n"):format(line, wording.duration(os.time() - begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers is not there; the same command goes on")
     return ENVIRONMENT
-  elseif sweep.code == ENVIRONMENT then
+  elseif code == ENVIRONMENT then
     return ENVIRONMENT
-  elseif how == "stopped" or sweep.code == AGAIN then
+  elseif how == "stopped" or code == AGAIN then
     say("stopped; what was training has written checkpoints, and the same command goes on")
     return AGAIN
-  elseif sweep.code == DONE and counts.done < counts.runs then
+  elseif code == DONE and counts.done < counts.runs then
     say("not all is done; the same command, once the other processes are through, does the rest")
     return AGAIN
   end
-  return sweep.code
+  return code
 end
 
 -- OUT/<study>.json says what the folder holds; nil and a message.
@@ -259,23 +272,22 @@ local function announce(study, counts, options, most, threads)
     wording.count(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
 end
 
-local function go(options, study)
-  local noted, message = leave_note(options, study)
-  if not noted then
-    say("longhand: ", message)
-    return ENVIRONMENT
-  end
-  local cells = cells_to_do(study)
+-- Builds and trains what can be trained now. Returns what jobs.run returns, the worst exit code and how many runs
+-- failed; or nil and a code.
+local function train_round(options, study, tried)
+  local cells = cells_to_do(study, tried)
   local most, threads = shares(options, cells)
   announce(study, counts_of(study), options, #cells > 0 and most, threads)
   if #cells == 0 then
-    return DONE
+    return "done", DONE, 0
   end
-  local items, code
-  items, code, message = trainers.list(options.project, cells, options)
+  local items, code, message = trainers.list(options.project, cells, options)
   if not items then
     say("longhand: ", message)
-    return code
+    return nil, code
+  end
+  for _, cell in ipairs(cells) do
+    tried[cell.id] = true
   end
   local board = board_module.open()
   local sweep = new_sweep(options, study, board)
@@ -284,7 +296,36 @@ local function go(options, study)
     sweep.begun = os.time()
     how = sweep:train(items, most, threads)
   end
-  return conclude(sweep, how)
+  return how, sweep.code, sweep.failed
+end
+
+-- Trains what can be, makes the specs of cells that waited for these runs, and so on until nothing more comes of it.
+local function go(options, study)
+  local noted, message = leave_note(options, study)
+  if not noted then
+    say("longhand: ", message)
+    return ENVIRONMENT
+  end
+  local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
+  repeat
+    local how, code, lost = train_round(options, study, tried)
+    local again = false
+    if not how then
+      return code
+    end
+    worst, failed = hand_over.worse(worst, code), failed + lost
+    if how == "done" and code ~= ENVIRONMENT then
+      ledger.survey(study, options.out)
+      how, code, again = hand_over.run(options, study, refused)
+      worst = hand_over.worse(worst, code)
+    end
+    if not again then
+      return conclude(options, study, how, worst, failed, begun)
+    end
+    study, message = expand(options)
+  until not study
+  io.stderr:write(message)
+  return INPUT
 end
 
 -- A trainer to measure with: one that is there, or else the first, built now. nil and an exit code.
@@ -299,9 +340,13 @@ local function ensure_one(options, items)
 end
 
 local function dry_run(options, study)
-  local counts, cells, stale = counts_of(study), cells_to_do(study), 0
+  local counts, cells, stale = counts_of(study), cells_to_do(study, {}), 0
   local most, threads = shares(options, cells)
   announce(study, counts, options, #cells > 0 and most, threads)
+  if counts.waiting > 0 then
+    io.stdout:write(("not counted: %s that wait for others, which nobody knows yet\n"):format(
+      wording.count(counts.waiting, "run")))
+  end
   if #cells == 0 then
     return DONE
   end
@@ -343,10 +388,10 @@ local function status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = counts_of({ cells = { cell } })
     local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
-    for _, state in ipairs({ "running", "stopped", "failed", "damaged", "absent" }) do
+    for _, state in ipairs({ "running", "stopped", "failed", "damaged", "absent", "waiting" }) do
       line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
     end
-    io.stdout:write(line, "\n")
+    io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
   end
   local counts = counts_of(study)
   io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
@@ -358,7 +403,7 @@ local ACTIONS = { run = go, dry_run = dry_run, status = status }
 
 -- options.action: run, dry_run or status.
 function M.run(options)
-  local study, message = grid.expand(options.project, options.study, { scale = options.scale, set = options.set })
+  local study, message = expand(options)
   if not study then
     io.stderr:write(message)
     return INPUT
@@ -366,7 +411,6 @@ function M.run(options)
   for _, warning in ipairs(study.warnings) do
     say("warning: ", warning)
   end
-  ledger.survey(study, options.out)
   return ACTIONS[options.action](options, study)
 end
 

@@ -1,0 +1,133 @@
+-- Reads nodes of a study's file: tables, lists, names of values, seeds, and what is said where one does not fit.
+--
+-- Input: a context { diagnostics }, nodes (tree.lua) with the path of their field. Output: what they hold; after an
+-- error, which goes to the diagnostics, as little as a caller can go on with.
+
+local canonical = require("base.canonical")
+local diagnostics = require("base.diagnostics")
+local locate = require("spec.locate")
+local tree = require("spec.tree")
+
+local M = {}
+
+local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
+M.MOST_RUNS = 4096 -- of a cell: runtime/cli/verb_train.c
+
+function M.add(context, node, field, what, expected, hint)
+  context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
+end
+
+function M.found(node)
+  return node.fields and "a table" or diagnostics.show(node.value)
+end
+
+-- Whether node is a table; says so where it is none.
+function M.is_table(context, node, field, expected)
+  if tree.is_table(node) then
+    return true
+  end
+  M.add(context, node, field, "is " .. M.found(node), expected)
+  return false
+end
+
+-- Reports the fields of a table that are not in the list, and values without a name.
+function M.check_fields(context, node, path, legal)
+  local known = {}
+  for _, name in ipairs(legal) do
+    known[name] = true
+  end
+  if #node.items > 0 then
+    M.add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
+  end
+  for name, inner in tree.each(node) do
+    if not known[name] then
+      local near = diagnostics.nearest(name, legal)
+      M.add(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
+        near and ('did you mean "%s"?'):format(near))
+    end
+  end
+end
+
+-- The items of a list of at least one; an empty list after an error.
+function M.items_of(context, node, path, expected)
+  if not M.is_table(context, node, path, expected) then
+    return {}
+  elseif next(node.fields) or #node.items == 0 then
+    M.add(context, node, path, #node.items == 0 and not next(node.fields) and "is empty" or "is no list", expected)
+    return {}
+  end
+  return node.items
+end
+
+-- One of the words that are legal; nil after an error. kind: what they are.
+function M.word(context, node, path, legal, kind)
+  for _, word in ipairs(legal) do
+    if node.value == word then
+      return word
+    end
+  end
+  local near = type(node.value) == "string" and diagnostics.nearest(node.value, legal)
+  M.add(context, node, path, ("%s is no %s"):format(M.found(node), kind),
+    #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
+    near and ('did you mean "%s"?'):format(near) or nil)
+end
+
+-- The name of an axis' value: a number is the name that its text is, 16 the same as "16".
+function M.name_of(value)
+  return type(value) == "number" and canonical.text(value) or value
+end
+
+-- The values of those names, in their order there.
+function M.pick(context, values, node, path)
+  local by_name, names, picked = {}, {}, {}
+  for i, value in ipairs(values) do
+    by_name[value.name], names[i] = value, value.name
+  end
+  for i, item in ipairs(M.items_of(context, node, path, "a list of names")) do
+    local value = by_name[M.name_of(item.value) or false]
+    if not value then
+      local near = type(item.value) == "string" and diagnostics.nearest(item.value, names)
+      M.add(context, item, locate.join(path, i), M.found(item) .. " is no value of this axis",
+        table.concat(names, ", "), near and ('did you mean "%s"?'):format(near) or nil)
+    end
+    picked[#picked + 1] = value or nil
+  end
+  return picked
+end
+
+-- { first, last }, both included, as a list.
+function M.seeds(context, node, path)
+  local expected = ("{ first, last }, integers from 0 to %d, at most %d of them"):format(LARGEST_SEED, M.MOST_RUNS)
+  local items, ends = M.items_of(context, node, path, expected), {}
+  for i, item in ipairs(items) do
+    ends[i] = math.tointeger(item.value)
+  end
+  local first, last = ends[1], ends[2]
+  if #items ~= 2 or not first or not last or first < 0 or last < first or last > LARGEST_SEED
+    or last - first >= M.MOST_RUNS then
+    M.add(context, node, path, "does not fit here", expected)
+    return {}
+  end
+  local seeds = {}
+  for seed = first, last do
+    seeds[#seeds + 1] = seed
+  end
+  return seeds
+end
+
+-- A node as plain data.
+function M.plain(node)
+  if not tree.is_table(node) then
+    return node.value
+  end
+  local value = {}
+  for i, item in ipairs(node.items) do
+    value[i] = M.plain(item)
+  end
+  for name, inner in next, node.fields do
+    value[name] = M.plain(inner)
+  end
+  return value
+end
+
+return M

@@ -1,0 +1,15 @@
+-- The verbs that make a spec of a finished run, as the stages of a study name them.
+--
+-- Each has `options`, the names that it takes, and `folder`, the option that says where its other files go, if it has
+-- any. Its command line is `./longhand <verb> RUN --out FILE` with `--<option> <value>` for each option, and for each
+-- value where that is a list. It leaves FILE, a spec, whole or not at all, and ends with 0; whatever else it ends with,
+-- nothing can build upon it, and its output says why.
+
+local M = {}
+
+M.VERBS = {
+  calibrate = { options = { "control", "length", "positions", "reading", "samples", "seed", "set" },
+    folder = "tables" },
+}
+
+return M

@@ -1,0 +1,127 @@
+-- Scores at single lengths, or at numbers of another axis of the evaluation: a table of a report.
+--
+-- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as
+-- views.lua makes them, a row for each value of an axis and a column for each number. The paper's file has these
+-- numbers in a column of the axis' name, and the values in one of the metric's. Its rows with a text in `quoted` are
+-- what the paper took from another: they stand below, with a note.
+
+local entries = require("study.report.entries")
+local statistics = require("study.read.statistics")
+local views = require("study.report.views")
+
+local M = {}
+
+-- What the numbers of the evaluations are: the axis of the first run that has any.
+function M.axis(study)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.score then
+        return run.axis
+      end
+    end
+  end
+  return "length"
+end
+
+local function at_number(run, scored, n)
+  local evaluation = run[scored.split]
+  for i, length in ipairs(evaluation and evaluation.lengths or {}) do
+    if length == n then
+      return 100 * tonumber(evaluation[scored.metric][i])
+    end
+  end
+end
+
+-- Mean and deviation over the runs at the cell's best learning rate.
+local function measured(study, cell, n)
+  local scores = {}
+  for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
+    scores[#scores + 1] = at_number(run, study.scored, n)
+  end
+  return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
+end
+
+local function theirs(entry, paper)
+  entry.paper = paper
+  entry.texts[2] = paper and entries.number_text("%.1f", paper) or "" -- left out by the paper
+  entry.texts[3] = entries.difference_text("%.1f", entry.value, paper)
+  return entry
+end
+
+local function entry_of(study, item, cell, key, n, published)
+  local got = measured(study, cell, n)
+  local note = entries.about(cell, "mean", got)
+  local entry = { missing = not got.value, number = cell and cell.number, about = note, value = got.value,
+    texts = { entries.number_text("%.1f", got.value, got.sd) .. (note and got.value and "*" or "") } }
+  if published then
+    theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric })))
+  end
+  return entry
+end
+
+-- Whether the row of the paper is of these cells.
+local function is_here(row, where, names)
+  for name, value in pairs(entries.translate(where, names)) do
+    if row[name] ~= nil and row[name] ~= tostring(value) then
+      return false
+    end
+  end
+  return true
+end
+
+-- A number of the paper in its place; one of another place, such as a mean over all, goes with the words.
+local function add_quoted(row, at, n, value)
+  for i, here in ipairs(at) do
+    if n == tostring(here) then
+      theirs(row.cells[i], tonumber(value))
+      return
+    end
+  end
+  row.about = ("%s; %s: %s"):format(row.about, n or "?", value or "?")
+end
+
+-- Rows of what the paper quotes, which nobody runs here.
+local function quoted_rows(study, item, axis, published)
+  local rows, by_name = {}, {}
+  for _, line in ipairs(published and published.rows or {}) do
+    local name = line[item.rows]
+    if (line.quoted or "") ~= "" and is_here(line, item.where or {}, item.names) then
+      if not by_name[name] then
+        by_name[name] = { title = name .. " (quoted)", cells = {}, about = line.quoted }
+        rows[#rows + 1] = by_name[name]
+        for i in ipairs(item.at) do
+          by_name[name].cells[i] = theirs({ texts = { "" } })
+        end
+      end
+      add_quoted(by_name[name], item.at, line[axis], line[study.scored.metric])
+    end
+  end
+  return rows
+end
+
+function M.table(study, item, published)
+  local axis, columns, rows = M.axis(study), {}, {}
+  for i, n in ipairs(item.at) do
+    columns[i] = { title = views.label(axis, n) }
+  end
+  for i, name in ipairs(views.axis(study, item.rows)) do
+    local key = views.with(item.where, { [item.rows] = name })
+    local cell = views.find(study, key)
+    rows[i] = { title = views.label(item.rows, name), cells = {} }
+    for j, n in ipairs(item.at) do
+      rows[i].cells[j] = entry_of(study, item, cell, views.with(key, { [axis] = n }), n, published)
+    end
+  end
+  local notes = entries.notes(rows, columns)
+  for _, row in ipairs(quoted_rows(study, item, axis, published)) do
+    notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.about)
+    rows[#rows + 1] = row
+  end
+  local what = ("%s in percent by %s, mean and standard deviation (n - 1) over seeds at the best learning rate%s")
+    :format(entries.metric(study), axis, views.scored_text(study))
+  return { title = views.title_of(item, what), about = item.title and what, corner = item.rows,
+    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
+    published = published }
+end
+
+return M

@@ -1,0 +1,110 @@
+-- Makes the specs of cells that wait, of the runs that they wait for.
+--
+-- Input: a study as grid.expand and ledger.survey leave it, the folder of all runs. Output: the file of a cell's
+-- source, by its verb, for each cell whose source has ended; what the verb said in a log beside it. A cell whose verb
+-- failed waits on, and is not tried again within a sweep. Nothing else is written.
+
+local build = require("render.build")
+local canonical = require("base.canonical")
+local jobs = require("study.run.jobs")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local verbs = require("study.grid.verbs")
+local write = require("base.write")
+
+local M = {}
+
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
+local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 }
+local LOG_LINES = 8
+
+-- The exit code of a whole of which one part ended with a and another with b.
+function M.worse(a, b)
+  return RANK[b] > RANK[a] and b or a
+end
+
+local function states_of(study)
+  local states = {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      states[run.dir or false] = run.state
+    end
+  end
+  return states
+end
+
+-- The cells whose source has ended, one for each file.
+local function ready(study, refused)
+  local list, states, known = {}, states_of(study), {}
+  for _, cell in ipairs(study.cells) do
+    local source = not cell.spec and cell.source
+    if source and states[source.run] == "done" and not refused[source.file] and not known[source.file] then
+      known[source.file] = true
+      list[#list + 1] = cell
+    end
+  end
+  return list
+end
+
+local function words_of(options, source)
+  local file = options.out .. "/" .. source.file
+  local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
+  local folder = verbs.VERBS[source.verb].folder
+  if folder then
+    table.move({ "--" .. folder, (file:gsub("%.lua$", "")) }, 1, 2, #words + 1, words)
+  end
+  for _, name in ipairs(canonical.sorted_keys(source.options)) do
+    local value = source.options[name]
+    for _, one in ipairs(type(value) == "table" and value or { value }) do
+      table.move({ "--" .. name, one }, 1, 2, #words + 1, words)
+    end
+  end
+  return words
+end
+
+local function say(...)
+  io.stderr:write(table.concat({ ... }), "\n")
+end
+
+-- The last lines of a log, each behind two spaces.
+local function tail(path)
+  local lines = {}
+  for line in (write.read(path) or ""):gmatch("[^\n]+") do
+    lines[#lines + 1] = "  " .. tongues.plain(line)
+  end
+  return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
+end
+
+-- refused: files whose verb failed in this sweep, which grows here. Returns what jobs.run returns, an exit code, and
+-- whether there is a cell that waits no longer.
+function M.run(options, study, refused)
+  local cells, lines, logs, made, code = ready(study, refused), {}, {}, 0, DONE
+  for i, cell in ipairs(cells) do
+    local folder, message = write.make_directory(options.out .. "/" .. cell.id)
+    if not folder then
+      say("longhand: ", message)
+      return "done", ENVIRONMENT, false
+    end
+    logs[i] = (options.out .. "/" .. cell.source.file):gsub("%.lua$", ".txt")
+    lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), tongues.shell(logs[i]))
+  end
+  local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status, runner)
+      local cell = cells[i]
+      if status == 0 then
+        made = made + 1
+        say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
+      elseif not runner.stopped then
+        refused[cell.source.file] = true
+        code = M.worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
+        say(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb, cell.source.run,
+          status, logs[i], tail(logs[i])))
+      end
+    end,
+  })
+  return how, code, made > 0 and how == "done"
+end
+
+return M

@@ -1,0 +1,56 @@
+-- What of a calibrated bias does the work: students of it, of biases that are wrong in one respect, and without any.
+--
+-- Three teachers, three students of each in every column, all with the same steps.
+return {
+  title = "Calibrated biases and controls",
+  base = {
+    model = { use = "duan_encoder_decoder", encoder_layers = 0 },
+    train = { use = "duan", epochs = 4 },
+    eval = { use = "duan", splits = { "test", "validation" } },
+  },
+  axes = {
+    { name = "task", use = "duan_tasks", only = { "successor", "addition" } },
+    { name = "bias", values = {
+      { name = "teacher", spec = { encoding = { use = "sinusoid" }, train = { epochs = 256 } } },
+      { name = "calibrated", spec = {} },
+      { name = "values", spec = {} },
+      { name = "heads", spec = {} },
+      { name = "shifted", spec = {} },
+      { name = "random", spec = {} },
+      { name = "table", spec = { encoding = { use = "distance_table" } } },
+      { name = "none", spec = { encoding = { use = "none" } } },
+    } },
+    { name = "teacher", use = "duan_seeds" },
+  },
+  stages = {
+    { name = "teachers", cells = { bias = { "teacher" } } },
+    { name = "calibrated", cells = { bias = { "calibrated" } }, from = "teachers", verb = "calibrate",
+      seeds = { 0, 2 } },
+    { name = "values", cells = { bias = { "values" } }, from = "teachers", verb = "calibrate",
+      options = { control = "values" }, seeds = { 0, 2 } },
+    { name = "heads", cells = { bias = { "heads" } }, from = "teachers", verb = "calibrate",
+      options = { control = "heads" }, seeds = { 0, 2 } },
+    { name = "shifted", cells = { bias = { "shifted" } }, from = "teachers", verb = "calibrate",
+      options = { control = "shifted" }, seeds = { 0, 2 } },
+    { name = "random", cells = { bias = { "random" } }, from = "teachers", verb = "calibrate",
+      options = { control = "random" }, seeds = { 0, 2 } },
+  },
+  report = {
+    metric = "exact_match", select = "validation",
+    { kind = "numbers", rows = "bias", at = { 6, 10, 15, 20, 50 }, pages = "task", over = "teacher",
+      title = "Exact match by significant digits" },
+    { kind = "spread", rows = "bias", of = "teacher", pages = "task" },
+    { kind = "curves", panels = "task", lines = "bias", over = "teacher", title = "Exact match by significant digits" },
+  },
+  scales = {
+    small = {
+      base = {
+        task = { options = { width = 30, numbers = 4096 } },
+        model = { decoder_layers = 1, heads = 2, width = 32, feedforward = 64, dropout = 0 },
+        train = { epochs = 9, batch = 64, learning_rate = 4e-3 },
+        eval = { by = { digits = { 1, 29 } }, examples = 20 },
+      },
+      axes = { task = { "successor" }, teacher = { 0, 1 } },
+    },
+  },
+}

@@ -1,0 +1,78 @@
+# A study with stages: a student waits for its teacher's run, one command does both, and what fails is told.
+
+. tests/system/common.sh
+
+cat >"$work/stages.lua" <<'END'
+return {
+  title = "teacher and student",
+  base = {
+    task = { kind = "successor", options = { width = 16, numbers = 4096 } },
+    model = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 1, heads = 2, width = 32,
+      feedforward = 64, dropout = 0, bias = "all", init = "xavier" },
+    train = { batch = 64, steps = 400, learning_rate = 4e-3 },
+    eval = { by = { digits = { 1, 15 } }, examples = 20 },
+  },
+  axes = { { name = "bias", values = {
+    { name = "teacher", spec = { encoding = { kind = "sinusoid" } } },
+    { name = "taught", spec = { train = { steps = 20 } } },
+    { name = "strict", spec = {} },
+    { name = "beyond", spec = {} },
+  } } },
+  stages = {
+    { name = "teachers", cells = { bias = { "teacher" } } },
+    { name = "students", cells = { bias = { "taught" } }, from = "teachers", verb = "calibrate", seeds = { 3, 4 },
+      options = { samples = 64, set = { "rows=4", "threshold.cross=2", "threshold.self=0" } } },
+    { name = "none_passes", cells = { bias = { "strict" } }, from = "teachers", verb = "calibrate",
+      options = { samples = 64, set = { "rows=4", "threshold.self=9" } } },
+    { name = "never", cells = { bias = { "beyond" } }, from = "none_passes", verb = "calibrate" },
+  },
+  report = { metric = "exact_match", { kind = "numbers", rows = "bias", at = { 3, 10 } } },
+}
+END
+
+sweep() { ./longhand sweep "$work/stages.lua" --out "$work/runs" "$@"; }
+status() { ./longhand sweep status "$work/stages.lua" --out "$work/runs"; }
+
+waits() {
+    status >"$work/said" && grep -q '^taught .* 0 of   2 done, 2 waiting for teacher$' "$work/said" &&
+        grep -q '^beyond .* 1 waiting for strict$' "$work/said" &&
+        ends_with 1 'the cell taught waits for teacher' \
+            ./longhand plan "$work/stages.lua:taught"
+}
+
+one_command() {
+    ends_with 1 'stages: 3 of 5 runs done, 2 waiting' sweep || return
+    cp "$work/.got" "$work/first"
+    grep -q 'taught: calibrate of teacher/' "$work/first" &&
+        grep -q 'strict: calibrate of teacher/.* failed (exit code 1); from ' "$work/first" &&
+        grep -q 'no line of any head passes' "$work/first" &&
+        ls "$work"/runs/taught/*/lr0.004-seed[34]/eval.jsonl
+}
+
+# The spec that was made, its tables beside it, and the runs of its cell.
+student_is_a_spec() {
+    made=$(ls "$work"/runs/taught/calibrate_*.lua) && ./longhand check "$made" && [ -s "${made%.lua}/lines.csv" ] &&
+        ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%.lua}.txt" ]
+}
+
+# Nothing is trained or made again; what failed is tried once more.
+second_call() {
+    find "$work/runs" -name '*.safetensors' -o -name 'calibrate_*.lua' | sort | xargs cksum >"$work/before"
+    ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.got" &&
+        find "$work/runs" -name '*.safetensors' -o -name 'calibrate_*.lua' | sort | xargs cksum | cmp - "$work/before"
+}
+
+reports() {
+    ./longhand report "$work/runs" --out "$work/report" >"$work/said" 2>&1 || [ $? -eq 4 ] || return
+    grep -q '(2 waiting)' "$work/said" && grep -q '^taught  *2 of 2 ' "$work/report/report.txt" &&
+        grep -q '^stages,taught,3,.*,test,2,12,1,' "$work/report/report.csv"
+}
+
+expect stages_wait waits
+expect stages_one_command one_command
+if [ "$failures" -eq 0 ]; then
+    expect stages_student_is_a_spec student_is_a_spec
+    expect stages_second_call second_call
+    expect stages_reports reports
+fi
+finish
