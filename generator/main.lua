@@ -17,6 +17,7 @@ local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
 local listing = require("cli.listing")
+local mask_page = require("plan.mask_page")
 local network_page = require("plan.network_page")
 local plan_module = require("plan.plan")
 local project_module = require("project")
@@ -78,15 +79,7 @@ function verbs.check(project, arguments)
   return DONE
 end
 
--- The network drawn by graphviz, which reads nothing but the text that it is given.
-local function draw_network(spec, arguments)
-  local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
-  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
-  if not svg:find("<svg", 1, true) then
-    say("graphviz is not installed (dot): the network as text\n")
-    io.stdout:write(table.concat(network_page.lines(spec.plan), "\n"), "\n")
-    return DONE
-  end
+local function write_picture(spec, arguments, svg)
   local path = arguments.out or spec.id .. ".svg"
   local written, message = write.file(path, svg)
   if not written then
@@ -96,9 +89,21 @@ local function draw_network(spec, arguments)
   return DONE
 end
 
+-- The network drawn by graphviz, which reads nothing but the text that it is given.
+local function draw_network(spec, arguments)
+  local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
+  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
+  if not svg:find("<svg", 1, true) then
+    say("graphviz is not installed (dot): the network as text\n")
+    io.stdout:write(table.concat(network_page.lines(spec.plan), "\n"), "\n")
+    return DONE
+  end
+  return write_picture(spec, arguments, svg)
+end
+
 function verbs.plan(project, arguments)
-  if arguments.out and not arguments.graph then
-    return fail(USAGE, "longhand plan: --out FILE: is for the picture of --graph")
+  if arguments.out and not arguments.graph and not arguments.mask then
+    return fail(USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask")
   end
   local spec, message = find(project, arguments)
   if not spec then
@@ -107,6 +112,8 @@ function verbs.plan(project, arguments)
   warn(spec)
   if arguments.graph then
     return draw_network(spec, arguments)
+  elseif arguments.mask then
+    return write_picture(spec, arguments, mask_page.picture(spec.plan))
   elseif arguments.json then
     local options = { indent = true, keyorder = plan_module.JSON_ORDER }
     io.stdout:write(json.encode(plan_module.json(spec.plan), options), "\n")

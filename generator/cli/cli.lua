@@ -83,8 +83,10 @@ local function add_looking_verbs(parser)
   check:flag("--print"):description("show the resolved spec, with the origin of each value")
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
   plan:mutex(plan:flag("--json"):description("as JSON"),
-    plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"))
-  plan:option("--out"):argname("FILE"):description("where the picture goes; default <id>.svg here")
+    plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
+    plan:flag("--mask"):description("which keys queries see, of every attention at the longest lengths of training, as "
+      .. "a picture"))
+  plan:option("--out"):argname("FILE"):description("where a picture goes; default <id>.svg here")
 end
 
 local function add_making_verbs(parser)

@@ -147,7 +147,7 @@ function M.derive(plan, net, facts)
   local longest = math.max(table.unpack(longest_of))
   plan.longest_training, plan.mean_tokens = longest, 0
   for i, stream in ipairs(plan.streams) do
-    stream.mean_tokens = tokens[i]
+    stream.mean_tokens, stream.longest = tokens[i], longest_of[i]
     plan.mean_tokens = plan.mean_tokens + tokens[i]
   end
   local means = { tokens = tokens, pairs = pairs_of }

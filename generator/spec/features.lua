@@ -20,6 +20,12 @@ function M.is_causal(resolved)
   return kind == "decoder" or kind == "encoder_decoder"
 end
 
+-- Whether a mask alone hides keys: lines do so in its place.
+function M.hides_by_a_mask(resolved)
+  local kind, lines = M.value_at(resolved, "encoding.mask.kind") or "full", M.value_at(resolved, "encoding.lines")
+  return (kind ~= "full" or M.is_causal(resolved)) and not (lines and #lines.list > 0)
+end
+
 function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end

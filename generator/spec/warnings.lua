@@ -6,6 +6,7 @@ local diagnostics = require("base.diagnostics")
 local features = require("spec.features")
 local holders = require("spec.holders")
 local tasks = require("spec.tasks")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -113,6 +114,50 @@ local function warn_mask(context, warn)
   end
 end
 
+-- The most tokens of every stream, in training or evaluation.
+local function longest_streams(context)
+  local resolved, facts = context.resolved, context.task
+  if facts.data then
+    return tasks.most_streams(facts)
+  end
+  local longest, during = {}, resolved.eval.during or {}
+  for _, lengths in ipairs({ resolved.train.lengths, resolved.eval.lengths, during.lengths }) do
+    for _, n in ipairs(tasks.lengths(lengths)) do
+      for s, tokens in ipairs(tasks.streams(facts, n)) do
+        longest[s] = math.max(longest[s] or 0, tokens)
+      end
+    end
+  end
+  return longest
+end
+
+-- Queries and keys: the streams of an attention.
+local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
+
+local function meets_a_pair(line, queries, keys, causal)
+  local last = causal and line.direction == 1 and 0 or keys - 1
+  return line.line <= last and line.line > (line.direction == 0 and -1 or -queries)
+end
+
+-- Lines that no sequence is long enough for.
+local function warn_lines(context, warn)
+  local lines, streams = context.resolved.encoding.lines, longest_streams(context)
+  for _, name in ipairs(lines and context.holds_for or {}) do
+    local sides = SIDES[name] or { 1, 1 }
+    local queries, keys, beyond = streams[sides[1]], streams[sides[2]], {}
+    local causal = name == "decoder" or context.resolved.model.kind == "decoder"
+    for _, line in ipairs(lines.list) do
+      beyond[#beyond + 1] = not meets_a_pair(line, queries, keys, causal) and line or nil
+    end
+    if beyond[1] then
+      warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
+        holders.named(context, "encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
+          and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
+        queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
+    end
+  end
+end
+
 local function warn_spare_token(resolved, warn)
   if resolved.model.spare_token == false and resolved.task.computation then
     warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
@@ -152,6 +197,7 @@ function M.of(context)
     warn_positions(seen, warn)
     warn_sides(seen, warn)
     warn_range(seen, warn)
+    warn_lines(seen, warn)
   end)
   warn_spare_token(resolved, warn)
   warn_mask(context, warn)

@@ -1,7 +1,7 @@
 % local real = precision == "float64" and f64 or f32
 % local stop, see_all = mask.causal and "S && j <= i" or "S", mask.causal and "i + 1" or "S"
-/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest value
- * counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
+/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
+ * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
 typedef struct ${name}_line {
     int step, keys, first;
     real value; /* what the score of the pair gains */

@@ -9,7 +9,7 @@ rounds=${1:-5} seconds=${2:-0.5}
 work=build/bench/encodings
 mkdir -p "$work"
 
-PRESETS=$(cd spec/encodings && ls *.lua | sed 's/\.lua$//' | grep -v '^none$\|^lst_')
+PRESETS=$(cd spec/encodings && ls *.lua | sed 's/\.lua$//' | grep -v '^none$\|^lst_\|^abc_')
 RANDOM_FORMS="rope relative shaw alibi alibi_learned t5 kerple_log"
 DIFFERENCES="relative alibi_learned"
 

@@ -44,6 +44,10 @@ if [ "$mode" = --all ]; then
         {
             echo "return { encoding = { use = \"$name\" },"
             case $name in
+                abc_*)
+                    echo 'task = { kind = "bucket_sort" }, model = { kind = "encoder_decoder" },'
+                    echo 'train = { use = "ruoss" }, eval = { use = "ruoss" } }'
+                    ;;
                 lst_*)
                     echo 'task = { kind = "latin_square" }, model = { use = "lst_encoder" }, train = { use = "lst" },'
                     echo 'eval = { splits = { "test" } } }'

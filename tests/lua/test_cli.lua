@@ -26,6 +26,8 @@ function TestParse.test_verbs()
   got = parse("plan a --graph --out b.svg")
   lu.assertEquals({ got.graph, got.out, got.json }, { true, "b.svg", nil })
   lu.assertNil(parse("plan a --graph --json"))
+  lu.assertTrue(parse("plan a --mask").mask)
+  lu.assertNil(parse("plan a --graph --mask"))
   lu.assertEquals(parse("list tasks").what, "tasks")
   lu.assertEquals(parse("where f.c:3").place, "f.c:3")
 end

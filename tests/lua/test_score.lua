@@ -618,7 +618,7 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
   local count = 0
   for entry in lfs.dir("spec/encodings") do
     local name = entry:match("^(.*)%.lua$")
-    if name and not OF_CELLS[name] then
+    if name and not OF_CELLS[name] and not name:find("^abc_") then -- which are an encoder-decoder's: test_masks.lua
       local resolved = good(("use = %q"):format(name))
       good(("use = %q, positions = { kind = 'randomized' }"):format(name))
       lu.assertEquals(resolved.encoding.score, FORMULAS[name] or resolved.encoding.score)

@@ -43,7 +43,8 @@ end
 local function each_preset(visit)
   local count = 0
   for _, name in ipairs(project:names("spec/encodings", ".lua")) do
-    for _, reading in ipairs(name:find("^lst_") and {} or READINGS) do -- without scores, some for grids alone
+    local scored = not name:find("^lst_") and not name:find("^abc_") -- some for grids or encoder-decoders alone
+    for _, reading in ipairs(scored and READINGS or {}) do
       local cuda, layout, code = device(("use = %q"):format(name), reading)
       if cuda then
         visit(("%s, %s"):format(name, reading), cuda, layout, code)

@@ -262,6 +262,33 @@ function TestValidate.test_shards_fit_the_batch()
   refused("return { " .. PLAIN .. "train = { batch = 8, shards = 16 } }", "train.shards: 16 shards for a batch of 8")
 end
 
+-- A table of lines that was made for a longer frame.
+function TestValidate.test_lines_that_are_beyond_all_sequences()
+  local function warnings(facets, lengths)
+    local _, info = good(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' }, train = { lengths = "
+      .. "{ 1, 10 } }, eval = { lengths = %s } }"):format(PLAIN, facets, lengths or "{ 1, 12 }"))
+    return table.concat(info.warnings, "\n")
+  end
+  local function lines(...)
+    local list = {}
+    for i, entry in ipairs({ ... }) do
+      list[i] = ("{ head = 3, direction = %d, line = %d, value = 1 }"):format(entry[1], entry[2])
+    end
+    return "lines = { " .. table.concat(list, ", ") .. " }"
+  end
+  local ends = lines({ 1, 11 }, { 1, -11 }, { -1, 11 }, { -1, -11 }, { 0, 11 })
+  lu.assertEquals(warnings("cross = { " .. ends .. " }"), "")
+  lu.assertEquals(warnings("cross = { " .. lines({ 1, 11 }) .. " }", "{ 1, 5 }"), "encoding.cross.lines: line 11 of "
+    .. "direction 1 in head 3 opens nothing: the longest sequences have 10 queries and 10 keys")
+  for _, entry in ipairs({ { 1, 12 }, { 1, -12 }, { -1, 12 }, { -1, -12 }, { 0, 12 } }) do
+    lu.assertStrContains(warnings("cross = { " .. lines(entry) .. " }"), "opens nothing")
+  end
+  lu.assertStrContains(warnings("cross = { " .. lines({ 1, 40 }, { 1, 41 }, { 1, 0 }) .. " }"),
+    "line 40 of direction 1 in head 3, and 1 more, open nothing: ")
+  lu.assertStrContains(warnings("decoder = { " .. lines({ 1, 1 }) .. " }"), "encoding.decoder.lines: line 1 of ")
+  lu.assertEquals(warnings("encoder = { " .. lines({ 1, 1 }) .. " }"), "")
+end
+
 function TestValidate.test_warnings()
   local function warnings(text)
     local _, info = good("return { " .. PLAIN .. text .. " }")

@@ -3,7 +3,7 @@
 return {
   task = { kind = "duplicate_string" },
   encoding = { additive = { kind = "sinusoid" }, positions = { kind = "cyclic", period = 4 },
-    encoder = { positions = { kind = "index" }, relative = { kind = "transformer_xl" },
+    encoder = { positions = { kind = "index" }, relative = { kind = "shaw", clip = 4 },
       mask = { kind = "antidiagonal", width = 1, stride = 2 } },
     decoder = { positions = { kind = "index" }, score = { use = "alibi_learned" }, lines = {
       { head = 0, direction = 1, line = 0, value = 1.5 }, { head = 0, direction = 1, line = -2, value = 0.25 },

@@ -13,10 +13,12 @@ export PYTHONDONTWRITEBYTECODE=1
 
 TRAIN_LENGTHS='lengths = { 1, 6 },' EVAL_LENGTHS='lengths = { list = { 4 } },'
 
+STACK='layers = 2'
+
 # NAME MODEL ENCODING [MORE]: fields of a spec. The export is left in $work/torch.
 exports() {
     spec=$work/$1.lua
-    echo "return { encoding = { $3 }, model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1, $2 },
+    echo "return { encoding = { $3 }, model = { $STACK, heads = 2, width = 16, feedforward = 32, dropout = 0.1, $2 },
         train = { batch = 8, learning_rate = 1e-2, steps = 40, $TRAIN_LENGTHS log_every = 20 },
         eval = { $EVAL_LENGTHS examples = 4 }, ${4:-task = { kind = \"reverse_string\" \}} }" >"$spec"
     ./longhand build "$spec" --levels best --out "$work/trainer" >/dev/null &&
@@ -34,7 +36,7 @@ case_of() {
 
 for file in spec/encodings/*.lua; do
     name=$(basename "$file" .lua)
-    case $name in lst_2d*) continue ;; esac # for grids: below
+    case $name in lst_2d* | abc_*) continue ;; esac # for grids and encoder-decoders: below
     case_of "$name" "" "kind = \"$name\""
 done
 
@@ -90,6 +92,17 @@ lengths="$TRAIN_LENGTHS" eval_lengths="$EVAL_LENGTHS" TRAIN_LENGTHS='' EVAL_LENG
 case_of encoder_probe "$LATIN, readout = \"probe\"" 'kind = "learned", additive = { rows = 20 }' \
     'task = { kind = "latin_square" }'
 TRAIN_LENGTHS="$lengths" EVAL_LENGTHS="$eval_lengths"
+
+STACK='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
+for encoding in abc_a abc_b abc_c abc_d; do
+    case_of "$encoding" "" "kind = \"$encoding\""
+done
+case_of lines "" 'encoder = { mask = { kind = "antidiagonal", width = 1, stride = 2 } },
+    decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1.5 },
+        { head = 1, direction = -1, line = 2, value = 0.5 } } },
+    cross = { rotation = { kind = "rope" }, positions = { kind = "cyclic", period = 3 },
+        lines = { { head = 1, direction = 0, line = 1, value = 2 }, { head = 1, direction = 1, line = 0, value = -1 } } }'
+STACK='layers = 2'
 
 cp examples/own_network/parallel_block.lua tests/specs/descriptions/blocks.lua "$work"
 case_of own_block 'source = "parallel_block.lua"' 'kind = "relative"'

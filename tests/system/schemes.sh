@@ -11,7 +11,7 @@ MORE_SCHEMES="rand_sinusoid rope_linear rand_relative_clamped rand_shaw_differen
     alibi_causal geometric_raw rand_geometric_raw rand_geometric_plain label rand_sinusoid_unsorted rand_rope_sequence
     rand_geometric_raw_sequence rand_relative_independent rand_shaw_independent rand_alibi_learned_independent
     rand_learned_onebased rand_rope_onebased rand_relative_onebased
-    lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope
+    abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope
     lst_cnope_clean"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
@@ -32,6 +32,10 @@ facets_of() {
         lst_learned) echo 'use = "lst_learned", additive = { rows = 64, dropout = 0.2 }, normaliser = { temperature = 0.5 },
             projections = { output = false }' ;;
         lst_random) echo 'use = "lst_random", additive = { rows = 64 }' ;;
+        abc_c) echo 'use = "abc_c", cross = { mask = { stride = 2 } }' ;;
+        lines) echo 'kind = "sinusoid", decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1.5 },
+            { head = 2, direction = 0, line = 0, value = 0.5 } } }, cross = { lines = { { head = 1, direction = -1, line = 1,
+            value = 2 }, { head = 1, direction = 1, line = 0, value = 1 } }, score = { use = "alibi_learned" } }' ;;
         label) echo 'use = "label", positions = { max_position = 64 }' ;;
         *) echo "use = \"$1\"" ;;
     esac
@@ -41,7 +45,7 @@ facets_of() {
 # wide_<scheme> is as wide as a model whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have
 # heads too wide for a thread, of 36 and 72 channels.
 spec_of() {
-    positions='' way='' scheme=$1 sizes='heads = 4, width = 32, feedforward = 48'
+    positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     case $scheme in
         wide_heads_*) scheme=${1#wide_heads_} sizes='heads = 4, width = 288, feedforward = 272' ;;
         wide_*) scheme=${1#wide_} sizes='heads = 8, width = 256, feedforward = 272' ;;
@@ -55,6 +59,7 @@ spec_of() {
         *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
         *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
     esac
+    case $scheme in abc_* | lines) stack='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2' ;; esac
     weights=', attention_dropout = 0.2'
     case $scheme in geometric*) weights='' ;; esac # which keeps all of them
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
@@ -62,7 +67,7 @@ spec_of() {
 return {
   task = { kind = "bucket_sort" },
   encoding = { $(facets_of "$scheme")$positions },
-  model = { layers = 2, $sizes, dropout = 0.1, hidden_dropout = 0.3, embedding_dropout = 0.15$weights },
+  model = { $stack, $sizes, dropout = 0.1, hidden_dropout = 0.3, embedding_dropout = 0.15$weights },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
   precision = "float64",

@@ -50,7 +50,15 @@ draws_the_network() {
             --out "$root/Makefile/x.svg" &&
         ends_with 0 'product with query_key_value' env PATH="$work/without" ./longhand plan $SPEC --graph &&
         grep -q 'graphviz is not installed' "$work/.got" &&
-        ends_with 2 'is for the picture' ./longhand plan $SPEC --out "$work/z.svg"
+        ends_with 2 'is for the pictures' ./longhand plan $SPEC --out "$work/z.svg"
+}
+
+# Without any tool, and without a mask: then all is seen.
+draws_the_masks() {
+    ends_with 0 "$work/net/m.svg" env PATH="$work/without" ./longhand plan abc_addition_windows --mask \
+        --set task.options.width=6 --set eval.by.digits='{ 1, 5 }' --out "$work/net/m.svg" &&
+        cmp "$work/net/m.svg" docs/windows.svg &&
+        ends_with 0 "$work/net/n.svg" ./longhand plan $SPEC --mask --out "$work/net/n.svg" && grep -q '<svg' "$work/net/n.svg"
 }
 
 where_names_the_template() {
@@ -99,6 +107,7 @@ lists_and_plans() {
 
 expect gen_same_bytes_everywhere same_bytes_everywhere
 expect network_is_drawn draws_the_network
+expect masks_are_drawn draws_the_masks
 expect gen_unchanged_files_keep_their_time unchanged_files_keep_their_time
 expect exit_codes exit_codes
 expect where_names_the_template where_names_the_template

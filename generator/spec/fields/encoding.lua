@@ -73,10 +73,7 @@ return {
     kinds = {
       { name = "full", doc = "all" },
       { name = "causal", fingerprints = { "visible" }, doc = "itself and those before it",
-        shared = function(resolved)
-          local kind = features.value_at(resolved, "encoding.mask.kind")
-          return kind == "window" or kind == "antidiagonal" or features.is_causal(resolved)
-        end },
+        used = features.hides_by_a_mask, shared = features.hides_by_a_mask },
       { name = "window", doc = "those at most left before it and right behind it" },
       { name = "antidiagonal",
         doc = "those near the line that goes from the first query and the last key down to the left" },
@@ -130,7 +127,8 @@ return {
       { name = "randomized", fingerprints = { "lh_draw_" }, used = features.positions_are_read,
         doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
       { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column of the cells of the task's grid" },
-      { name = "cyclic", fingerprints = { "cyclic" }, doc = "0, 1, ..., period - 1, and again from 0 on" },
+      { name = "cyclic", fingerprints = { "cyclic" }, used = features.positions_are_read,
+        doc = "0, 1, ..., period - 1, and again from 0 on" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
     only = { "cyclic" }, unit = "positions", doc = "how many positions there are" },

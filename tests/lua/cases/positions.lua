@@ -28,6 +28,9 @@ M.cases = {
     "encoding.positions.sides=independent", "encoding.positions.draw=pass" },
   { "differences from 1 for a score", "encoding.score={ use = 'kerple_log' }", "encoding.positions.kind=randomized",
     "encoding.positions.range=one_based", "encoding.positions.reading=difference" },
+  { "cyclic", "encoding.positions={ kind = 'cyclic', period = 3 }", "encoding.additive.kind=sinusoid",
+    "encoding.rotation.kind=rope", compile = "checked" },
+  { "cyclic, unread", "encoding.positions={ kind = 'cyclic', period = 3 }" },
   { "a wide model of sequences' own positions", "model.width=256", "encoding.additive.kind=learned",
     "encoding.positions.kind=randomized", "encoding.positions.draw=sequence", "eval.dropout=true" },
 }

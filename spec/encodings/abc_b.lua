@@ -1,0 +1,7 @@
+-- Configuration B of Duan & Shi 2024, table 3: A with windows of width 1. Queries of the decoder see themselves and the
+-- one before, and of the source the digits around their own. With two operands, aligned, cross.mask.stride = 2.
+return {
+  additive = { kind = "sinusoid" },
+  decoder = { mask = { kind = "window", left = 1, right = 0 } },
+  cross = { mask = { kind = "antidiagonal", width = 1 } },
+}

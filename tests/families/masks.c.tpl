@@ -1,0 +1,51 @@
+/* Prints which keys queries see, and what their scores gain, by the functions of generated code on the CPU: for each
+ * shape given as T S a line for each query of each head. Rendered and run by tests/lua/test_masks.lua. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/score.h"
+
+typedef struct ${name}_head {
+    int T, S, h;
+} ${name}_head;
+
+% include("cpu/mask.tpl", { spans = true })
+
+/* Gains of a group with the keys of its span; those outside stay hidden. */
+static void gains_of(const ${name}_head *head, int first, int begin, int end, real *gain) {
+% if mask.kind == "lines" then
+    open_${name}_lines(head, first, begin, end, gain);
+% else
+    for (int j = begin; j < end; j++)
+        store(gain + j * LANES, choose(${name}_visible(head->T, head->${cross and "S" or "T"}, first, j), broadcast(0),
+                broadcast(-(real)__builtin_inf())));
+% end
+}
+
+static void print_head(const ${name}_head *head) {
+    for (int first = 0; first < head->T; first += LANES) {
+        real *gain = aligned_alloc(64, (size_t)head->S * LANES * sizeof(real) + 64);
+        int begin, end;
+        ${name}_span(head, first, &begin, &end);
+        gains_of(head, first, begin, end, gain);
+        for (int lane = 0; lane < LANES && first + lane < head->T; lane++) {
+            for (int j = 0; j < head->S; j++) printf("%g ", j < begin || j >= end ? -(real)__builtin_inf() : gain[j * LANES + lane]);
+            printf("\n");
+        }
+        free(gain);
+    }
+}
+
+int main(int count, char **words) {
+    for (int shape = 1; shape + 1 < count; shape += 2) {
+        for (int h = 0; h < ${PREFIX}HEADS; h++) {
+            ${name}_head head = {.T = atoi(words[shape]), .S = atoi(words[shape + 1]), .h = h};
+            print_head(&head);
+        }
+    }
+    return 0;
+}

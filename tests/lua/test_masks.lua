@@ -1,0 +1,233 @@
+-- Masks cell by cell: the reference masks and worked examples of Duan and Shi 2024 by plan/mask_page.lua, and the
+-- functions of generated code, on the CPU and as device code, against that for many shapes.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local mask_page = require("plan.mask_page")
+local plan_module = require("plan.plan")
+local render = require("render.render")
+
+TestMasks = {}
+
+local HIDDEN = "."
+
+-- The plan of an encoder-decoder whose families have these facets.
+local function plan_of(facets, heads)
+  local resolved, info, d = support.check_text(("return { task = { kind = 'bucket_sort' }, encoding = { %s }, model = "
+    .. "{ kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1, heads = %d, width = 32 }, "
+    .. "precision = 'float64', train = { use = 'quick' } }"):format(facets, heads or 1))
+  assert(resolved, d:text())
+  return plan_module.build(resolved, { task = info.task })
+end
+
+local function family_of(plan, name)
+  for _, family in ipairs(plan.attentions) do
+    if family.name == name then
+      return family
+    end
+  end
+end
+
+-- Rows of a head, 1 where a key is seen, as the sheet writes them.
+local function ones(facets, name, T, S)
+  local rows = mask_page.cells(family_of(plan_of(facets), name), T, S)[1]
+  local words = {}
+  for i, row in ipairs(rows) do
+    local cells = {}
+    for j, value in ipairs(row) do
+      cells[j] = value and "1" or "0"
+    end
+    words[i] = table.concat(cells)
+  end
+  return table.concat(words, " ")
+end
+
+-- Rows of a head, the values that scores gain, "." where a key is hidden.
+local function gains(facets, name, T, S)
+  local rows, words = mask_page.cells(family_of(plan_of(facets), name), T, S)[1], {}
+  for i, row in ipairs(rows) do
+    local cells = {}
+    for j, value in ipairs(row) do
+      cells[j] = value and ("%g"):format(value) or HIDDEN
+    end
+    words[i] = table.concat(cells, " ")
+  end
+  return words
+end
+
+local function antidiagonal(more)
+  return "cross = { mask = { kind = 'antidiagonal', width = 1" .. (more or "") .. " } }"
+end
+
+function TestMasks.test_reference_masks()
+  lu.assertEquals(ones(antidiagonal(), "cross", 4, 6), "000011 000111 001110 011100")
+  lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 4, 6), "000011 000110 001100 011000")
+  lu.assertEquals(ones(antidiagonal(", stride = 2"), "cross", 4, 9), "000000111 000011110 001111000 111100000")
+  lu.assertEquals(ones("decoder = { mask = { kind = 'window', left = 1 } }", "decoder", 6, 6),
+    "100000 110000 011000 001100 000110 000011")
+end
+
+-- No cell comes back in on the other side, and a query beyond the source sees all of it.
+function TestMasks.test_queries_beyond_the_source_see_all()
+  lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 6, 4), "0011 0110 1100 1000 1111 1111")
+  lu.assertEquals(ones(antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
+  lu.assertEquals(ones(antidiagonal(", stride = 2"), "cross", 5, 4), "0111 1110 1000 1111 1111")
+end
+
+-- The presets of table 3.
+function TestMasks.test_configurations()
+  for name, expected in pairs({ abc_a = { "1111 1111", "10 11" }, abc_b = { "0011 0111", "10 11" },
+    abc_c = { "0011 0111", "10 11" }, abc_d = { "0011 0111", "10 11" } }) do
+    lu.assertEquals(ones(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)
+    lu.assertEquals(ones(("kind = %q"):format(name), "decoder", 2, 2), expected[2], name)
+  end
+  lu.assertEquals(ones("kind = 'abc_b'", "encoder", 1, 3), "111")
+  lu.assertEquals(plan_of("kind = 'abc_c'").additive.period, 3)
+  lu.assertEquals(plan_of("kind = 'abc_d'").additive.kind, "none")
+end
+
+-- ---- lines ----
+
+local function line(direction, number, value, head)
+  return ("{ head = %d, direction = %d, line = %d, value = %g }"):format(head or 0, direction, number, value)
+end
+
+local function cross_lines(...)
+  return "cross = { lines = { zero_corner = 'none', " .. table.concat({ ... }, ", ") .. " } }"
+end
+
+-- The worked examples of the sheet, given the lines that their matrices keep: a square one by sums and by means.
+function TestMasks.test_extended_matrices_of_the_square_example()
+  lu.assertEquals(gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
+    { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
+  lu.assertEquals(gains(cross_lines(line(1, 0, 0)), "cross", 5, 5),
+    { "0 . . . .", ". 0 . . .", ". . 0 . .", ". . . 0 .", ". . . . 0" })
+  lu.assertEquals(gains(cross_lines(line(-1, 0, 0), line(1, 0, 0)), "cross", 5, 5),
+    { "0 . . . 0", ". 0 . 0 .", ". . 0 . .", ". 0 . 0 .", "0 . . . 0" })
+  lu.assertEquals(gains(cross_lines(line(-1, 0, 0), line(1, 2, 0), line(1, -2, -0.1)), "cross", 5, 5),
+    { ". . 0 . 0", ". . . 0 .", "-0.1 . 0 . 0", ". 0 . . .", "0 . -0.1 . ." })
+end
+
+-- And 2 x 5 to 4 x 8, whose corners on the right coincide.
+function TestMasks.test_extended_matrices_of_the_rectangular_example()
+  lu.assertEquals(gains(cross_lines(line(-1, 1, 0)), "cross", 4, 8),
+    { ". . . . . . 0 .", ". . . . . 0 . .", ". . . . 0 . . .", ". . . 0 . . . ." })
+  local column = ". . . . . . 0 ."
+  lu.assertEquals(gains(cross_lines(line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
+  lu.assertEquals(gains(cross_lines(line(1, 3, 0)), "cross", 4, 8),
+    { ". . . 0 . . . .", ". . . . 0 . . .", ". . . . . 0 . .", ". . . . . . 0 ." })
+end
+
+-- Lines of direction 1 are a table by distance, hidden beyond its ends.
+function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
+  local value, list = {}, {}
+  for distance = -2, 3 do
+    value[distance] = distance * 0.5 - 0.25
+    list[#list + 1] = line(1, distance, value[distance])
+  end
+  local rows = mask_page.cells(family_of(plan_of(cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
+  for i = 0, 5 do
+    for j = 0, 6 do
+      lu.assertEquals(rows[i + 1][j + 1], value[j - i] or false, ("%d %d"):format(i, j))
+    end
+  end
+end
+
+function TestMasks.test_corners_columns_and_what_is_transparent()
+  local two = "cross = { lines = { %s, " .. line(1, 0, 2.5) .. ", " .. line(0, 0, 1, 1) .. " } }"
+  local function heads(choice)
+    local family = family_of(plan_of(two:format(choice), 4), "cross")
+    local words = {}
+    for h, rows in ipairs(mask_page.cells(family, 2, 3)) do
+      local cells = {}
+      for _, row in ipairs(rows) do
+        for _, each in ipairs(row) do
+          cells[#cells + 1] = each and ("%g"):format(each) or HIDDEN
+        end
+      end
+      words[h] = table.concat(cells, " ")
+    end
+    return words
+  end
+  lu.assertEquals(heads("zero_corner = 'lines'"), { "2.5 . 0 . 2.5 .", ". . 0 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
+  lu.assertEquals(heads("zero_corner = 'all'"), { "2.5 . 0 . 2.5 .", ". . 0 . . 1", ". . 0 0 0 0", ". . 0 0 0 0" })
+  lu.assertEquals(heads("zero_corner = 'none', columns = 'left'"),
+    { "2.5 . . . 2.5 .", "1 . . 1 . .", "0 0 0 0 0 0", "0 0 0 0 0 0" })
+  lu.assertEquals(heads("zero_corner = 'none', columns = 'right'"),
+    { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
+end
+
+-- A decoder's lines are cut with its own mask before a query counts as one without a key; columns count from the left.
+function TestMasks.test_a_decoder_never_sees_what_is_behind()
+  local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"
+  lu.assertEquals(gains(facets, "decoder", 5, 5),
+    { "0 . . . .", "0 0 . . .", ". . 2 . .", ". 2 . 1 .", "2 . . 1 ." })
+end
+
+-- ---- generated code ----
+
+local function template(name)
+  return support.read((name:find("^masks") and "tests/families/" or "templates/") .. name)
+end
+
+local function compiled(folder, name, compiler, plan, family)
+  local text, problem = render.render(name .. ".tpl", plan, template, nil, family)
+  assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
+  local path = support.write(folder .. "/" .. name, text)
+  local program = path:gsub("%.(%l+)$", "_%1")
+  local said, good = support.shell(("%s -O1 -I. -Iruntime/include -Iruntime -I%s -o %s %s -lm"):format(compiler,
+    path:match("^(.*)/"), program, path))
+  assert(good, said)
+  return program
+end
+
+local SOURCES = { { "masks.c", (os.getenv("CC") or "gcc") .. " -std=gnu11 -march=native -Wno-psabi" },
+  { "masks.cpp", (os.getenv("CXX") or "g++") .. " -std=c++17" } }
+
+local SHAPES = { { 1, 1 }, { 4, 6 }, { 6, 4 }, { 5, 30 }, { 40, 19 }, { 33, 33 }, { 62, 125 } }
+
+local function expected(family, is_self)
+  local lines, words = {}, {}
+  for _, shape in ipairs(SHAPES) do
+    local T, S = shape[1], is_self and shape[1] or shape[2]
+    words[#words + 1] = ("%d %d"):format(T, S)
+    for _, rows in ipairs(mask_page.cells(family, T, S)) do
+      for _, row in ipairs(rows) do
+        local cells = {}
+        for j, value in ipairs(row) do
+          cells[j] = value and ("%g"):format(value) or "-inf"
+        end
+        lines[#lines + 1] = table.concat(cells, " ") .. " \n"
+      end
+    end
+  end
+  return table.concat(lines), table.concat(words, " ")
+end
+
+local FAMILIES = {
+  two_sided = { antidiagonal(), "cross" },
+  left_only = { antidiagonal(", left_only = true"), "cross" },
+  binary = { antidiagonal(", stride = 2"), "cross" },
+  wide = { "cross = { mask = { kind = 'antidiagonal', width = 9, stride = 3, left_only = true } }", "cross" },
+  encoder = { "encoder = { mask = { kind = 'antidiagonal', width = 2 } }", "encoder" },
+  lines = { "cross = { lines = { " .. table.concat({ line(-1, 1, 2.5), line(-1, 63, 1.5), line(1, -3, 0.5, 1),
+    line(0, 0, -1, 1), line(0, 20, 3, 1), line(1, 2, 7, 3) }, ", ") .. " } }", "cross", 4 },
+  own = { "decoder = { lines = { " .. table.concat({ line(1, 0, 2.5), line(1, -1, 1.5), line(-1, 3, 0.5, 1),
+    line(0, 2, -1, 1), line(1, 5, 1, 2) }, ", ") .. " } }", "decoder", 4 },
+}
+
+function TestMasks.test_generated_code_has_the_same_cells()
+  for name, case in pairs(FAMILIES) do
+    local plan = plan_of(case[1], case[3])
+    local family = family_of(plan, case[2])
+    local want, words = expected(family, case[2] ~= "cross")
+    support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, template, nil, family))))
+    for _, source in ipairs(SOURCES) do
+      local text = support.shell(compiled(name, source[1], source[2], plan, family) .. " " .. words)
+      lu.assertEquals(text, want, name .. " " .. source[1])
+    end
+  end
+end
+
+support.run()
