@@ -51,6 +51,14 @@ tells_wrong_answers() {
     done <"$work/fields"
 }
 
+# How fast it answers, with what it keeps and by passes; replicas have no such line.
+benches() {
+    "$work/trainer/trainer" bench --seconds 0.02 --threads 1 --lengths 4 --json >"$work/rates" &&
+        grep -q '^{"mode":"decode","length":4,"answers":4,"sequences":32,"threads":1,"answers_per_second":[1-9]' \
+            "$work/rates" && "$work/trainer/trainer" bench --seconds 0.02 --lengths 4 --replicas 1 >"$work/rates" &&
+        ! grep -q "^decode" "$work/rates"
+}
+
 # Its answers stand beside the logits that they were chosen by.
 exports() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
@@ -68,6 +76,7 @@ if [ "$failures" -eq 0 ]; then
     expect decoder_learns learns
     expect decoder_predicts_token_by_token predicts
     expect decoder_tells_wrong_answers tells_wrong_answers
+    expect decoder_bench_has_decoding benches
     expect decoder_is_exported exports
     if "$PYTHON" -c 'import torch' 2>/dev/null; then
         expect decoder_agrees_in_torch "$PYTHON" tests/python/use_model.py "$work/torch"
