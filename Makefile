@@ -104,14 +104,18 @@ RANDOM_WIDE ?= 0
 RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT))) $(patsubst %,random_wide_%,$(shell seq $(RANDOM_WIDE)))
 WITH_RANDOM := tests/unit/test_random.c
 RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
+# This one links decoders, DECODED_SPECS of build/tests/specs.
+WITH_DECODERS := tests/unit/test_decoding.c
+DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
+	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines)
 # These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
 # Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
 WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_rows.c tests/unit/test_functions.c
-PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
+PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
-UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
+UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(WITH_DECODERS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
 UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)) \
 	$(B)/tests/unit/test_functions.device.$(unit))
 UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
@@ -293,6 +297,7 @@ $(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a 
 	@mkdir -p $(@D)
 	$(CC) $(FORMULA_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
 
+$(WITH_DECODERS:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_DECODED_SPECS='$(patsubst %,X(%),$(DECODED_SPECS))'
 $(WITH_RANDOM:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_WRITTEN))'
 
 $(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) Makefile

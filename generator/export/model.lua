@@ -58,6 +58,14 @@ local function inputs_of(spec, trainer)
   return list
 end
 
+-- The answer that a decoder has read for its logits; behind its end the trainer reads that symbol again.
+local function whole_answer(answer, outputs)
+  for i = #answer + 1, outputs do
+    answer[i] = answer[#answer]
+  end
+  return answer
+end
+
 -- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them; of a decoder also the answer
 -- that it has read for them.
 local function stored_lines(spec, run, trainer)
@@ -65,11 +73,13 @@ local function stored_lines(spec, run, trainer)
   if not inputs then
     return nil, code, message
   end
-  local requests, lines = {}, {}
+  local requests, lines, outputs = {}, {}, {}
   for _, example in ipairs(inputs) do
     local request = examples.request(spec.plan, example.input, example.outputs)
-    requests[#requests + 1] = request
-    lines[#lines + 1] = request and json.encode(request)
+    if request then
+      requests[#requests + 1], lines[#lines + 1] = request, json.encode(request)
+      outputs[#outputs + 1] = example.outputs
+    end
   end
   local answers
   answers, code, message = ask(trainer, { "predict", "--checkpoint", run.checkpoint },
@@ -80,7 +90,7 @@ local function stored_lines(spec, run, trainer)
   local order = { keyorder = { "input", "output", "positions", "distances", "logits" } }
   for i, request in ipairs(requests) do
     request.logits, request.outputs = answers[i].logits, nil
-    request.output = spec.plan.decoder and answers[i].argmax or nil
+    request.output = spec.plan.decoder and whole_answer(answers[i].argmax, outputs[i]) or nil
     lines[i] = json.encode(request, order)
   end
   return table.concat(lines, "\n") .. "\n"

@@ -13,11 +13,15 @@
 --   attended    family -> { queries, keys, direction }: what a layer's state calls them
 --   embeddings  { routine, scale, stream, of, drops, keep, place, additive }, a function each
 --   labelled    of which stream labels are
+--   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
+--               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
+--               each }, the last two functions with what they mention; stream: its number; of: as below
 -- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
 
 local buffers = require("network.buffers")
 local builder = require("network.builder")
+local decoding = require("network.decoding")
 local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
 local records = require("network.cpu_records")
@@ -121,7 +125,51 @@ local function has_masks(net)
   return false
 end
 
-function M.derive(net, lists, structs, room)
+-- A list of what decoding runs of a block, and what of the layer's it mentions.
+local function part_of(cpu, block, stream, ahead, cached)
+  local list = records.decoding(cpu, block, stream, ahead)
+  return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached,
+    name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
+    list = list, parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
+    state = has(list, mentions("s->")) or has(list, mentions("&s->")) }
+end
+
+local function decoded_block(cpu, block, stream)
+  local caches = {}
+  for i, op in ipairs(decoding.attentions(block, stream)) do
+    local of = rooms.of_stream(cpu.net, op.kv.stream)
+    local own = op.kv == op.q
+    caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH" }
+  end
+  local cached = #caches > 0
+  return { name = block.name, uses = block.uses, caches = caches, cached = cached,
+    ahead = part_of(cpu, block, stream, true, cached), each = part_of(cpu, block, stream, false, cached) }
+end
+
+-- Blocks of the decoded stream are called in both parts; ahead only where they do something there.
+local function decoded(cpu, stream)
+  local net = cpu.net
+  local of = { stream = stream.index, of = rooms.of_stream(net, stream), blocks = {},
+    ahead = records.decoding(cpu, net, stream, true), each = records.decoding(cpu, net, stream, false) }
+  for _, record in ipairs(of.each) do
+    if record.kind == "block" then
+      local block = decoded_block(cpu, net.scopes[record.name], stream)
+      of.blocks[#of.blocks + 1] = block
+      record.template, record.cached = "cpu/op/decode_block.tpl", block.cached
+      if block.ahead.list[1] then
+        of.ahead[#of.ahead + 1] = { template = "cpu/op/prepare_block.tpl", kind = "block", self = record.self,
+          name = block.name, uses = block.uses, cached = block.cached }
+      end
+    end
+  end
+  for _, name in ipairs({ "ahead", "each" }) do
+    of[name .. "_reads"] = has(of[name], mentions("p->"))
+  end
+  return of
+end
+
+-- stream: that which is decoded token by token, or nil.
+function M.derive(net, lists, structs, room, stream)
   local taken = names.taken()
   local cpu = { net = net, lists = lists, buffers = room,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
@@ -144,7 +192,8 @@ function M.derive(net, lists, structs, room)
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embedding_functions(cpu),
-    attended = attended(cpu), labelled = rooms.of_stream(net, net.classified.op.x.stream) }
+    attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false,
+    labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 
 return M

@@ -5,6 +5,7 @@
 
 local attention = require("network.attention")
 local buffers = require("network.buffers")
+local decoding = require("network.decoding")
 local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
 local rooms = require("network.cpu_rooms")
@@ -86,7 +87,7 @@ function forward.add_norm(cpu, at, op, place)
   local record = norm_record(cpu, at, op, place)
   record.residual, record.branch = place(op.residual), place(op.branch)
   record.sum = op.sum and place(op.sum) or false
-  record.dropout = op.dropout and dropped(cpu, at, op) or false
+  record.dropout, record.undropped = op.dropout and dropped(cpu, at, op) or false, false
   return record
 end
 
@@ -97,7 +98,8 @@ function forward.add(cpu, at, op, place)
     .. suffix(op.out.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = op.out.width.text,
     drops = drops }), self = at.self, tokens = tokens, residual = place(op.residual), branch = place(op.branch),
-    out = place(op.out), dropout = op.dropout and dropped(cpu, at, op) or false }
+    out = place(op.out), undropped = false,
+    dropout = op.dropout and dropped(cpu, at, op) or false }
 end
 
 local function elementwise(cpu, at, op, place, kernel)
@@ -122,7 +124,7 @@ function forward.attention(_, at, op, place)
   return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
     drops = op.dropout ~= nil, site = op.scope.first_site or false, loops = op.scope.loops or 1,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
-    kv = op.kv ~= op.q and place(op.kv), out = place(op.out) }
+    kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL", out = place(op.out) }
 end
 
 function forward.embed(cpu, at, op, place)
@@ -312,6 +314,27 @@ function M.forward(cpu, scope, mode)
       record.kind, record.template = op.kind, OP:format(op.kind)
       records[#records + 1] = record
     end
+  end
+  return records
+end
+
+-- What decoding runs of a block of the decoded stream, or of the network: with every token, or ahead. Nothing is
+-- dropped out; keys and values lie in a cache, which an attention of the stream to itself fills as it goes.
+function M.decoding(cpu, scope, stream, ahead)
+  local at, records, cached = names.of_scope(cpu, scope), {}, {}
+  local place = names.placer(cpu, scope, at, "evaluate")
+  for _, op in ipairs(decoding.attentions(scope, stream)) do
+    cached[op.kv] = op.kv ~= op.q and "cache->" .. op.family.name or nil
+  end
+  local function place_or_cache(value)
+    return cached[value] or place(value)
+  end
+  for i, op in ipairs(decoding.part(cpu.lists[scope].forward, stream, ahead)) do
+    local record = forward[op.kind](cpu, at, op, place_or_cache, "evaluate")
+    record.undropped, record.dropout = record.dropout and true or false, false
+    record.cache = record.cache and "cache->" .. op.family.name
+    record.kind, record.template = op.kind, OP:format(op.kind == "classify" and "read_out" or op.kind)
+    records[i] = record
   end
   return records
 end

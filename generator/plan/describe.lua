@@ -231,6 +231,8 @@ function M.comments(plan)
       (plan.resolved.model.kind:gsub("_", "-"))), size),
     trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
       encoding),
+    decode = wrapped("Decoding: a few tokens of each sequence through all layers at a time, which keep keys and "
+      .. "values.", size, encoding),
     flops = flops_comment(plan),
     loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence."):format(plan.classes,
       plan.readout == "probe" and "the token that is asked for" or "the last tokens")),

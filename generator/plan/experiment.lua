@@ -74,6 +74,8 @@ local function task_fields(facts, task)
     },
     shared = facts.symbols ~= nil,
     start = token_of(facts.symbols or {}, facts.start_symbol), -- of a decoder, in the place of a separator
+    end_token = token_of(facts.output_symbols, facts.end_symbol),
+    end_symbol = facts.end_symbol or false,
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
     blanks = #(facts.blank or {}),

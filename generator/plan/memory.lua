@@ -89,9 +89,10 @@ local function score_set(family, sizes, T, S)
   local queries, keys = round_up(T, sizes.lanes), round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
     distance = round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
-  local bytes = 0
+  local bytes, behind = 0, family.ranged and sizes.lanes or 0
   for _, t in ipairs(family.score.tables or {}) do
-    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1))
+    local more = (t.class == "query" or t.class == "pair") and behind or 0
+    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
       + (t.row and sizes.reals(counts[t.class]) or 0)
   end
   return bytes
@@ -131,7 +132,8 @@ local function family_behind(plan, family, sizes, T, S)
     local stride = (round_up(T + S + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
     local rows = relative.toeplitz and stride * relative.width or codes
     local sets = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
-    local offsets = relative.toeplitz and 0 or relative.sets * S * round_up(T, sizes.lanes)
+    local offsets = relative.toeplitz and 0 or relative.sets
+      * (S * round_up(T, sizes.lanes) + (family.ranged and sizes.lanes or 0))
     bytes = taken((sets * codes + family.layers * rows) * real + offsets * INTEGER)
   end
   return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)

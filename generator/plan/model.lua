@@ -15,6 +15,7 @@ local buffers = require("network.buffers")
 local builder = require("network.builder")
 local canonical = require("base.canonical")
 local cpu = require("network.cpu")
+local decoding = require("network.decoding")
 local dimensions = require("plan.dimensions")
 local embeddings = require("network.embeddings")
 local features = require("spec.features")
@@ -389,6 +390,17 @@ local function settle_stacks(net)
   end
 end
 
+-- The stream that is decoded token by token, or nil; attentions of its tokens may be asked for some of them.
+local function decodes(plan, net)
+  local stream = decoding.stream(net, plan.decoder, plan.eval_dropout)
+  for _, block in ipairs(stream and net.scopes or {}) do
+    for _, op in ipairs(decoding.attentions(block, stream)) do
+      op.family.ranged = true
+    end
+  end
+  return stream
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
@@ -403,7 +415,7 @@ function M.derive(plan, file)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu_headers[#plan.cpu_headers + 1] = plan.noise and "noise" or nil
   local room = buffers.derive(net, executed, plan.eval_dropout)
-  plan.cpu = cpu.derive(net, executed, derived.structs, room)
+  plan.cpu = cpu.derive(net, executed, derived.structs, room, decodes(plan, net))
   plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

@@ -41,7 +41,7 @@ local function file_list(plan)
     files[#files + 1] = { template = family.normaliser.template, path = ("attention_%s.inc"):format(family.name),
       family = family }
   end
-  for _, name in ipairs({ "layers", "loss", "trace" }) do
+  for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
     files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
   end
   return files
@@ -63,8 +63,8 @@ local function build(resolved, facts)
   encoding.add(plan, facts)
   model.survey(plan, facts.network)
   encoding.derive(plan, facts)
-  plan.files = file_list(plan)
   local net, lists = model.derive(plan, facts.network)
+  plan.files = file_list(plan)
   optimizer.derive(plan)
   costs.derive(plan, net, facts.task)
   plan.visits = encoding.visits(plan)

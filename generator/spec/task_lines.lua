@@ -66,6 +66,7 @@ readers["input length"], readers["output length"] = read_formula, read_formula
 readers["symbol count"] = read_count
 readers["input symbol count"], readers["output symbol count"] = read_count, read_count
 readers["start symbol"] = read_formula
+readers["end symbol"] = read_formula
 readers["chance"], readers["baseline"] = read_chance, read_share
 
 -- What stands at the one token that the answer is about.
@@ -198,7 +199,8 @@ end
 
 -- All keys but `option NAME` and `axis NAME`.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
-  "symbol count", "input symbol count", "output symbol count", "start symbol", "blank", "probe", "grid" }
+  "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
+  "probe", "grid" }
 
 -- Reads one line; named: "option" or "axis", where it begins so.
 function M.read(facts, named, key, value)
@@ -274,6 +276,15 @@ local function check_start(facts, report)
   end
 end
 
+local function check_end(facts, report)
+  local count = facts.symbols and facts.symbol_count or facts.output_symbol_count
+  local place = place_of(facts.output_symbols or {}, facts.end_symbol)
+  if facts.end_symbol and facts.output_symbols and (not place or count and place > count.least) then
+    report("end symbol", diagnostics.show(facts.end_symbol) .. " is not always among the output symbols",
+      "one of the symbols of outputs")
+  end
+end
+
 -- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
 local function check_marks(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
@@ -332,6 +343,7 @@ function M.finish(facts, report)
     check_count(facts, "output symbol count", facts.output_symbols, report)
   end
   check_start(facts, report)
+  check_end(facts, report)
   check_marks(facts, report)
   check_chance(facts, report)
   for _, axis in ipairs(facts.axes or {}) do

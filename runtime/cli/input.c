@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/symbols.h"
+#include "data/symbols.h"
 #include "data/batch.h"
 #include "data/token.h"
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "bench/bench.h"
+#include "bench/bench_decode.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
 #include "train/json_text.h"
@@ -58,7 +59,36 @@ static void print_text(const lh_bench_result *r) {
     printf("\n");
 }
 
-/* Both modes at one task length. */
+static void print_decoding(const lh_bench_decoding *r, bool json) {
+    lh_json line;
+    if (!json) {
+        printf(
+            "decode %5d  %d answers each, a second: %.0f of %d sequences (threads %d); of one %.0f, by passes %.0f\n",
+            r->length, r->labels, r->batch, r->sequences, r->threads, r->alone, r->passes);
+        return;
+    }
+    lh_json_begin(&line, stdout);
+    lh_json_string(&line, "mode", "decode");
+    lh_json_integer(&line, "length", r->length);
+    lh_json_integer(&line, "answers", r->labels);
+    lh_json_integer(&line, "sequences", r->sequences);
+    lh_json_integer(&line, "threads", r->threads);
+    lh_json_number(&line, "answers_per_second", r->batch);
+    lh_json_number(&line, "answers_per_second_alone", r->alone);
+    lh_json_number(&line, "answers_per_second_by_passes", r->passes);
+    lh_json_end(&line);
+    printf("\n");
+}
+
+static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_error *error) {
+    lh_bench_decoding result;
+    lh_status status =
+        lh_bench_decode(request->target, request->length, request->threads, request->seconds, &result, error);
+    if (status == LH_OK) print_decoding(&result, json);
+    return status;
+}
+
+/* Both modes at one task length, and decoding where a program keeps keys and values for it. */
 static lh_status bench_length(lh_bench_request *request, bool json, lh_error *error) {
     static const lh_mode modes[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
     for (int i = 0; i < 2; i++) {
@@ -69,6 +99,7 @@ static lh_status bench_length(lh_bench_request *request, bool json, lh_error *er
         (json ? print_json : print_text)(&result);
         fflush(stdout);
     }
+    if (request->replicas == 0 && lh_bench_decodes(request->target)) return bench_decoding(request, json, error);
     return LH_OK;
 }
 
@@ -80,7 +111,9 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all together.\n"
         "On a CUDA device the peak is not known, and the threads and parts are of those that make its batches.\n"
         "Behind that, the parts of the time of all threads; their sum is 100%. rest: normalisation, dropout,\n"
-        "embedding, loss, packing weights, adding up gradients."};
+        "embedding, loss, packing weights, adding up gradients.\n"
+        "Of decoders also how many answers a second they give one after the other, on the processor: of a batch and\n"
+        "of one sequence on one thread, with the keys and values of the tokens before; and that by a pass for each."};
     static const int32_t standard[] = {20, 40};
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;

@@ -9,7 +9,7 @@
 #include "cli/data_files.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *out, *device, *splits;
+    const char *checkpoint, *per_example, *wrong, *out, *device, *splits;
     lh_option_lengths lengths;
     bool lengths_given;
     int64_t examples, batch, draws, seed, threads;
@@ -36,6 +36,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
+        {"--wrong", LH_OPTION_TEXT, &f->wrong, 0, 0, NULL, "FILE",
+         "JSON lines of 20 wrong answers per length and draw"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
@@ -63,8 +65,9 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
     return lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
 }
 
+/* files: per_example, wrong; NULL where they are not asked for. */
 static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
-                          FILE *per_example, lh_error *error) {
+                          FILE *const files[2], lh_error *error) {
     lh_progress progress;
     lh_progress_start(&progress);
     lh_eval_request request = {
@@ -77,7 +80,8 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .seed = (uint64_t)f->seed,
         .step = engine->step,
         .path = path,
-        .per_example = per_example,
+        .per_example = files[0],
+        .wrong = files[1],
         .watch = lh_progress_evaluation,
         .context = &progress,
     };
@@ -96,12 +100,16 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
 
 static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
                                    lh_error *error) {
-    FILE *per_example = NULL;
-    if (f->per_example != NULL && (per_example = fopen(f->per_example, "w")) == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", f->per_example, strerror(errno));
-    lh_status status = evaluate(f, groups, engine, path, per_example, error);
-    if (per_example != NULL && fclose(per_example) != 0 && status == LH_OK)
-        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", f->per_example, strerror(errno));
+    const char *const paths[] = {f->per_example, f->wrong};
+    FILE *files[] = {NULL, NULL};
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < 2; i++)
+        if (paths[i] != NULL && (files[i] = fopen(paths[i], "w")) == NULL)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", paths[i], strerror(errno));
+    if (status == LH_OK) status = evaluate(f, groups, engine, path, files, error);
+    for (int i = 0; i < 2; i++)
+        if (files[i] != NULL && fclose(files[i]) != 0 && status == LH_OK)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", paths[i], strerror(errno));
     return status;
 }
 

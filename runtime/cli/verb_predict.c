@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/input.h"
-#include "cli/symbols.h"
+#include "data/symbols.h"
 #include "eval/decode.h"
 
 /* One line on its way from stdin to stdout. */
@@ -14,6 +14,8 @@ typedef struct prediction {
     int64_t line, seed;
     lh_input in;
     double *logits;
+    uint16_t *answers;
+    int length; /* answers; fewer than labels where the sequence has ended */
 } prediction;
 
 static lh_status forward(prediction *p, lh_error *error) {
@@ -23,47 +25,43 @@ static lh_status forward(prediction *p, lh_error *error) {
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
-    if (p->logits == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
+    p->answers = calloc((size_t)shape.labels, sizeof *p->answers);
+    if (p->logits == NULL || p->answers == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
     query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
-    return lh_decode(p->engine, &query, p->logits, NULL, error);
+    return lh_decode(p->engine, &query, 1, &(lh_answers){p->answers, &p->length, p->logits}, error);
 }
 
-static int best_class(const prediction *p, int label) {
-    return lh_best_class(p->logits + (size_t)label * (size_t)p->spec->classes, p->spec->classes);
-}
-
-static void print_json(const prediction *p, int labels) {
+static void print_json(const prediction *p) {
     int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough to read back the same bits */
     printf("{\"logits\":[");
-    for (int i = 0; i < labels; i++) {
+    for (int i = 0; i < p->length; i++) {
         printf("%s[", i > 0 ? "," : "");
         for (int c = 0; c < p->spec->classes; c++)
             printf("%s%.*g", c > 0 ? "," : "", digits, p->logits[(size_t)i * (size_t)p->spec->classes + (size_t)c]);
         printf("]");
     }
     printf("],\"argmax\":[");
-    for (int i = 0; i < labels; i++) printf("%s%d", i > 0 ? "," : "", best_class(p, i));
+    for (int i = 0; i < p->length; i++) printf("%s%d", i > 0 ? "," : "", p->answers[i]);
     printf("]}\n");
 }
 
-static void print_text(const prediction *p, int labels) {
+static void print_text(const prediction *p) {
     const lh_task *task = p->spec->task;
-    for (int i = 0; i < labels; i++) {
-        uint16_t symbol = (uint16_t)best_class(p, i);
-        printf("%s", i > 0 && strlen(task->output_symbol[0]) > 1 ? " " : "");
-        lh_print_symbols(task->output_symbol, task->output_symbols, &symbol, NULL, 1);
-    }
+    lh_print_symbols(stdout, task->output_symbol, task->output_symbols, p->answers, NULL, p->length);
     printf("\n");
 }
 
 static lh_status predict_line(prediction *p, const char *line, bool text, lh_error *error) {
     p->logits = NULL;
+    p->answers = NULL;
     lh_status status = (text ? lh_input_read_symbols : lh_input_read_json)(&p->in, p->spec, p->line, line, error);
     if (status == LH_OK) status = forward(p, error);
-    if (status == LH_OK) (text ? print_text : print_json)(p, lh_shape_at(p->spec, p->in.n, 1).labels);
+    if (status == LH_OK) (text ? print_text : print_json)(p);
     lh_input_free(&p->in);
     free(p->logits);
+    free(p->answers);
     return status;
 }
 
@@ -81,12 +79,13 @@ static lh_status predict_lines(prediction *p, lh_error *error) {
 }
 
 lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
-    static const lh_verb verb = {"predict",
-                                 "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
-                                 "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
-                                 "replace the draws in every\n"
-                                 "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
-                                 "With finite data \"outputs\":N says how many tokens to predict (1)."};
+    static const lh_verb verb = {
+        "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
+        "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
+        "replace the draws in every\n"
+        "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
+        "With finite data \"outputs\":N says how many tokens to predict (1). A decoder's answers\n"
+        "end with the task's end symbol, where it has one."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool done;

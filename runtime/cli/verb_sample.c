@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/data_files.h"
-#include "cli/symbols.h"
+#include "data/symbols.h"
 #include "train/json_text.h"
 
 static void print_json(const lh_batch *batch, int input_length) {
@@ -17,9 +17,9 @@ static void print_json(const lh_batch *batch, int input_length) {
 }
 
 static void print_text(const lh_spec *spec, const lh_batch *batch, int input_length) {
-    lh_print_symbols(spec->task->input_symbol, spec->task->input_symbols, batch->input, NULL, input_length);
+    lh_print_symbols(stdout, spec->task->input_symbol, spec->task->input_symbols, batch->input, NULL, input_length);
     printf(" -> ");
-    lh_print_symbols(spec->task->output_symbol, spec->task->output_symbols, batch->labels, batch->mask,
+    lh_print_symbols(stdout, spec->task->output_symbol, spec->task->output_symbols, batch->labels, batch->mask,
                      batch->shape.labels);
     printf("\n");
 }

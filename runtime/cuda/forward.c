@@ -331,7 +331,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
 static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape) {
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
-    lh_batch_put(batch, fleet->spec, query->n, query->input, query->target);
+    lh_batch_put(batch, fleet->spec, query->n, 0, query->input, query->target);
     lh_cuda_put_rows(&layout, fleet->forward.host_batch, 0, batch);
     make_draws(fleet, &layout, shape, &query->draw, query->positions, query->distances);
 }

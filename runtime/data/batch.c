@@ -199,22 +199,24 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
     return status;
 }
 
-void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, const uint16_t *input, const uint16_t *target) {
-    batch->shape = lh_shape_at(spec, n, 1);
+void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target) {
+    batch->shape = lh_shape_at(spec, n, row + 1);
     size_t inputs = (size_t)lh_input_length(spec, n), outputs = (size_t)lh_output_length(spec, n);
+    uint16_t *labels = batch->labels + (size_t)row * (size_t)batch->shape.labels;
+    uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->shape.labels;
     if (input != batch->input) memcpy(batch->input, input, inputs * sizeof *input);
-    if (target == NULL) memset(batch->labels, 0, outputs * sizeof *batch->labels);
-    else if (target != batch->labels) memcpy(batch->labels, target, outputs * sizeof *target);
-    memset(batch->mask, 0, outputs);
+    if (target == NULL) memset(labels, 0, outputs * sizeof *labels);
+    else if (target != labels) memcpy(labels, target, outputs * sizeof *target);
+    memset(mask, 0, outputs);
     lh_example example = {
         .input_length = (int)inputs,
         .output_length = (int)outputs,
         .input = batch->input,
-        .target = batch->labels,
-        .mask = batch->mask,
+        .target = labels,
+        .mask = mask,
         .options = spec->task->options,
     };
-    assemble_row(batch, spec, &example, 0);
+    assemble_row(batch, spec, &example, row);
 }
 
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences) {

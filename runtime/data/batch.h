@@ -57,9 +57,10 @@ void lh_batch_close(lh_batch *batch);
  * into the batch. */
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
-/* Makes one sequence of shape n the batch: of this input and, for streams that read it, this target (NULL: all 0), which
- * are a task's, with a place for every label (cli/input.h has checked it). Its labels are the target, and none counts. */
-void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, const uint16_t *input, const uint16_t *target);
+/* Makes sequence `row` of the batch, which has shape n and ends with it: of this input and, for streams that read it, this
+ * target (NULL: all 0), which are a task's, with a place for every label (cli/input.h has checked it). Its labels are the
+ * target, and none counts. */
+void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
 /* Where the examples come from: counter words of example i are (step, first + i). */
 typedef struct lh_source {

@@ -39,6 +39,11 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
     if (groups->novel) lh_json_raw(line, "novel", "true");
 }
 
+void lh_eval_write_place(lh_json *line, const lh_eval_result *result) {
+    if (result->groups != NULL && lh_several_sets(result->groups)) lh_json_string(line, "split", result->split);
+    lh_eval_write_by(line, result);
+}
+
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);

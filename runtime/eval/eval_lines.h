@@ -8,6 +8,12 @@
 /* Where a result stands: the task length, or the values on the axes of its group; and the noise. */
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result);
 
+/* Whether lines say of which split they are. */
+static inline bool lh_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
+
+/* The same for a line of a file of its own: the split where there are several. */
+void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
+
 /* Appends a result. The seed is written where it is not LH_EVAL_SEED. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
 

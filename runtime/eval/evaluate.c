@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eval/eval_lines.h"
+#include "eval/wrong.h"
 #include "train/json_text.h"
 
 bool lh_draws_anything(const lh_spec *spec) {
@@ -29,14 +30,12 @@ int lh_eval_conditions(const lh_eval_request *request) {
     return quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
 }
 
-static bool several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
-
 /* The values of a group; returns the bytes that they would take. */
 static size_t name_group(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
     const lh_groups *groups = result->groups;
     size_t used = 0;
     text[0] = 0;
-    if (several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
+    if (lh_several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
     for (int i = 0; i < groups->axes && used < LH_EVAL_NAME; i++)
         if (result->group->value[i] != LH_NO_VALUE)
             used += (size_t)snprintf(text + used, LH_EVAL_NAME - used, "%s%.40s %d", used > 0 ? ", " : "",
@@ -60,8 +59,7 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
         lh_json_begin(&line, out);
-        if (result->groups != NULL && several_sets(result->groups)) lh_json_string(&line, "split", result->split);
-        lh_eval_write_by(&line, result);
+        lh_eval_write_place(&line, result);
         lh_json_integer(&line, "example", first + i);
         lh_json_integer(&line, "draw", draw);
         lh_json_integer(&line, "correct", each[i].correct);
@@ -91,6 +89,7 @@ typedef struct draw_sums {
     lh_sums all;
     double accuracies; /* of the batches, added up */
     int batches;
+    int wrong; /* examples that lines say the answers of */
 } draw_sums;
 
 /* The batches of a draw: how many a length has, and the sequences of one. */
@@ -110,7 +109,10 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
         condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
     lh_status status = engine->ops->evaluate(engine, condition, &part, each, error);
     if (status != LH_OK) return status;
-    if (each != NULL) write_examples(request->per_example, result, condition, draw, before, each);
+    if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each);
+    if (request->wrong != NULL)
+        status = lh_write_wrong(request->wrong, engine, result, condition, draw, before, each, &sums->wrong, error);
+    if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
     sums->accuracies += ratio((double)part.correct, (double)part.counted);
     sums->batches++;
@@ -186,6 +188,12 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     return LH_OK;
 }
 
+/* file: may be NULL. */
+static lh_status flush(FILE *file, const char *flag, lh_error *error) {
+    if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the file could not be written", flag);
+}
+
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
                                   const bool *found, lh_sums *each, lh_error *error) {
     int count = lh_eval_conditions(request);
@@ -194,8 +202,9 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
         if (!found[i]) {
             lh_status status = evaluate_condition(engine, request, each, &results[i], error);
             if (status != LH_OK) return status;
-            if (each != NULL && (fflush(request->per_example) != 0 || ferror(request->per_example)))
-                return lh_fail(error, LH_ERR_ENVIRONMENT, "--per-example: the file could not be written");
+            status = flush(request->per_example, "--per-example", error);
+            if (status == LH_OK) status = flush(request->wrong, "--wrong", error);
+            if (status != LH_OK) return status;
             if (request->path != NULL)
                 status = lh_eval_append(request->path, request->step, request->seed, &results[i], error);
             if (status != LH_OK) return status;
@@ -249,9 +258,9 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     if (status != LH_OK) return status;
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
     lh_sums *each = NULL;
-    if (request->per_example != NULL)
-        each = lh_engine_memory((size_t)request->examples * sizeof *each, "the evaluation", error);
-    if (found == NULL || (request->per_example != NULL && each == NULL)) {
+    bool needs_each = request->per_example != NULL || request->wrong != NULL;
+    if (needs_each) each = lh_engine_memory((size_t)request->examples * sizeof *each, "the evaluation", error);
+    if (found == NULL || (needs_each && each == NULL)) {
         free(found);
         return LH_ERR_ENVIRONMENT;
     }

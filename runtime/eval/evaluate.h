@@ -38,6 +38,7 @@ typedef struct lh_eval_request {
     const char *path;  /* JSON lines are appended here; NULL: none */
     bool only_missing; /* take over lines of path for this step, split, condition, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
+    FILE *wrong;       /* answers of some that are wrong (wrong.h); NULL: none */
     const volatile sig_atomic_t *stop; /* checked between conditions; NULL: never */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;

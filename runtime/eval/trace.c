@@ -22,7 +22,7 @@ typedef struct pass {
     lh_engine *engine;
     lh_batch batch;    /* one sequence */
     lh_trace *to;      /* [sites] */
-    double *logits;    /* [labels][classes], where answers are read */
+    double *logits;    /* [labels][classes], where examples count that come out right */
     uint16_t *answers; /* [labels], of inputs of one's own, where a stream holds the target */
     uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
@@ -58,12 +58,11 @@ static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
     size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
-    bool answered = request->inputs != NULL && spec->format->teacher_forced;
-    if (answered || request->exact) {
+    if (request->exact) {
         p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
         if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
     }
-    if (answered) {
+    if (request->inputs != NULL && spec->format->teacher_forced) {
         p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
         if (p->answers == NULL) return LH_ERR_ENVIRONMENT;
     }
@@ -124,10 +123,10 @@ static const lh_query *input_of(const lh_trace_request *request, int n, int i) {
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
     if (p->answers != NULL) {
-        status = lh_decode(p->engine, query, p->logits, p->answers, error);
+        status = lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers}, error);
         query->target = p->answers;
     }
-    if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, query->input, query->target);
+    if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target);
     return status;
 }
 

@@ -38,9 +38,8 @@ typedef struct lh_cpu_forward_lane {
 typedef struct lh_cpu_forward {
     lh_cpu_forward_lane *lanes; /* [threads] */
     void *shared;
-    void *decode;        /* what a program keeps while it decodes one sequence */
     lh_sums *block_sums; /* [examples]: a block has at least one */
-    size_t workspace_bytes, shared_bytes, logits_bytes, decode_bytes, words;
+    size_t workspace_bytes, shared_bytes, logits_bytes, words;
     int longest_n, block, examples;
 } lh_cpu_forward;
 
@@ -80,16 +79,18 @@ lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAM
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
+/* The step of a query for so many sequences. */
+lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
 /* The step and the one-sequence block of a query in lane 0, begun. */
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
-/* Of lane 0's sequence the logits of labels first .. first + count - 1 as doubles, [count][classes]. */
-void lh_cpu_take_logits(const lh_cpu_engine *cpu, int first, int count, double *logits);
+/* The logits of lane 0's sequence as doubles, [labels][classes]. */
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error);
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
-void lh_cpu_decode(lh_engine *engine, const lh_query *query, double *logits);
+lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
 void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);
 

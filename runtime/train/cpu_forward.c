@@ -9,8 +9,8 @@
 
 /* What a set of lengths needs. */
 typedef struct needs {
-    size_t workspace, shared, logits, decode; /* bytes */
-    size_t words;                             /* lh_batch_words */
+    size_t workspace, shared, logits; /* bytes */
+    size_t words;                     /* lh_batch_words */
     int longest[LH_MAX_STREAMS], longest_n, block;
 } needs;
 
@@ -25,8 +25,6 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
     if (block > examples) block = examples;
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
     lh_longer_streams(most->longest, shape.length);
-    shape.sequences = 1;
-    if (cpu->engine.decodes) most->decode = larger(most->decode, cpu->program->decode_bytes(&shape));
     shape.sequences = block;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)block * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
@@ -52,15 +50,14 @@ void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
     }
     free(forward->lanes);
     free(forward->shared);
-    free(forward->decode);
     free(forward->block_sums);
     memset(forward, 0, sizeof *forward);
 }
 
 static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
     return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->decode_bytes >= most->decode && have->words >= most->words &&
-           have->longest_n >= most->longest_n && have->block >= most->block && have->examples >= examples;
+           have->logits_bytes >= most->logits && have->words >= most->words && have->longest_n >= most->longest_n &&
+           have->block >= most->block && have->examples >= examples;
 }
 
 static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {
@@ -70,10 +67,6 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->shared = lh_engine_memory(most->shared, "what a batch shares", error);
     forward->block_sums = lh_engine_memory((size_t)examples * sizeof *forward->block_sums, "sums", error);
     if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL) return LH_ERR_ENVIRONMENT;
-    if (cpu->engine.decodes) {
-        forward->decode = lh_engine_memory(most->decode, "keys and values", error);
-        if (forward->decode == NULL) return LH_ERR_ENVIRONMENT;
-    }
     for (int i = 0; i < threads; i++) {
         lh_status status = open_lane(cpu, &forward->lanes[i], most, error);
         if (status != LH_OK) return status;
@@ -81,7 +74,6 @@ static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int example
     forward->workspace_bytes = most->workspace;
     forward->shared_bytes = most->shared;
     forward->logits_bytes = most->logits;
-    forward->decode_bytes = most->decode;
     forward->words = most->words;
     forward->longest_n = most->longest_n;
     forward->block = most->block;
@@ -101,7 +93,6 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     most.workspace = larger(most.workspace, have->workspace_bytes);
     most.shared = larger(most.shared, have->shared_bytes);
     most.logits = larger(most.logits, have->logits_bytes);
-    most.decode = larger(most.decode, have->decode_bytes);
     most.words = larger(most.words, have->words);
     most.longest_n = more(most.longest_n, have->longest_n);
     most.block = more(most.block, have->block);
@@ -238,12 +229,17 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     return LH_OK;
 }
 
+lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
+    lh_cpu_step step = forward_step(cpu, query->n, sequences, &query->draw);
+    memcpy(step.positions, query->positions, sizeof step.positions);
+    memcpy(step.distances, query->distances, sizeof step.distances);
+    return step;
+}
+
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
     lh_cpu_forward_lane *lane = &cpu->forward.lanes[0];
-    *step = forward_step(cpu, query->n, 1, &query->draw);
-    memcpy(step->positions, query->positions, sizeof step->positions);
-    memcpy(step->distances, query->distances, sizeof step->distances);
-    lh_batch_put(&lane->batch, cpu->engine.spec, query->n, query->input, query->target);
+    *step = lh_cpu_query_step(cpu, query, 1);
+    lh_batch_put(&lane->batch, cpu->engine.spec, query->n, 0, query->input, query->target);
     *block = lh_batch_block(&lane->batch, 0, 1);
     block->first_example = query->example;
     block->loss_scale = 1.0;
@@ -251,10 +247,9 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
     cpu->program->begin_step(step, 0, 1);
 }
 
-void lh_cpu_take_logits(const lh_cpu_engine *cpu, int first, int count, double *logits) {
-    size_t classes = (size_t)cpu->engine.spec->classes, at = (size_t)first * classes;
-    for (size_t i = 0; i < (size_t)count * classes; i++)
-        logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, at + i);
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
+    for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
+        logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
@@ -265,6 +260,6 @@ lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logit
     lh_sums sums = {0};
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->forward_block(&step, &block, cpu->forward.lanes[0].workspace, &sums);
-    lh_cpu_take_logits(cpu, 0, step.shape.labels, logits);
+    lh_cpu_take_logits(cpu, step.shape.labels, logits);
     return LH_OK;
 }

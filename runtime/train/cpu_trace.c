@@ -8,5 +8,5 @@ void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, 
     lh_sums sums = {0};
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->trace_block(&step, &block, cpu->forward.lanes[0].workspace, to, &sums);
-    if (logits != NULL) lh_cpu_take_logits(cpu, 0, step.shape.labels, logits);
+    if (logits != NULL) lh_cpu_take_logits(cpu, step.shape.labels, logits);
 }

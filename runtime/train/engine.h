@@ -56,6 +56,13 @@ typedef struct lh_query {
     uint32_t example; /* the sequence's number within the batch that it stands for */
 } lh_query;
 
+/* Where answers of `count` sequences go. */
+typedef struct lh_answers {
+    uint16_t *answers; /* [count][labels]; behind the end of a sequence its symbol again */
+    int *lengths;      /* [count] answers up to the end, that included; NULL: not wanted */
+    double *logits;    /* [count][labels][classes], 0 behind the end; NULL: not wanted */
+} lh_answers;
+
 typedef struct lh_engine lh_engine;
 
 typedef struct lh_engine_ops {
@@ -78,9 +85,9 @@ typedef struct lh_engine_ops {
     /* Logits of one sequence at a reserved length, [labels][classes]. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
-    /* The same token by token, where a stream holds the target: an answer is the target of those behind it. Only where
-     * engine->decodes; see eval/decode.h. */
-    void (*decode)(lh_engine *engine, const lh_query *query, double *logits);
+    /* Answers token by token, where a stream holds the target: as lh_decode (eval/decode.h) has them. Only where
+     * engine->decodes. LH_ERR_ENVIRONMENT without memory. */
+    lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
     /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
      * NULL on a device. */
@@ -140,6 +147,11 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
 
 /* The class with the greatest logit, the first of equals. */
 int lh_best_class(const double *logits, int classes);
+
+/* Whether an answer ends its sequence. */
+static inline bool lh_ends(const lh_spec *spec, int answer) {
+    return spec->task->end != NULL && *spec->task->end == answer;
+}
 
 /* Zeroed memory, 64-byte aligned, for free(). NULL and a message with the bytes when there is none. */
 void *lh_engine_memory(size_t bytes, const char *what, lh_error *error);

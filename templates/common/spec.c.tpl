@@ -52,6 +52,11 @@ static const char *const axes[] = {${task.axes.names}};
 static const int task_options[] = {${task.options.values}};
 
 % end
+% if decoder and task.end_token then
+/* ${c_comment(task.end_symbol)} */
+static const uint16_t end_symbol = ${task.end_token};
+
+% end
 static const lh_task task = {
         .kind = "${task.kind}",
 % if task.source then
@@ -71,6 +76,9 @@ static const lh_task task = {
         .output_symbols = ${task.output_count},
         .input_symbol = input_symbols,
         .output_symbol = output_symbols,
+% if decoder and task.end_token then
+        .end = &end_symbol,
+% end
         .chance = ${f64(task.chance)},
 % if task.baseline_name then
         .baseline = ${f64(task.baseline)},

@@ -9,7 +9,9 @@
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
 % local score_pass = (scored or hides) and "head, " or ""
 % local lengths = cross and "T = head->T, S = head->S" or "T = head->T"
-% local stop = ranged and "head->to" or "T"
+% local cached = ranged and not cross
+% local attend_key = (cross or ranged) and "const real *restrict key, " or ""
+% local stop, row = ranged and "head->to - head->from" or "T", ranged and "first - head->from" or "first"
 % local dscores, gathered = score.trains and "head->dscores, " or "", score.gathers and "&gathered, " or ""
 % local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
 % local start, step = "", name .. "_group_weights(" .. S .. ")"
@@ -52,7 +54,7 @@ typedef struct ${name}_head {
     int T; /* queries, and keys */
 % end
 % if ranged then
-    int from, to; /* queries that are asked for */
+    int from, to; /* queries that are asked for: their rows alone are there */
 % end
 % if relates then
     % include("cpu/relative_head.tpl")
@@ -83,7 +85,8 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
     ${name}_head head = {.T = w->${queries.at}length};
 % end
 % if ranged then
-    head.to = head.T;
+    head.from = w->${queries.at}from;
+    head.to = w->${queries.at}to;
 % end
 % if relates then
     % include("cpu/relative_head_of.tpl")
@@ -161,17 +164,25 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 /* One head of one sequence.
  *
 % if cross then
- *   query   [T] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
+ *   query   [${ranged and "to - from" or "T"}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
  *   key     [S] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}KEY_STRIDE apart; values WIDTH further on
+% elseif ranged then
+ *   query   [to - from] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
+ *   key     [to] rows, likewise, from token 0 on; values WIDTH further on
 % else
  *   query   [T] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart; keys and values WIDTH and 2 WIDTH further on
 % end
- *   out     [T] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written
+ *   out     [${ranged and "to - from" or "T"}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written
  *   kept    of the head, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query,
-        ${key_argument}real *restrict out, ${name}_kept kept) {
-% include("cpu/head_lengths.tpl", { lengths = ranged and cross and "S = head->S" or lengths })
+        ${attend_key}real *restrict out, ${name}_kept kept) {
+% if cached then
+    const int T = head->to; /* the last query sees no key behind it */
+    const real *value = key + WIDTH;
+% else
+% include("cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
+% end
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
 % if spans and cross and not drops then
     (void)S;
@@ -187,6 +198,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if spans then
         int begin, end;
         ${name}_span(head, first, &begin, &end);
+% end
+% if spans and cached then
+        if (end > T) end = T;
 % end
 % if lined then
         open_${name}_lines(head, first, ${from}, ${to}, weights);
@@ -229,7 +243,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * keep_scale;
 % end
-        store_columns(${PREFIX}HEAD_WIDTH, ${stop}, first, WIDTH, o, out);
+        store_columns(${PREFIX}HEAD_WIDTH, ${stop}, ${row}, WIDTH, o, out);
     }
 }
 % if relates then

@@ -1,5 +1,7 @@
 % local scored = score.kind ~= "none"
 % local key_count = cross and ", S = w->" .. keys.at .. "length" or ""
+% local cached, count = ranged and not cross, ranged and "count" or "T"
+% local of_turned, of_all = ranged and "from, from + count" or "T", ranged and "0, S" or "S"
 % local turns = rotation.kind == "rope" and cross
 % local of_queries, of_keys = false, false
 % if turns and positions.kind == "sequence" then
@@ -7,12 +9,18 @@
 % elseif turns and positions.kind == "randomized" then
 % of_queries, of_keys = "position", "key_position"
 % end
+% local asked = ranged and "to - from" or "T"
 % local layer_words = drops and " layer: in the counter of masks." or ""
 % local asks = eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "
 % if cross then
-/* All heads of all sequences: query [sequences][T][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
+/* All heads of all sequences: query [sequences][${asked}][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
+ * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
+% elseif ranged then
+/* All heads of all sequences: query_key_value [sequences][to - from][3 WIDTH]${turned},
+ * attended [sequences][to - from][WIDTH]. cache [sequences][T][3 WIDTH]: the same of the tokens before, to which these
+ * are added; NULL where these are all. kept->step 0: forward only.${layer_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
  * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
@@ -20,6 +28,9 @@
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${key_count};
+% if ranged then
+    const int from = w->${queries.at}from, count = w->${queries.at}to - from;
+% end
     ${name}_kept of_head = *kept;
 % if turns and positions.kind == "randomized" then
     const shared *drawn = w->step->shared;
@@ -32,10 +43,19 @@
 % end
     for (int s = 0; s < w->sequences; s++) {
 % if rotation.kind == "rope" and cross then
-        % call("rotate_" .. name, "w", of_queries, "T", PREFIX .. "QUERY_STRIDE", "1", "query")
-        % call("rotate_" .. name, "w", of_keys, "S", PREFIX .. "KEY_STRIDE", "1", "key_value")
+        % call("rotate_" .. name, "w", of_queries, of_turned, PREFIX .. "QUERY_STRIDE", "1", "query")
+        % call((ranged and "if (from == 0) " or "") .. "rotate_" .. name, "w", of_keys, of_all, PREFIX .. "KEY_STRIDE", "1", "key_value")
 % elseif rotation.kind == "rope" then
         rotate_${name}(w, l, s, 1, query_key_value);
+% end
+% if cached then
+        const real *key = query_key_value + WIDTH;
+        if (cache) {
+            memcpy(cache + from * ${PREFIX}QUERY_STRIDE, query_key_value,
+                    (size_t)count * ${PREFIX}QUERY_STRIDE * sizeof(real));
+            key = cache + WIDTH;
+            cache += T * ${PREFIX}QUERY_STRIDE;
+        }
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
@@ -45,18 +65,20 @@
 % end
 % if cross then
             attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
+% elseif cached then
+            attend_${name}(&head, query_key_value + at, key + at, attended + at, of_head);
 % else
             attend_${name}(&head, query_key_value + at, attended + at, of_head);
 % end
             skip_${name}_head(&of_head, T);
         }
 % if cross then
-        query += T * ${PREFIX}QUERY_STRIDE;
+        query += ${count} * ${PREFIX}QUERY_STRIDE;
         key_value += S * ${PREFIX}KEY_STRIDE;
 % else
-        query_key_value += T * ${PREFIX}QUERY_STRIDE;
+        query_key_value += ${count} * ${PREFIX}QUERY_STRIDE;
 % end
-        attended += T * WIDTH;
+        attended += ${count} * WIDTH;
     }
 }
 
@@ -98,8 +120,8 @@ static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *
             skip_${name}_head(&of_head, T);
         }
 % if rotation.kind == "rope" and cross then
-        % call("rotate_" .. name, "w", of_queries, "T", PREFIX .. "QUERY_STRIDE", "-1", "dquery")
-        % call("rotate_" .. name, "w", of_keys, "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value")
+        % call("rotate_" .. name, "w", of_queries, ranged and "0, T" or "T", PREFIX .. "QUERY_STRIDE", "-1", "dquery")
+        % call("rotate_" .. name, "w", of_keys, of_all, PREFIX .. "KEY_STRIDE", "-1", "dkey_value")
 % elseif rotation.kind == "rope" then
         rotate_${name}(w, l, s, -1, dquery_key_value);
 % end

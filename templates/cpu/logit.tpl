@@ -2,6 +2,7 @@
 % local related = relative.kind ~= "none"
 % local scattered = related and not toeplitz
 % local S, K = cross and "S" or "T", PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
+% local row_of_first = ranged and "first - head->from" or "first"
 % local row = toeplitz and "load(group->rows + d * group->stride - j)" or "row[d]"
 /* LANES queries of one head, ready for their logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
@@ -23,16 +24,16 @@ typedef struct ${name}_queries {
 
 INLINE void load_${name}_queries(const ${name}_head *head, int first, const real *restrict query,
         ${name}_queries *group) {
-    const int T = ${ranged and "head->to" or "head->T"};
+    const int T = ${ranged and "head->to - head->from" or "head->T"};
 % if biases then
-    load_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, query, ${PREFIX}LOGIT_SCALE, group->content);
+    % call("load_columns", PREFIX .. "HEAD_WIDTH", "T", row_of_first, PREFIX .. "QUERY_STRIDE", "query", PREFIX .. "LOGIT_SCALE", "group->content")
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
         group->position[d] = group->content[d] + head->position_bias[d] * ${PREFIX}LOGIT_SCALE;
         group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
     }
 % else
-    load_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, query, ${PREFIX}LOGIT_SCALE, group->query);
+    % call("load_columns", PREFIX .. "HEAD_WIDTH", "T", row_of_first, PREFIX .. "QUERY_STRIDE", "query", PREFIX .. "LOGIT_SCALE", "group->query")
 % end
 % if toeplitz then
     group->rows = head->rows + first + head->${S} - 1;

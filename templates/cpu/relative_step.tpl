@@ -41,6 +41,9 @@ static int make_${name}_codes(const lh_cpu_step *step, int set) {
         for (int i = 0; i < round_up(T, LANES); i++)
             *offset++ = ${PREFIX}RELATIVE_WIDTH
                     * row[${key_position}[j] - position[i < T ? i : T - 1] + ${PREFIX}MAX_POSITION - 1];
+% if ranged then
+    for (int i = 0; i < LANES; i++) *offset++ = 0;
+% end
     return count;
 }
 % end

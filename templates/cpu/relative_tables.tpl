@@ -93,8 +93,17 @@ INLINE real *${name}_product(const lh_cpu_step *step, int l) {
 }
 % end
 % if per_distance and not relative.toeplitz then
+% if ranged then
+/* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last; behind
+ * the last key another vector, for LANES queries from any on. */
+% else
 /* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last. */
+% end
+% if ranged then
+INLINE size_t ${name}_offset_elements(${lengths}) { return (size_t)${S} * (size_t)round_up(T, LANES) + LANES; }
+% else
 INLINE size_t ${name}_offset_elements(${lengths}) { return (size_t)${S} * (size_t)round_up(T, LANES); }
+% end
 INLINE int32_t *${name}_offsets(const lh_cpu_step *step, int set) {
     return (int32_t *)${name}_rows(step, ${stack.count}) + (size_t)set * ${name}_offset_elements(${of_step});
 }

@@ -1,12 +1,22 @@
+% local row = ranged and "(t - from)" or "t"
 % if cross then
-/* Turns the rows of queries, or of keys, of one sequence by their positions: direction 1; turns gradients back: -1. */
-% define("INLINE void rotate_" .. name, "const workspace *w", positions.kind ~= "index" and "const int32_t *position", "int count", "const int stride", "const int direction", "real *restrict rows")
-    const position_row *table = w->step->tables;
-    for (int t = 0; t < count; t++)
-% if positions.kind ~= "index" then
-        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[position[t]].${prefix}rotation, direction, rows + t * stride);
+% if ranged then
+/* Turns the rows of queries, or of keys, of one sequence by their positions: direction 1; turns gradients back: -1.
+ * rows: those of tokens [from, to). */
 % else
-        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[t].${prefix}rotation, direction, rows + t * stride);
+/* Turns the rows of queries, or of keys, of one sequence by their positions: direction 1; turns gradients back: -1. */
+% end
+% define("INLINE void rotate_" .. name, "const workspace *w", positions.kind ~= "index" and "const int32_t *position", ranged and "int from, int to" or "int count", "const int stride", "const int direction", "real *restrict rows")
+    const position_row *table = w->step->tables;
+% if ranged then
+    for (int t = from; t < to; t++)
+% else
+    for (int t = 0; t < count; t++)
+% end
+% if positions.kind ~= "index" then
+        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[position[t]].${prefix}rotation, direction, rows + ${row} * stride);
+% else
+        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[t].${prefix}rotation, direction, rows + ${row} * stride);
 % end
 }
 % else
@@ -24,13 +34,18 @@ INLINE void rotate_${name}(const workspace *w, int l, int s, const int direction
 % if not positions.layer_index or positions.layer_index == "0" then
     (void)l;
 % end
+% if ranged then
+    const int from = w->${queries.at}from;
+    for (int t = from; t < w->${queries.at}to; t++)
+% else
     for (int t = 0; t < w->${queries.at}length; t++)
+% end
 % if positions.kind == "index" then
         rotate_row(2 * WIDTH, ${PREFIX}ROTATION_PERIOD, table[t].${prefix}rotation, direction,
-                query_key_value + t * ${PREFIX}QUERY_STRIDE);
+                query_key_value + ${row} * ${PREFIX}QUERY_STRIDE);
 % else
         rotate_row(2 * WIDTH, ${PREFIX}ROTATION_PERIOD, table[position[t]].${prefix}rotation, direction,
-                query_key_value + t * ${PREFIX}QUERY_STRIDE);
+                query_key_value + ${row} * ${PREFIX}QUERY_STRIDE);
 % end
 }
 % end

@@ -76,7 +76,11 @@ static void lay_out_${name}_scores(${name}_score_tables *s, char *memory, size_t
     s->pairs = (size_t)${S} * (size_t)s->queries;
 % end
 % for _, t in ipairs(score.tables) do
+% if ranged and (t.class == "query" or t.class == "pair") then
+    s->${t.name} = take(memory, used, ((size_t)${t.count_text} + LANES) * sizeof(real)); /* LANES queries from any on */
+% else
     s->${t.name} = take(memory, used, (size_t)${t.count_text} * sizeof(real));
+% end
 % if t.row then
     s->${t.row} = take(memory, used, (size_t)${t.row_count_text} * sizeof(real));
 % end

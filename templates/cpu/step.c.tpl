@@ -82,7 +82,11 @@ static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode 
     shape.sequences = block_sequences(shape.length);
     if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
     workspace w;
+% if cpu.decoding then
+    return lay_out(&w, NULL, &shape, shape.length[${cpu.decoding.stream}], mode);
+% else
     return lay_out(&w, NULL, &shape, mode);
+% end
 }
 
 /* From 2 BLOCK_TOKENS on a block is one sequence, and the longest one needs most. */
@@ -103,7 +107,11 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
         shape.sequences = block_sequences(shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
+% if cpu.decoding then
+        size_t bytes = lay_out(&w, NULL, &shape, length, mode);
+% else
         size_t bytes = lay_out(&w, NULL, &shape, mode);
+% end
         if (bytes > most) most = bytes;
     }
     return most;
@@ -144,6 +152,9 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 }
 
 #include "trace.inc"
+% if cpu.decoding then
+#include "decode.inc"
+% end
 
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
@@ -172,6 +183,14 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
 % end
         .forward_block = forward_block,
         .trace_block = trace_block,
+% if cpu.decoding then
+        .decode_bytes = decode_bytes,
+% if cpu.decoding.ahead[1] then
+        .decode_begin = decode_begin,
+% end
+        .decode_step = decode_step,
+        .decode_move = decode_move,
+% end
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,

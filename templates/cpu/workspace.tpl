@@ -15,6 +15,9 @@ typedef struct ${block.name}_state {
 /* How much of a stream there is in a block of sequences; rows: tokens rounded up to whole tiles. */
 typedef struct stream_size {
     int length, tokens, rows;
+% if cpu.decoding then
+    int from, to; /* tokens of each sequence that are there: all, but while the stream is decoded */
+% end
 % if drawn[1] then
     int32_t *position; /* [tokens] of every sequence, drawn by its embedding */
 % end
@@ -34,6 +37,9 @@ typedef struct workspace {
 % end
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% if cpu.decoding then
+    int from, to; /* tokens of each sequence that are there: all, but while they are decoded */
+% end
 % end
 % for _, block in ipairs(cpu.blocks) do
     ${block.name}_state ${block.name}[${block.uses}];
@@ -71,9 +77,15 @@ typedef struct workspace {
 }
 
 % end
+% local decoded = cpu.decoding and streams[cpu.decoding.stream + 1]
+% local of_decoded = decoded and streams[2] and " of the " .. decoded.name or ""
 % if streams[2] then
 static stream_size size_of(int sequences, int length) {
-% if drawn[1] then
+% if decoded and drawn[1] then
+    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), 0, length, NULL};
+% elseif decoded then
+    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), 0, length};
+% elseif drawn[1] then
     return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), NULL};
 % else
     return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS)};
@@ -81,19 +93,47 @@ static stream_size size_of(int sequences, int length) {
 }
 
 % end
+% if decoded then
+% local name = streams[2] and "s" or "w"
+/* Of each sequence tokens [from, to) are there. */
+% define("static void set_part", streams[2] and "stream_size *s" or "workspace *w", streams[2] ~= nil and "int sequences", "int from", "int to")
+    ${name}->from = from;
+    ${name}->to = to;
+    ${name}->tokens = ${streams[2] and "sequences" or "w->sequences"} * (to - from);
+    ${name}->rows = round_up(${name}->tokens, TILE_ROWS);
+}
+
+/* Which token of the block row m is. */
+INLINE int token_at(const ${streams[2] and "stream_size *s" or "workspace *w"}, int m) {
+    const int count = ${name}->to - ${name}->from;
+    return m / count * ${name}->length + ${name}->from + m % count;
+}
+
+/* Places everything a block needs into memory and returns the bytes used. most: tokens of each sequence${of_decoded}, at
+ * most, that are there at a time. */
+static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, int most, lh_mode mode) {
+% else
 /* Places everything a block needs into memory and returns the bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
+% end
     size_t used = 0;
 % if streams[2] then
     w->sequences = shape->sequences;
 % for _, stream in ipairs(streams) do
     w->${stream.name} = size_of(w->sequences, shape->length[${stream.index}]);
 % end
+% if decoded then
+    set_part(&w->${decoded.name}, w->sequences, 0, most);
+% end
 % else
     w->length = shape->length[0];
     w->sequences = shape->sequences;
+% if decoded then
+    set_part(w, 0, most);
+% else
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
+% end
     size_t row = (size_t)w->rows * sizeof(real);
 % end
 % if any_sums then
@@ -112,7 +152,11 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % for _, stream in ipairs(drawn) do
 % local at = streams[2] and stream.name .. "." or ""
+% if stream == decoded then
+    w->${at}position = take(memory, &used, (size_t)(w->sequences * w->${at}length) * sizeof(int32_t));
+% else
     w->${at}position = take(memory, &used, (size_t)w->${at}tokens * sizeof(int32_t));
+% end
 % end
 % if drawn[1] then
     w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t));
@@ -133,7 +177,11 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
+% if decoded then
+    lay_out(w, memory, &shape, shape.length[${decoded.index}], mode);
+% else
     lay_out(w, memory, &shape, mode);
+% end
     w->step = step;
     w->block = block;
     w->parameters = step->parameters;

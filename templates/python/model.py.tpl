@@ -265,7 +265,9 @@ def check(path=HERE / "stored.jsonl"):
 % else
         tokens = torch.as_tensor([example["input"]])
 % end
-% if readout == "outputs" then
+% if decoder then
+        found = model(${star}tokens${check_arguments})[0, -len(example["output"]):][:len(stored)]
+% elseif readout == "outputs" then
         found = model(${star}tokens${check_arguments})[0, -len(stored):]
 % else
         found = answers(model(tokens${check_arguments}), tokens)[0]

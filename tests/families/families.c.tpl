@@ -29,7 +29,7 @@ typedef struct workspace {
     const lh_cpu_step *step;
     int sequences;
     struct {
-        int length;
+        int length, from, to;
     } target, source;
     self_scratch self;
     cross_scratch cross;
@@ -199,9 +199,8 @@ static void check_cross(workspace *w, int T, int S) {
         lay_out_cross_kept(&scratch, memory, &bytes, SEQUENCES, T, S, false);
         head.from = t;
         head.to = t + 1;
-        memset(out, 0, (size_t)queries * sizeof(real));
-        attend_cross(&head, query + CROSS_HEAD_WIDTH, key_value + CROSS_HEAD_WIDTH, out + CROSS_HEAD_WIDTH, scratch);
-        copy(alone, out + t * WIDTH, WIDTH);
+        attend_cross(&head, query + t * WIDTH + CROSS_HEAD_WIDTH, key_value + CROSS_HEAD_WIDTH, alone + CROSS_HEAD_WIDTH,
+                scratch);
         head.from = 0;
         head.to = T;
         attend_cross(&head, query + CROSS_HEAD_WIDTH, key_value + CROSS_HEAD_WIDTH, out + CROSS_HEAD_WIDTH, scratch);
@@ -216,7 +215,7 @@ int main(void) {
     for (int T = 1; T < 2 * LANES + 3; T += T < 5 ? 1 : 3) {
         for (int S = 1; S < 24; S += 5) {
             lh_cpu_step step = {.mode = LH_MODE_TRAIN, .shape = {SEQUENCES, {S, T}, 1}};
-            workspace w = {.step = &step, .sequences = SEQUENCES, .target = {T}, .source = {S}};
+            workspace w = {.step = &step, .sequences = SEQUENCES, .target = {T, 0, T}, .source = {S, 0, S}};
             step.shared = room(${last_behind}_end(&step.shape));
             void *tables = room(tables_bytes((const int[LH_MAX_STREAMS]){64, 64}));
             make_tables(tables, (const int[LH_MAX_STREAMS]){64, 64});

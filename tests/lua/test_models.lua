@@ -266,6 +266,32 @@ function TestFields.test_buffers_of_an_encoder_decoder()
   lu.fail("there is no layers.inc")
 end
 
+-- What a program that decodes has, and what has none: an encoder, and where evaluation drops out.
+function TestFields.test_decoders_are_decoded()
+  local function decodes(id)
+    local plan = assert(project:plan(id, {})).plan
+    local words, file = {}, nil
+    for _, f in ipairs(assert(project:files(plan))) do
+      file = f.path == "decode.inc" and f.text or file
+      for word in f.text:gmatch("decode_%w+") do
+        words[word] = not f.cuda or nil
+      end
+    end
+    lu.assertEquals(file ~= nil, plan.cpu.decoding ~= false, id)
+    lu.assertEquals(next(words) ~= nil, file ~= nil, id)
+    return file
+  end
+  lu.assertNil(decodes("tests/specs/parity_rope.lua"))
+  lu.assertNil(decodes("tests/specs/emulated_encoder_decoder.lua"))
+  lu.assertNotStrContains(decodes("tests/specs/parity_decoder_rope.lua"), "decode_begin")
+  local file = decodes("tests/specs/parity_float64_encoder_decoder.lua")
+  local ahead = file:match("decoder_layer_prepare%b()%s*(%b{})")
+  lu.assertStrContains(ahead, "w->source.rows")
+  lu.assertNotStrContains(ahead, "w->target")
+  lu.assertNotStrContains(file:match("decoder_layer_decode%b()%s*(%b{})"), "w->source")
+  lu.assertNotStrContains(file, "draw_masks")
+end
+
 function TestFields.test_tensors_of_an_encoder_decoder()
   local sizes = { ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "1", ["model.decoder_layers"] = "6",
     ["model.width"] = "128", ["model.feedforward"] = "512", ["model.bias"] = "all" }

@@ -151,13 +151,15 @@ function TestTasks.test_a_shared_alphabet()
     local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
     return tasks.read(folder, d).probe, d:text()
   end
-  local probe, text = shared(" * start symbol: $")
+  local probe, text = shared(" * start symbol: $", " * end symbol: b")
   lu.assertEquals(text, "")
-  lu.assertEquals({ probe.input_symbols, probe.output_symbols, probe.start_symbol },
-    { { "a", "b", "$" }, { "a", "b", "$" }, "$" })
+  lu.assertEquals({ probe.input_symbols, probe.output_symbols, probe.start_symbol, probe.end_symbol },
+    { { "a", "b", "$" }, { "a", "b", "$" }, "$", "b" })
   for line, what in pairs({
     [" * start symbol: c"] = 'start symbol: "c" is not always among the symbols',
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * start symbol: $"] = '"$" is not always among the symbols',
+    [" * end symbol: c"] = 'end symbol: "c" is not always among the output symbols',
+    [" * option few: 1..3 = 3; x\n * symbol count: few\n * end symbol: $"] = '"$" is not always among the output',
     [" * output symbols: a b"] = "output symbols: they stand beside symbols",
     [" * symbol count: 4"] = "symbol count: 4 is 4",
   }) do

@@ -37,6 +37,28 @@ predicts() {
     echo "$right of 16" && [ $right -ge 14 ]
 }
 
+# Of strings that it has not learnt twenty wrong ones, with the answers that predict gives.
+tells_wrong_answers() {
+    run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
+    "$work/trainer/trainer" eval --checkpoint "$run/checkpoint.safetensors" --lengths 4,9 --examples 100 --batch 30 \
+        --out "$work/eval" --wrong "$work/wrong" >/dev/null || return
+    sed 's/.*"input":"\([01]*\)","target":"\([01]*\)","answer":"\([01]*\)"}/\1 \2 \3/' "$work/wrong" >"$work/fields"
+    [ "$(grep -c '"length":9,"example":[0-9]*,"draw":0,' "$work/wrong")" -eq 20 ] || return
+    while read -r text target answer; do
+        [ "$target" != "$answer" ] && [ "$target" = "$(echo "$text" | rev)" ] || return
+        [ "$("$work/trainer/trainer" predict --text "$text" --checkpoint "$run/checkpoint.safetensors")" = "$answer" ] ||
+            return
+    done <"$work/fields"
+}
+
+# How fast it answers, with what it keeps and by passes; replicas have no such line.
+benches() {
+    "$work/trainer/trainer" bench --seconds 0.02 --threads 1 --lengths 4 --json >"$work/rates" &&
+        grep -q '^{"mode":"decode","length":4,"answers":4,"sequences":32,"threads":1,"answers_per_second":[1-9]' \
+            "$work/rates" && "$work/trainer/trainer" bench --seconds 0.02 --lengths 4 --replicas 1 >"$work/rates" &&
+        ! grep -q "^decode" "$work/rates"
+}
+
 # Its answers stand beside the logits that they were chosen by.
 exports() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
@@ -53,6 +75,8 @@ expect decoder_builds ./longhand build "$work/reverse_decoder.lua" --levels best
 if [ "$failures" -eq 0 ]; then
     expect decoder_learns learns
     expect decoder_predicts_token_by_token predicts
+    expect decoder_tells_wrong_answers tells_wrong_answers
+    expect decoder_bench_has_decoding benches
     expect decoder_is_exported exports
     if "$PYTHON" -c 'import torch' 2>/dev/null; then
         expect decoder_agrees_in_torch "$PYTHON" tests/python/use_model.py "$work/torch"

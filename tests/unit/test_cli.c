@@ -12,7 +12,7 @@
 
 #include "bench/gradcheck.h"
 #include "cli/cli.h"
-#include "cli/symbols.h"
+#include "data/symbols.h"
 #include "lh_run.h"
 #include "toy_program.h"
 #include "train/json_text.h"

@@ -14,7 +14,7 @@ extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_flo
     longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_drawn_layers,
     longhand_spec_parity_float64_drawn_pair;
 
-enum { EXAMPLES = 60, DRAW = 2, MOST_LABELS = 8, MOST_CLASSES = 8 };
+enum { EXAMPLES = 60, DRAW = 2, MOST_INPUTS = 8, MOST_LABELS = 8, MOST_CLASSES = 8 };
 
 typedef struct greedy_case {
     const lh_spec *spec;
@@ -29,36 +29,77 @@ static const greedy_case CASES[] = {
     {&longhand_spec_parity_float64_drawn_pair, 2, 60},
 };
 
+/* An evaluation's examples, and what greedy decoding makes of them. */
+typedef struct decoded {
+    lh_batch batch;
+    uint16_t input[EXAMPLES * MOST_INPUTS], answers[EXAMPLES * MOST_LABELS];
+    int lengths[EXAMPLES];
+    double logits[EXAMPLES * MOST_LABELS * MOST_CLASSES];
+    int labels;
+} decoded;
+
+static void open_examples(lh_engine *engine, const lh_condition *condition, decoded *d) {
+    lh_error error;
+    int n = condition->n, inputs = lh_input_length(engine->spec, n);
+    lh_assert_ok(lh_batch_open(&d->batch, engine->spec, n, EXAMPLES, &error), &error);
+    for (int e = 0; e < EXAMPLES; e++) {
+        uint32_t example = (uint32_t)e;
+        lh_assert_ok(lh_batch_fill(&d->batch, engine->spec, &condition->source, n, example, 1, &error), &error);
+        memcpy(d->input + e * inputs, d->batch.input, (size_t)inputs * sizeof *d->input);
+    }
+    lh_assert_ok(lh_batch_fill(&d->batch, engine->spec, &condition->source, n, 0, EXAMPLES, &error), &error);
+    d->labels = d->batch.shape.labels;
+    assert_true(inputs <= MOST_INPUTS && d->labels <= MOST_LABELS && engine->spec->classes <= MOST_CLASSES);
+}
+
+static void decode(lh_engine *engine, const lh_condition *condition, decoded *d) {
+    lh_error error;
+    lh_query query = {.n = condition->n, .input = d->input, .draw = condition->draw};
+    lh_assert_ok(lh_decode(engine, &query, EXAMPLES, &(lh_answers){d->answers, d->lengths, d->logits}, &error), &error);
+}
+
 /* Whether greedy decoding of an example gives its target as far as that counts: in these tasks nothing that counts is
  * behind what does not. */
-static bool decodes_to_target(lh_engine *engine, const lh_condition *condition, lh_batch *batch, int example) {
-    lh_error error;
-    double logits[MOST_LABELS * MOST_CLASSES];
-    uint16_t answers[MOST_LABELS], target[MOST_LABELS];
-    int n = condition->n, counted = 0;
-    lh_assert_ok(lh_batch_fill(batch, engine->spec, &condition->source, n, (uint32_t)example, 1, &error), &error);
-    int labels = batch->shape.labels;
-    assert_true(labels <= MOST_LABELS && engine->spec->classes <= MOST_CLASSES);
-    while (counted < labels && batch->mask[counted]) counted++;
-    for (int i = counted; i < labels; i++) assert_int_equal(batch->mask[i], 0);
-    memcpy(target, batch->labels, (size_t)labels * sizeof *target);
-    lh_query query = {.n = n, .input = batch->input, .draw = condition->draw, .example = (uint32_t)example};
-    lh_assert_ok(lh_decode(engine, &query, logits, answers, &error), &error);
-    return memcmp(answers, target, (size_t)counted * sizeof *target) == 0;
+static bool decodes_to_target(const decoded *d, int example) {
+    const uint8_t *mask = d->batch.mask + example * d->labels;
+    int counted = 0;
+    while (counted < d->labels && mask[counted]) counted++;
+    for (int i = counted; i < d->labels; i++) assert_int_equal(mask[i], 0);
+    return memcmp(d->answers + example * d->labels, d->batch.labels + example * d->labels,
+                  (size_t)counted * sizeof *d->answers) == 0;
+}
+
+/* All sequences at once have the bits that each has by a pass per token; each ends at its own end. */
+static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *kept) {
+    static decoded passes;
+    passes = *kept;
+    assert_true(engine->decodes);
+    engine->decodes = false;
+    decode(engine, condition, &passes);
+    engine->decodes = true;
+    size_t answers = (size_t)(EXAMPLES * kept->labels);
+    assert_memory_equal(passes.answers, kept->answers, answers * sizeof *kept->answers);
+    assert_memory_equal(passes.lengths, kept->lengths, sizeof kept->lengths);
+    assert_memory_equal(passes.logits, kept->logits, answers * (size_t)engine->spec->classes * sizeof *kept->logits);
+    for (int e = 0; e < EXAMPLES; e++)
+        for (int i = 0; i < kept->lengths[e]; i++)
+            assert_true(i + 1 == kept->lengths[e] || !lh_ends(engine->spec, kept->answers[e * kept->labels + i]));
 }
 
 /* How many are right; every one by both ways or by neither. */
 static int count_exact(lh_engine *engine, int n) {
+    static decoded d;
     lh_error error;
-    lh_batch batch;
     lh_sums sums, each[EXAMPLES];
     lh_condition condition = lh_condition_at(n, EXAMPLES, 1, DRAW);
-    lh_assert_ok(lh_batch_open(&batch, engine->spec, n, 1, &error), &error);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, each, &error), &error);
+    open_examples(engine, &condition, &d);
+    decode(engine, &condition, &d);
     for (int e = 0; e < EXAMPLES; e++)
-        if (decodes_to_target(engine, &condition, &batch, e) != (each[e].exact == 1))
+        if (decodes_to_target(&d, e) != (each[e].exact == 1))
             fail_msg("%s: example %d is exact by one way alone", engine->spec->id, e);
-    lh_batch_close(&batch);
+    check_against_passes(engine, &condition, &d);
+    lh_batch_close(&d.batch);
     return (int)sums.exact;
 }
 

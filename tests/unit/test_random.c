@@ -1,6 +1,6 @@
 /* Generated CPU code of random networks (tests/support/random_specs.lua) against kernels/ref, which has nothing of it
- * but the description: values and gradients of every parameter, on every instruction-set level that runs here; and the
- * memory that their plans say.
+ * but the description: values and gradients of every parameter, on every instruction-set level that runs here; decoders
+ * token by token; and the memory that their plans say.
  * LH_RANDOM_SPECS: X(id) for each of them.
  */
 #include "support/lh_test.h"
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/level.h"
+#include "support/lh_decoding.h"
 #include "support/lh_parity.h"
 
 #define X(id) extern const lh_spec longhand_spec_##id;
@@ -50,6 +51,12 @@ static void check_at(const lh_parity_case *c, const lh_cpu_program *program, lh_
     check_training(c, program, model, &made);
 }
 
+/* Of decoders also token by token. */
+static void check_decoding(const lh_spec *spec, const lh_cpu_program *program) {
+    static const int lengths[] = {1, 7, 18};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) lh_check_decoding(spec, program, lengths[i]);
+}
+
 static void test_network_matches_reference(void **state) {
     const lh_spec *spec = *state;
     lh_parity_check_memory(spec);
@@ -61,6 +68,7 @@ static void test_network_matches_reference(void **state) {
         check_at(&c, *program, model, (lh_parity_size){1, 1, 2});
         check_at(&c, *program, model, (lh_parity_size){10, 5, 7});
         check_at(&c, *program, model, (lh_parity_size){17, 17, 19});
+        if ((*program)->decode_step != NULL) check_decoding(spec, *program);
     }
     lh_ref_model_free(model);
 }

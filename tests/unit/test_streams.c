@@ -289,7 +289,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     assert_true(engine->decodes == decodes);
     lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_assert_ok(lh_decode(engine, &query, decoded, answers, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){answers, NULL, decoded}, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);
     query.target = answers;
     lh_assert_ok(engine->ops->predict(engine, &query, once, &error), &error);
@@ -427,13 +427,12 @@ static void test_trace_of_an_input_decodes(void **state) {
     lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
     lh_traces traces;
     lh_error error;
-    double logits[N * TOY_CLASSES];
     uint16_t answers[N];
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
     lh_trace_request request = {
         .wanted = {[LH_TRACE_ACTIVATIONS] = true}, .draws = 1, .seed = 1, .inputs = &query, .input_count = 1};
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_assert_ok(lh_decode(engine, &query, logits, answers, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers}, &error), &error);
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
     const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");

@@ -3,6 +3,7 @@
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @ A B C D E F G H I J K L M N O P Q R S T U V W X Y Z
  * symbol count:   base + 5, at least 15
  * start symbol:   $
+ * end symbol:     &
  * input length:   2 * width + 3
  * output length:  width + 1
  * chance:         1 / base

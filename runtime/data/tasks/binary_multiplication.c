@@ -3,6 +3,7 @@
  *
  * input symbols:  0 1 *
  * output symbols: 0 1 .
+ * end symbol:     .
  * input length:   n
  * output length:  n
  * chance:         0.5

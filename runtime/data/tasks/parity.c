@@ -2,6 +2,7 @@
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @
  * start symbol:   $
+ * end symbol:     &
  * input length:   width + 2
  * output length:  width + 1 - target * (width - 1)
  * chance:         0.5

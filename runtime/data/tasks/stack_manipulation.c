@@ -2,6 +2,7 @@
  *
  * input symbols:  0 1 pop push0 push1
  * output symbols: 0 1 .
+ * end symbol:     .
  * input length:   n
  * output length:  n + 1
  * chance:         0.5

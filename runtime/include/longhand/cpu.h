@@ -21,8 +21,9 @@
 
 enum {
     LH_MAX_STREAMS = 2, /* token streams that feed a model: source; decoder input where there are two stacks */
-    LH_CHUNK = 4096,  /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
-    LH_MAX_STATES = 2 /* vectors of optimiser state beside the parameters */
+    LH_CHUNK = 4096,   /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
+    LH_MAX_STATES = 2, /* vectors of optimiser state beside the parameters */
+    LH_DECODE_TOKENS = 16 /* of a sequence, at most, that one call decodes */
 };
 
 typedef enum lh_mode { LH_MODE_TRAIN, LH_MODE_EVALUATE } lh_mode;
@@ -130,19 +131,23 @@ typedef struct lh_cpu_program {
     void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums);
 
-    /* Decoding: the labelled stream token by token, in place of one pass over all of it. All three are NULL where a model
-     * does not have it, as no generated model has so far: answers then take a pass each (eval/decode.h). After begin_step
-     * of a step whose shape holds the whole streams, once decode_begin and then decode_step for t = 0, 1, ... The logits
-     * are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read when
-     * their t comes, so that the caller may choose them by the logits before. */
+    /* Decoding: the labelled stream a few tokens at a time, in place of one pass over all of it. All are NULL where a
+     * model does not have it: one whose labelled stream does not hold the target, or whose tokens look behind them, or
+     * that drops out in evaluation; answers then take a pass each (eval/decode.h). After begin_step of a step whose shape
+     * holds the whole streams and as many sequences as the block, decode_begin once and then decode_step from 0 on. The
+     * logits are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read
+     * when their turn comes, so that the caller may choose them by the logits before. */
 
-    /* Bytes that suffice for every shape up to this one: the kept keys and values, and one token's activations. Memory
-     * is 64-byte aligned and zeroed once. */
+    /* Bytes that suffice for every shape up to this one: the kept keys and values, and the activations of LH_DECODE_TOKENS
+     * tokens of each sequence. Memory is 64-byte aligned and zeroed once. */
     size_t (*decode_bytes)(const lh_shape *longest);
-    /* Reads the other streams of the block; forgets what was decoded before. */
+    /* Reads the other streams of the block. NULL also where there are none. */
     void (*decode_begin)(const lh_cpu_step *step, const lh_cpu_block *block, void *memory);
-    /* Token t of every sequence; writes the block's logits of the labels whose place is t. */
-    void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int t, void *memory);
+    /* Tokens [from, to) of every sequence, at most LH_DECODE_TOKENS, behind those of the calls before; writes the block's
+     * logits of the labels whose place is there. The block may have fewer sequences than it began with: the first ones. */
+    void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory);
+    /* Sequence `to` goes on as `from` would, so that those that have ended need not: the caller moves its tokens. */
+    void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
     /* total += gradient; gradient = 0; count elements from both pointers. */
     void (*fold)(void *total, void *gradient, size_t count);

@@ -29,6 +29,10 @@
  *
  *     start symbol: $    is what a decoder reads before its target; else it has a separator of its own
  *
+ * and of the outputs
+ *
+ *     end symbol: &      ends a target: what is behind it does not count, and decoding goes no further
+ *
  * The file defines one function:
  *
  *     void lh_task_bucket_sort(lh_rng *rng, int n, lh_example *example);
@@ -119,6 +123,7 @@ typedef struct lh_task {
     int input_symbols, output_symbols; /* alphabet sizes */
     const char *const *input_symbol;   /* [input_symbols] names */
     const char *const *output_symbol;  /* [output_symbols] */
+    const uint16_t *end;               /* the output symbol that ends a target; NULL: none does */
     double chance;                     /* accuracy of guessing, 0..1 */
     double baseline;                   /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
     const char *baseline_name;

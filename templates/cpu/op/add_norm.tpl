@@ -1,4 +1,4 @@
-% local keep = dropout and (eval_dropout and dropout.keep or "train ? " .. dropout.keep .. " : NULL")
+% local keep = undropped and "NULL" or dropout and (eval_dropout and dropout.keep or "train ? " .. dropout.keep .. " : NULL")
 % if dropout then
 % include("cpu/op/draw.tpl", dropout)
 % end

@@ -1,11 +1,14 @@
 % local input_draw = additive.kind ~= "none" and input_draw
 % local by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
-% local index = by_sequence and "position[m]" or input_draw and "position[m % " .. length .. "]" or "m % " .. length
+% local decodes = cpu.decoding and cpu.decoding.stream == stream
+% local at, whose = decodes and "at" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
+% local index = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
 % local input_place = index
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
 % input_place = "(" .. index .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
+% local place_there, input_place = input_place:gsub("#", at), input_place:gsub("#", "m")
 % local drawn, draw = false, false
 % if by_sequence then
 % drawn = "w->" .. of .. "position"
@@ -29,19 +32,24 @@ static void ${routine}(const workspace *w, real *x) {
 % if drawn then
     const int32_t *position = ${drawn};
 % end
-% if draw then
+% if draw and decodes then
+    if (w->${of}from == 0) ${draw}(w);
+% elseif draw then
     ${draw}(w);
 % end
     for (int m = 0; m < ${tokens}; m++) {
+% if decodes then
+        const int at = token_at(${whose}, m);
+% end
 % if linear then
-        const int token = w->block->tokens[${stream}][m];
+        const int token = w->block->tokens[${stream}][${at}];
 % else
-        const real *token = p->token + w->block->tokens[${stream}][m] * WIDTH;
+        const real *token = p->token + w->block->tokens[${stream}][${at}] * WIDTH;
 % end
 % if additive.kind == "sinusoid" then
-        const real *place = table[${input_place}].${additive.member};
+        const real *place = table[${place_there}].${additive.member};
 % elseif additive.kind == "learned" then
-        const real *place = p->position_table + ${input_place} * WIDTH;
+        const real *place = p->position_table + ${place_there} * WIDTH;
 % end
         for (int c = 0; c < WIDTH; c += LANES)
 % if additive.kind == "none" then
@@ -61,7 +69,7 @@ static void ${routine}(const workspace *w, real *x) {
 % else
             const real deviation = (real)w->step->noise;
 % end
-            % call("add_noise", "&w->step->draw", "w->block->first_example + (uint32_t)(m / " .. length .. ")", number, "m % " .. length, "WIDTH", "deviation", "x + m * WIDTH")
+            % call("add_noise", "&w->step->draw", "w->block->first_example + (uint32_t)(" .. at .. " / " .. length .. ")", number, at .. " % " .. length, "WIDTH", "deviation", "x + m * WIDTH")
         }
 % end
     }

@@ -1,7 +1,9 @@
 % local draw = encoding.draw
 % local by_sequence = draw and draw.kind == "sequence"
 % local learned, length = encoding.kind == "learned", "w->" .. of .. "length"
-% local row = by_sequence and "position[m]" or draw and "position[m % " .. length .. "]" or "m % " .. length
+% local decodes = cpu.decoding and cpu.decoding.of == of
+% local at, whose = decodes and "at" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
+% local row = by_sequence and "position[" .. at .. "]" or draw and "position[" .. at .. " % " .. length .. "]" or at .. " % " .. length
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* output = x + vectors of the tokens' positions. output may be x. */
 % define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
@@ -9,6 +11,9 @@
     const position_row *table = w->step->tables;
 % end
     for (int m = 0; m < w->${of}tokens; m++) {
+% if decodes then
+        const int at = token_at(${whose}, m);
+% end
 % if learned then
         const real *added = vectors + (${row}${first}) * WIDTH;
 % else

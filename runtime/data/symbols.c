@@ -1,18 +1,18 @@
 /* See symbols.h. */
-#include "cli/symbols.h"
+#include "data/symbols.h"
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
-void lh_print_symbols(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count) {
+void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
+                      int count) {
     bool single = true;
     for (int i = 0; i < symbols; i++) single = single && strlen(names[i]) == 1;
     for (int i = 0; i < count; i++) {
         const char *name = tokens[i] < symbols ? names[tokens[i]] : "?";
         bool counted = mask == NULL || mask[i] != 0;
-        printf("%s%s%s%s", single || i == 0 ? "" : " ", counted ? "" : "(", name, counted ? "" : ")");
+        fprintf(out, "%s%s%s%s", single || i == 0 ? "" : " ", counted ? "" : "(", name, counted ? "" : ")");
     }
 }
 

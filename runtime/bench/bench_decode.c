@@ -1,0 +1,124 @@
+/* See bench_decode.h. A round decodes the batch, one sequence of it, and that sequence by passes: machines change their
+ * clock, and medians over rounds compare what ran side by side. */
+#include "bench/bench_decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "eval/decode.h"
+
+enum { FEWEST = 3, MOST = 101 }; /* rounds */
+
+/* An engine for forward passes, and the batch. */
+typedef struct decoder {
+    lh_spec spec;
+    lh_task task; /* without an end: all answers are made */
+    lh_engine *all, *one;
+    lh_query query;
+    uint16_t *input, *answers;
+} decoder;
+
+bool lh_bench_decodes(const lh_target *target) {
+    return target->cpu != NULL && target->cpu->decode_step != NULL && target->spec.format->teacher_forced;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static lh_status open_engine(const decoder *d, const lh_target *target, int n, int threads, lh_engine **engine,
+                             lh_error *error) {
+    lh_engine_config config = {.spec = &d->spec, .threads = threads};
+    lh_lengths lengths = {NULL, 1, n, n, 1};
+    lh_status status = lh_cpu_engine_open(&config, target->cpu, engine, error);
+    return status == LH_OK ? (*engine)->ops->reserve(*engine, &lengths, 1, error) : status;
+}
+
+/* Inputs of examples, side by side. */
+static lh_status fill_inputs(decoder *d, int n, int count, lh_error *error) {
+    lh_condition condition = lh_condition_at(n, count, 1, 0);
+    size_t inputs = (size_t)lh_input_length(&d->spec, n);
+    if (d->spec.corpus != NULL) condition.source.set = &d->spec.corpus->train;
+    lh_batch batch;
+    lh_status status = lh_batch_open(&batch, &d->spec, n, 1, error);
+    if (status != LH_OK) return status;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        status = lh_batch_fill(&batch, &d->spec, &condition.source, n, (uint32_t)i, 1, error);
+        memcpy(d->input + (size_t)i * inputs, batch.input, inputs * sizeof *d->input);
+    }
+    lh_batch_close(&batch);
+    d->query = (lh_query){.n = n, .input = d->input, .draw = condition.draw};
+    return status;
+}
+
+static lh_status open_decoder(decoder *d, const lh_target *target, int n, int threads, const lh_bench_decoding *sizes,
+                              lh_error *error) {
+    memset(d, 0, sizeof *d);
+    d->spec = target->spec;
+    d->task = *target->spec.task;
+    d->task.end = NULL;
+    d->spec.task = &d->task;
+    size_t count = (size_t)sizes->sequences;
+    d->input = lh_engine_memory(count * (size_t)lh_input_length(&d->spec, n) * sizeof *d->input, "inputs", error);
+    if (d->input == NULL) return LH_ERR_ENVIRONMENT;
+    d->answers = lh_engine_memory(count * (size_t)sizes->labels * sizeof *d->answers, "answers", error);
+    if (d->answers == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = open_engine(d, target, n, threads, &d->all, error);
+    if (status == LH_OK) status = open_engine(d, target, n, 1, &d->one, error);
+    return status == LH_OK ? fill_inputs(d, n, sizes->sequences, error) : status;
+}
+
+static void close_decoder(decoder *d) {
+    if (d->all != NULL) d->all->ops->close(d->all);
+    if (d->one != NULL) d->one->ops->close(d->one);
+    free(d->input);
+    free(d->answers);
+}
+
+/* Decodes `count` sequences; answers per second. */
+static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, double *rate, lh_error *error) {
+    double start = lh_clock();
+    lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);
+    double taken = lh_clock() - start;
+    *rate = (double)count * labels / (taken > 1e-9 ? taken : 1e-9);
+    return status;
+}
+
+static lh_status measure_round(decoder *d, const lh_bench_decoding *sizes, double rates[3], lh_error *error) {
+    lh_status status = measure(d, d->all, sizes->sequences, sizes->labels, &rates[0], error);
+    if (status == LH_OK) status = measure(d, d->one, 1, sizes->labels, &rates[1], error);
+    if (status != LH_OK) return status;
+    d->one->decodes = false;
+    status = measure(d, d->one, 1, sizes->labels, &rates[2], error);
+    d->one->decodes = true;
+    return status;
+}
+
+lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
+                          lh_error *error) {
+    double rates[3][MOST], row[3], start;
+    int rounds = 0;
+    decoder d;
+    *result = (lh_bench_decoding){.length = lh_told_length(&target->spec, n),
+                                  .labels = lh_shape_at(&target->spec, n, 1).labels,
+                                  .threads = threads,
+                                  .sequences = LH_BENCH_SEQUENCES * threads};
+    lh_status status = open_decoder(&d, target, n, threads, result, error);
+    if (status == LH_OK) status = measure_round(&d, result, row, error); /* fills caches, starts threads */
+    start = lh_clock();
+    while (status == LH_OK && rounds < MOST && (rounds < FEWEST || lh_clock() - start < seconds)) {
+        status = measure_round(&d, result, row, error);
+        for (int i = 0; i < 3; i++) rates[i][rounds] = row[i];
+        rounds++;
+    }
+    close_decoder(&d);
+    if (status != LH_OK) return status;
+    double *medians[] = {&result->batch, &result->alone, &result->passes};
+    for (int i = 0; i < 3; i++) {
+        qsort(rates[i], (size_t)rounds, sizeof *rates[i], compare);
+        *medians[i] = rates[i][rounds / 2];
+    }
+    return LH_OK;
+}

@@ -1,0 +1,148 @@
+% local decoding, two = cpu.decoding, streams[2] ~= nil
+% local stream = streams[decoding.stream + 1]
+% local at = two and "w->" .. stream.name .. "." or "w->"
+% local of_source = two and ", and of the " .. streams[1].name or ""
+% local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
+
+/* The operations are evaluation's own, and so are the functions that they call: a logit has the bits that a pass over
+ * the whole sequence gives it. What a sum over keys does not have yet are exact zeros there. */
+
+% for _, block in ipairs(decoding.blocks) do
+% if block.cached then
+/* What one ${block.name} keeps of the tokens so far${of_source}. */
+typedef struct ${block.name}_cache {
+% for _, cache in ipairs(block.caches) do
+% if cache.own then
+    real *${cache.name}; /* [sequences][${cache.of}length][${cache.width}] queries, keys and values */
+% else
+    real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */
+% end
+% end
+} ${block.name}_cache;
+
+% end
+% end
+typedef struct caches {
+% for _, block in ipairs(decoding.blocks) do
+% if block.cached then
+    ${block.name}_cache ${block.name}[${block.uses}];
+% end
+% end
+} caches;
+
+/* A workspace for some tokens of each sequence at a time, and the caches. */
+static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_shape *shape) {
+    const int length = shape->length[${decoding.stream}], most = length < LH_DECODE_TOKENS ? length : LH_DECODE_TOKENS;
+    size_t used = lay_out(w, memory, shape, most, LH_MODE_EVALUATE);
+% for _, block in ipairs(decoding.blocks) do
+% if block.cached then
+    for (int l = 0; l < ${block.uses}; l++) {
+% for _, cache in ipairs(block.caches) do
+% local rows = cache.own and ("(w->sequences * w->%slength)"):format(cache.of) or ("w->%srows"):format(cache.of)
+        c->${block.name}[l].${cache.name} =
+                take(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
+% end
+    }
+% end
+% end
+    return used;
+}
+
+static size_t decode_bytes(const lh_shape *longest) {
+    workspace w;
+    caches c;
+    return lay_out_decoding(&w, &c, NULL, longest);
+}
+
+static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, const lh_cpu_block *block, void *memory) {
+    lay_out_decoding(w, c, memory, &step->shape);
+    w->step = step;
+    w->block = block;
+    w->parameters = step->parameters;
+    w->shared = step->shared;
+    w->sequences = block->sequences;
+}
+
+/* Logits of the labels that are of the tokens there; x [tokens][WIDTH]. */
+static void read_out(const workspace *w, const real *x) {
+% if not cpu.tied then
+    const parameters *p = w->parameters;
+% end
+    const int labels = w->step->shape.labels, first = ${at}length - labels;
+    const int from = ${at}from, count = ${at}to - from;
+    real *out = w->block->logits;
+    for (int s = 0; s < w->sequences; s++)
+        for (int t = from < first ? first : from; t < from + count; t++) {
+            real logits[CLASS_COLUMNS];
+            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)(s * count + t - from) * WIDTH,
+                    ${weight}, ${bias}, logits);
+            memcpy(out + (size_t)(s * labels + t - first) * CLASSES, logits, CLASSES * sizeof(real));
+        }
+}
+% for _, block in ipairs(decoding.blocks) do
+% if block.ahead.list[1] then
+
+/* What hangs on none of the tokens that are decoded. */
+% include("cpu/decode_part.tpl", block.ahead)
+% end
+
+/* One ${block.name} for the tokens that are there. output may be input. */
+% include("cpu/decode_part.tpl", block.each)
+% end
+% if decoding.ahead[1] then
+
+static void decode_begin(const lh_cpu_step *step, const lh_cpu_block *block, void *memory) {
+% if decoding.ahead_reads then
+    const parameters *p = step->parameters;
+% end
+    workspace w;
+    caches c;
+    start_decoding(&w, &c, step, block, memory);
+% for _, op in ipairs(decoding.ahead) do
+    % include(op.template, op)
+% end
+}
+% end
+
+static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory) {
+% if decoding.each_reads then
+    const parameters *p = step->parameters;
+% end
+    workspace w;
+    caches c;
+    start_decoding(&w, &c, step, block, memory);
+% if two then
+    set_part(&w.${stream.name}, w.sequences, from, to);
+% else
+    set_part(&w, from, to);
+% end
+% for _, op in ipairs(decoding.each) do
+    % include(op.template, op)
+% end
+}
+
+/* Sequence `from` of x [sequences][size] becomes sequence `to`. */
+static void move_rows(real *x, int to, int from, size_t size) {
+    memcpy(x + (size_t)to * size, x + (size_t)from * size, size * sizeof(real));
+}
+
+static void decode_move(const lh_cpu_step *step, int to, int from, void *memory) {
+    workspace w;
+    caches c;
+    lay_out_decoding(&w, &c, memory, &step->shape);
+% if stream.by_sequence then
+    const int length = w.${decoding.of}length;
+    int32_t *position = w.${decoding.of}position;
+    memcpy(position + to * length, position + from * length, (size_t)length * sizeof(int32_t));
+% end
+% for _, block in ipairs(decoding.blocks) do
+% if block.cached then
+    for (int l = 0; l < ${block.uses}; l++) {
+% for _, cache in ipairs(block.caches) do
+        move_rows(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.of}length * ${cache.width});
+% end
+    }
+% end
+% end
+}

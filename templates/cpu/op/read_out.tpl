@@ -1,0 +1,1 @@
+% call("read_out", self, x)

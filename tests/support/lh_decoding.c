@@ -1,0 +1,150 @@
+/* See lh_decoding.h. */
+#include "lh_decoding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "data/batch.h"
+#include "data/initialise.h"
+#include "lh_test.h"
+#include "longhand/rng.h"
+#include "train/engine.h"
+
+enum { SEQUENCES = 5, FIRST_EXAMPLE = 40 };
+
+/* A program with all that a step needs. */
+typedef struct decoder {
+    const lh_spec *spec;
+    const lh_cpu_program *program;
+    lh_cpu_step step;
+    lh_batch batch;
+    void *parameters, *tables, *memory;
+    char *want; /* logits of the pass, [SEQUENCES][labels][classes] real */
+    int stream, length, labels;
+    size_t row; /* bytes of a label's logits */
+} decoder;
+
+static void *reserve(size_t bytes) {
+    lh_error error;
+    void *memory = lh_engine_memory(bytes, "a test", &error);
+    assert_non_null(memory);
+    return memory;
+}
+
+/* Initial values, and noise, so that nothing is 0 or 1. */
+static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameters) {
+    lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
+    lh_initialise(spec, 3, real_bytes, parameters);
+    for (int i = 0; i < spec->tensor_count; i++) {
+        const lh_tensor *t = &spec->tensors[i];
+        int64_t columns = t->shape[t->rank - 1], rows = t->rank == 2 ? t->shape[0] : 1;
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++) {
+                int64_t at = t->offset + r * t->stride + c;
+                double value = lh_real_at(parameters, real_bytes, at) + lh_rng_below(&rng, 2001) * 2e-4 - 0.2;
+                float narrow = (float)value;
+                memcpy((char *)parameters + at * real_bytes, real_bytes == 4 ? (void *)&narrow : (void *)&value,
+                       (size_t)real_bytes);
+            }
+    }
+}
+
+static lh_cpu_block block_of(const decoder *d, void *logits) {
+    lh_cpu_block block = lh_batch_block(&d->batch, 0, SEQUENCES);
+    block.first_example = FIRST_EXAMPLE;
+    block.logits = logits;
+    return block;
+}
+
+/* The pass, in blocks that the program allows. */
+static void run_passes(decoder *d) {
+    int most = d->program->block_sequences(d->step.shape.length);
+    void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
+    lh_sums sums = {0};
+    for (int first = 0; first < SEQUENCES; first += most) {
+        int left = SEQUENCES - first;
+        lh_cpu_block block = lh_batch_block(&d->batch, first, left < most ? left : most);
+        block.first_example = (uint32_t)(FIRST_EXAMPLE + first);
+        block.logits = d->want + (size_t)(first * d->labels) * d->row;
+        d->program->forward_block(&d->step, &block, workspace, &sums);
+    }
+    free(workspace);
+}
+
+static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *program, int n) {
+    lh_error error;
+    *d = (decoder){.spec = spec, .program = program, .stream = spec->format->label_stream};
+    lh_condition condition = lh_condition_at(n, SEQUENCES, 1, 1);
+    d->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
+                            .shape = lh_shape_at(spec, n, SEQUENCES),
+                            .key = condition.draw.key,
+                            .step = condition.draw.step,
+                            .draw = condition.draw};
+    d->length = d->step.shape.length[d->stream];
+    d->labels = d->step.shape.labels;
+    d->row = (size_t)spec->classes * (size_t)program->real_bytes;
+    lh_assert_ok(lh_batch_open(&d->batch, spec, n, SEQUENCES, &error), &error);
+    lh_assert_ok(lh_batch_fill(&d->batch, spec, &condition.source, n, 0, SEQUENCES, &error), &error);
+    d->step.parameters = d->parameters = reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    fill_parameters(spec, program->real_bytes, d->parameters);
+    if (program->tables_bytes != NULL) {
+        d->step.tables = d->tables = reserve(program->tables_bytes(d->step.shape.length));
+        program->make_tables(d->tables, d->step.shape.length);
+    }
+    d->step.shared = reserve(program->shared_bytes(&d->step.shape, LH_MODE_EVALUATE));
+    program->begin_step(&d->step, 0, 1);
+    d->memory = reserve(program->decode_bytes(&d->step.shape));
+    d->want = reserve((size_t)(SEQUENCES * d->labels) * d->row);
+    run_passes(d);
+}
+
+static void close_decoder(decoder *d) {
+    lh_batch_close(&d->batch);
+    free(d->parameters);
+    free(d->tables);
+    free(d->step.shared);
+    free(d->memory);
+    free(d->want);
+}
+
+/* `count` tokens at a time. ends: behind each call the first sequence ends, and the last one takes its place. A token
+ * that has not had its turn reads as 0. */
+static void check_decoding(decoder *d, int count, bool ends) {
+    const uint16_t *tokens = d->batch.tokens[d->stream];
+    uint16_t *turned = calloc((size_t)(SEQUENCES * d->length), sizeof *turned);
+    char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->row);
+    int of[SEQUENCES] = {0, 1, 2, 3, 4}, first = d->length - d->labels;
+    lh_cpu_block block = block_of(d, logits);
+    block.tokens[d->stream] = turned;
+    if (d->program->decode_begin != NULL) d->program->decode_begin(&d->step, &block, d->memory);
+    for (int from = 0; from < d->length; from += count) {
+        int to = from + count < d->length ? from + count : d->length;
+        for (int s = 0; s < block.sequences; s++)
+            memcpy(turned + s * d->length + from, tokens + of[s] * d->length + from,
+                   (size_t)(to - from) * sizeof *turned);
+        d->program->decode_step(&d->step, &block, from, to, d->memory);
+        for (int s = 0; s < block.sequences; s++)
+            for (int t = from < first ? first : from; t < to; t++)
+                if (memcmp(logits + (size_t)(s * d->labels + t - first) * d->row,
+                           d->want + (size_t)(of[s] * d->labels + t - first) * d->row, d->row) != 0)
+                    fail_msg("%s, %s: logits of token %d of sequence %d differ, %d at a time", d->spec->id,
+                             d->program->level, t, of[s], count);
+        if (!ends || block.sequences == 1) continue;
+        of[0] = of[--block.sequences];
+        d->program->decode_move(&d->step, 0, block.sequences, d->memory);
+        memcpy(turned, turned + block.sequences * d->length, (size_t)d->length * sizeof *turned);
+    }
+    free(turned);
+    free(logits);
+}
+
+void lh_check_decoding(const lh_spec *spec, const lh_cpu_program *program, int n) {
+    decoder d;
+    open_decoder(&d, spec, program, n);
+    check_decoding(&d, 1, false);
+    check_decoding(&d, 1, true);
+    check_decoding(&d, 3, true);
+    check_decoding(&d, LH_DECODE_TOKENS, false);
+    close_decoder(&d);
+}

@@ -1,0 +1,31 @@
+# Decoding has the bits of a pass over the whole sequence: every decoder of tests/specs/networks that does not drop out in
+# evaluation, and those of the suite, at every level.
+
+. tests/system/common.sh
+
+# A build of its own: other tests run beside this one.
+cd "$work" || exit 4
+for name in Makefile cuda.mk longhand generator kernels runtime templates spec tests examples generated VERSION; do
+    cp -R "$root/$name" "$name" || exit 4
+done
+mkdir -p build/tests/specs
+
+# The decoders among the specs whose sources are there, by name.
+decoders() {
+    for spec in tests/specs/networks/*decoder*.lua tests/specs/parity_*decoder*.lua tests/specs/parity_float64_drawn_*.lua \
+        tests/specs/parity_float64_masks.lua tests/specs/parity_float64_lines.lua; do
+        id=$(basename "$spec" .lua)
+        ./longhand gen "$spec" --target cpu --out "build/tests/specs/$id" >/dev/null || return
+        [ -f "build/tests/specs/$id/decode.inc" ] && echo "$id"
+    done
+    return 0
+}
+
+ids=$(decoders) || exit 4
+echo "$ids"
+expect "decoders are there" [ "$(echo "$ids" | wc -l)" -ge 20 ]
+expect "decoders build" make -s -j2 LEVELS=all VARIANT=release "DECODED_SPECS=$(echo $ids)" \
+    build/release/tests/unit/test_decoding
+expect "decoding has the bits of a pass" build/release/tests/unit/test_decoding
+
+finish

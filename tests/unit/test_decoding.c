@@ -1,0 +1,28 @@
+/* Decoding of generated decoders and encoder-decoders, token by token with the keys and values of those before, has the
+ * bits of a pass over the whole sequence, on every instruction-set level that runs here.
+ * LH_DECODED_SPECS: X(id) for each of them.
+ */
+#include "support/lh_test.h"
+
+#include "base/level.h"
+#include "support/lh_decoding.h"
+
+#define X(id) extern const lh_spec longhand_spec_##id;
+LH_DECODED_SPECS
+#undef X
+
+static void test_decoding_has_the_bits_of_a_pass(void **state) {
+    const lh_spec *spec = *state;
+    for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
+        if (!lh_level_runs((*program)->level)) continue;
+        assert_non_null((*program)->decode_step);
+        for (int n = 1; n <= 18; n += n < 4 ? 1 : 7) lh_check_decoding(spec, *program, n);
+    }
+}
+
+int main(void) {
+#define X(id) {#id, test_decoding_has_the_bits_of_a_pass, NULL, NULL, (void *)&longhand_spec_##id},
+    const struct CMUnitTest tests[] = {LH_DECODED_SPECS};
+#undef X
+    return cmocka_run_group_tests_name("decoding", tests, NULL, NULL);
+}
