@@ -62,7 +62,7 @@ typedef struct lh_cuda_step {
     int sequences, T[LH_CUDA_STREAMS], label_count;
     unsigned int step, key[2];   /* dropout's counter and key */
     unsigned int draw;           /* evaluation: the index of its draw */
-    double rate;                 /* learning rate / (1 - beta1^t) */
+    double rate;                 /* learning rate / (1 - beta1^t); evaluation: noise on embeddings, 0: none */
     double correct2;             /* 1 / (1 - beta2^t) */
     double loss_scale;           /* 1 / label positions of the batch */
     const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */

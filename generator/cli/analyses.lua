@@ -125,9 +125,38 @@ local function add_tables(analyze)
     .. "column and row, or that of its number")
 end
 
+local LOUDEST = 1e6
+
+-- Standard deviations, ascending.
+local function deviations(text)
+  local list = {}
+  for word in (text .. ","):gmatch("([^,]*),") do
+    local number = tonumber(word)
+    if not number or not (number >= 0 and number <= LOUDEST) or #list > 0 and number <= list[#list] then
+      return nil, ("--noise %s: expected ascending standard deviations from 0 on, such as 0,0.5,1"):format(text)
+    end
+    list[#list + 1] = number + 0.0
+  end
+  return list
+end
+
+local function add_noise(analyze)
+  local command = add_study_analysis(analyze, "noise", "accuracy under noise on the embeddings", "validation")
+  command:option("--noise"):argname("A,B"):default("0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3")
+    :convert(deviations):description("its standard deviations")
+  command:flag("--relative"):description("they are times the root mean square of each token's embedding")
+  command:option("--axis"):argname("NAME"):description("a curve for each of its values; default: the first with "
+    .. "several")
+  command:option("--length"):argname("N"):default("16"):convert(positive):description("task length of the examples")
+  command:option("--examples"):argname("K"):default("500"):convert(positive):description("of the length; of finite "
+    .. "data, of the split, as many as it has")
+  command:option("--draws"):argname("D"):default("10"):convert(positive):description("of the noise")
+  command:option("--seed"):argname("S"):default("1"):convert(positive):description("of examples and noise")
+end
+
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, similarity, tables, "
-    .. "people; compare seeds"):command_target("what")
+    .. "people, noise; compare seeds"):command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
   pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
@@ -139,6 +168,7 @@ function M.add(parser)
   add_similarity(analyze)
   add_tables(analyze)
   add_human(analyze)
+  add_noise(analyze)
 end
 
 return M

@@ -87,8 +87,8 @@ local function embedding_functions(cpu)
   local list = {}
   for _, op in ipairs(cpu.net.ops) do
     if op.kind == "embed" then
-      list[#list + 1] = { routine = embeddings.routine(cpu.net, op), scale = embeddings.scale(cpu.net, op),
-        stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream), keep = op.keep or false,
+      list[#list + 1] = { number = #list, routine = embeddings.routine(cpu.net, op), keep = op.keep or false,
+        scale = embeddings.scale(cpu.net, op), stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream),
         drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
     end
   end

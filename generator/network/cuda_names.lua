@@ -69,8 +69,8 @@ function M.embeddings(device)
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
       local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
-      list[#list + 1] = { routine = embeddings.routine(net, op), scale = embeddings.scale(net, op), T = words.T,
-        tokens = words.tokens, places = words.at .. "places", additive = op.encoding or { kind = "none" },
+      list[#list + 1] = { number = #list, routine = embeddings.routine(net, op), scale = embeddings.scale(net, op),
+        T = words.T, tokens = words.tokens, places = words.at .. "places", additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
         adds = of_op(back, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,

@@ -109,6 +109,7 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
     f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
+    embedding = op.kind == "embed" and state.embeddings or 0,
     additive = op.encoding and op.encoding.kind or "none", interleaved = flag(op.encoding and op.encoding.interleaved),
     grid = op.encoding and op.encoding.grid or 0,
     period = op.encoding and op.encoding.period or 0, rate = op.dropout and op.dropout.rate or 0,
@@ -117,6 +118,7 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
     record.x[i] = value and number_of[value] or NONE
   end
+  state.embeddings = state.embeddings + (op.kind == "embed" and 1 or 0)
   local names = roles[op.kind] and roles[op.kind](op) or {}
   for i = 1, TENSORS do
     local number = names[i] and state.number_of[prefix .. names[i]]
@@ -187,7 +189,7 @@ local function family_of(family)
 end
 
 function M.derive(net)
-  local state = { net = net, families = {}, block_number = {}, width_of = widths(net) }
+  local state = { net = net, families = {}, embeddings = 0, block_number = {}, width_of = widths(net) }
   state.tensors, state.number_of = tensors_of(net)
   for i, block in ipairs(net.scopes) do
     state.block_number[block] = i

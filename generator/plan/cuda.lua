@@ -126,6 +126,9 @@ local function kernels(plan, multiplies)
   if plan.device.drops then
     list[#list + 1] = "cuda/dropout.cu"
   end
+  if plan.noise then
+    list[#list + 1] = "cuda/noise.cu"
+  end
   list[#list + 1] = "cuda/norm.cu"
   if plan.device.rms then
     list[#list + 1] = "cuda/rms_norm.cu"

@@ -4,6 +4,7 @@
 -- bytes that a program keeps for it, and the text as C string literals. Where only this differs, trainer_defaults.lua
 -- writes it into a trainer that is there.
 
+local axes = require("spec.axes")
 local canonical = require("base.canonical")
 local literals = require("base.literals")
 local sha256 = require("base.sha256")
@@ -25,9 +26,20 @@ end
 local function by_text(by)
   local parts = {}
   for _, name in ipairs(by and canonical.sorted_keys(by) or {}) do
-    parts[#parts + 1] = ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
+    if name ~= axes.NOISE then
+      parts[#parts + 1] = ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
+    end
   end
-  return by and table.concat(parts, ";")
+  return #parts > 0 and table.concat(parts, ";")
+end
+
+-- "0,0.5,1"
+local function noise_text(noise)
+  local words = {}
+  for i, deviation in ipairs(noise and noise.list or {}) do
+    words[i] = ("%.17g"):format(deviation)
+  end
+  return noise and table.concat(words, ",")
 end
 
 local function splits_text(splits)
@@ -50,6 +62,7 @@ local function values(resolved)
     { "train.keep_steps", type(keep) == "table" and table.concat(keep, ",") },
     { "eval.lengths", lengths_text(eval.lengths) },
     { "eval.by", by_text(eval.by) },
+    { "eval.noise", noise_text(eval.by and eval.by.noise) },
     { "eval.sets", splits_text(eval.splits) },
     { "eval.with_trained", eval.novel == false },
     { "eval.examples", eval.examples },

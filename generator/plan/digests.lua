@@ -50,6 +50,12 @@ local function model_identity(plan)
   return model
 end
 
+-- What of an evaluation is part of the program.
+local function evaluation_identity(resolved)
+  local noise = features.noise(resolved)
+  return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
+end
+
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
 -- order of sums.
 function M.plan(plan)
@@ -63,7 +69,7 @@ function M.plan(plan)
     model = model_identity(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
       clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
-    eval = resolved.eval.dropout and { dropout = true } or nil,
+    eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
   }))
 end

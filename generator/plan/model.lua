@@ -16,6 +16,7 @@ local canonical = require("base.canonical")
 local cpu = require("network.cpu")
 local dimensions = require("plan.dimensions")
 local embeddings = require("network.embeddings")
+local features = require("spec.features")
 local handles = require("network.handles")
 local identity = require("network.identity")
 local lists = require("network.lists")
@@ -335,6 +336,7 @@ local function settle_constants(plan, net)
     return a.name < b.name
   end)
   plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
+  plan.noise = features.noise(plan.resolved) or false
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
       plan.linear, plan.inputs = op.p.kind == "linear", op.p.rows.count
@@ -381,6 +383,7 @@ function M.derive(plan, file)
   plan.trace_site_count = #plan.trace_sites
   local executed = lists.derive(net)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
+  plan.cpu_headers[#plan.cpu_headers + 1] = plan.noise and "noise" or nil
   local room = buffers.derive(net, executed, plan.eval_dropout)
   plan.cpu = cpu.derive(net, executed, derived.structs, room)
   plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)

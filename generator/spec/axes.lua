@@ -10,11 +10,13 @@ local M = {}
 
 M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
+M.NOISE = "noise" -- in eval.by, but an axis of no data: what is added to embeddings
+M.LOUDEST = 1e6
 
 -- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
 for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
-  id digest task encoding seed learning_rate beyond novel]]):gmatch("%S+") do
+  id digest task encoding seed learning_rate beyond novel noise]]):gmatch("%S+") do
   M.IS_KEY[key] = true
 end
 
@@ -91,11 +93,13 @@ local function check_by(context, path, by)
   local count = 0
   for name, wanted in next, by or {} do
     local axis, at = find(context.task, name), path .. "." .. name
-    count = count + 1
-    if not axis then
-      check_name(context, path, name)
-    else
-      check_values(context, at, axis, wanted)
+    if name ~= M.NOISE then
+      count = count + 1
+      if not axis then
+        check_name(context, path, name)
+      else
+        check_values(context, at, axis, wanted)
+      end
     end
   end
   if count > M.MOST then
@@ -128,18 +132,39 @@ local function check_novel(context, facts)
   end
 end
 
+-- Noise is for the evaluation at the end.
+local function check_noise(context, eval)
+  local during = given(context, "eval.during.by", eval.during and eval.during.by)
+  if during and during.noise then
+    add(context, { "eval.during.by.noise", "eval.during.by" }, { what = "there is no noise while training",
+      expected = "eval.by.noise, for the evaluation at the end" })
+  end
+end
+
+-- Whether it names anything but noise, which samplers have as well.
+local function names_axes(by)
+  for name in next, by or {} do
+    if name ~= M.NOISE then
+      return true
+    end
+  end
+  return false
+end
+
 -- What an evaluation goes by, and of which sets, against what the task has.
 function M.check(context)
   local eval, facts = context.resolved.eval, context.task
   if eval and facts then
     check_novel(context, facts)
+    check_noise(context, eval)
   end
   for _, path in ipairs(eval and facts and { "eval", "eval.during" } or {}) do
     local section = path == "eval" and eval or eval.during or {}
     for _, name in ipairs(not facts.data and { "by", "splits" } or {}) do
-      if section[name] then
+      if name == "by" and names_axes(section.by) or name == "splits" and section.splits then
         add(context, { path .. "." .. name }, { what = "does not go with a sampler",
-          expected = path .. ".lengths; only finite data has other axes and sets" })
+          expected = path .. ".lengths; only finite data has other axes and sets"
+            .. (name == "by" and ", a sampler noise alone" or "") })
       end
     end
     if facts.data then

@@ -90,6 +90,11 @@ function M.dropouts(resolved)
   }
 end
 
+-- How much the standard deviations of eval.by.noise are: "absolute", "relative"; nil: embeddings have no noise.
+function M.noise(resolved)
+  return M.value_at(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
+end
+
 -- Whether something is dropped out in training.
 function M.drops(resolved)
   for _, entry in ipairs(M.dropouts(resolved)) do

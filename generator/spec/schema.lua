@@ -142,6 +142,7 @@ M.TEXT = {
   options = "{ name = choice, ... }",
   settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
   by = "{ axis = true, ... }: for each axis true for all there are, { first, last } or { list = { 1, 3 } }",
+  noise = "{ list = { 0, 0.5, 1 } }: standard deviations from 0 on, ascending",
   axis = "true for all there are, { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
   names = "a list of names: " .. base_names.TEXT,
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),

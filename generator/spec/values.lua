@@ -234,7 +234,29 @@ end
 
 local ON_AXIS = { least = 0, most = axes.LARGEST, noun = "value" }
 
--- What an evaluation goes by: a range, a list or true, for all there are, by axis. The rules look at the names.
+-- Standard deviations of the noise on embeddings: a strictly ascending list of numbers, or nil after errors.
+local function read_noise(context, path, node)
+  local list = tree.is_table(node) and #node.items == 0 and node.fields.list
+  if not list or next(node.fields, next(node.fields)) or not tree.is_table(list) or #list.items == 0 then
+    add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
+      or what_of(node) .. " does not fit here", schema.TEXT.noise)
+    return nil
+  end
+  local values, good = {}, true
+  for i, item in ipairs(list.items) do
+    local at = { path = locate.join(path .. ".list", i), type = "number", min = 0, max = axes.LOUDEST }
+    values[i] = readers.number(context, at, item)
+    if values[i] and values[i - 1] and values[i] <= values[i - 1] then
+      add(context, item, at.path, ("%s follows %s"):format(diagnostics.number(values[i]),
+        diagnostics.number(values[i - 1])), "an ascending list")
+    end
+    good = good and values[i] and not (values[i - 1] and values[i] <= values[i - 1])
+  end
+  return good and { list = values } or nil
+end
+
+-- What an evaluation goes by: a range, a list or true, for all there are, by axis; and its noise. The rules look at the
+-- names.
 function readers.by(context, field, node)
   if not tree.is_table(node) or #node.items > 0 or not next(node.fields) then
     wrong_type(context, field, node)
@@ -243,7 +265,9 @@ function readers.by(context, field, node)
   local by = {}
   for name, inner in tree.each(node) do
     local path = field.path .. "." .. name
-    if inner.value == true then
+    if name == axes.NOISE then
+      by[name] = read_noise(context, path, inner)
+    elseif inner.value == true then
       by[name] = true
     elseif tree.is_table(inner) then
       by[name] = readers.lengths(context, { path = path, type = "axis", bounds = ON_AXIS }, inner)

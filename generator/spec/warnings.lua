@@ -166,6 +166,9 @@ end
 
 local function warn_evaluation(resolved, warn)
   local eval = resolved.eval
+  if eval.noise and not features.noise(resolved) then
+    warn(('eval.noise: %q has no effect: eval.by has no noise'):format(eval.noise))
+  end
   if eval.dropout and not features.drops(resolved) then
     warn("eval.dropout: true has no effect: nothing is dropped out in training either")
   end

@@ -5,7 +5,8 @@
  * computed is written down, and gradients are found by walking the record backwards. There are no fused operations, no
  * rules of derivation, no buffers that two values share, no packed weights.
  *
- * Dropout is training's unless the batch evaluates: rng.h has the sites of both.
+ * Dropout is training's unless the batch evaluates: rng.h has the sites of both. A batch that evaluates may have noise on
+ * its embeddings.
  */
 #ifndef LONGHAND_KERNELS_REF_NETWORK_H
 #define LONGHAND_KERNELS_REF_NETWORK_H
@@ -62,6 +63,7 @@ typedef struct lh_ref_operation {
     int first_class; /* from this row on */
     double scale;    /* of embedded vectors */
     int blanks;      /* the first tokens, which have no row: zero */
+    int embedding;   /* of an embed: how many come before */
     int stream;      /* of what it gives */
     lh_ref_additive additive;
     bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
@@ -121,8 +123,15 @@ typedef struct lh_ref_shape {
     int rows, columns; /* rows is 1 for vectors */
 } lh_ref_shape;
 
+typedef enum lh_ref_noise {
+    LH_REF_NO_NOISE,
+    LH_REF_ABSOLUTE,      /* a batch's noise on embeddings is a standard deviation, */
+    LH_REF_RELATIVE_NOISE /* or that divided by the root mean square of each token's */
+} lh_ref_noise;
+
 typedef struct lh_ref_network {
-    const char *id;      /* of the spec */
+    const char *id; /* of the spec */
+    lh_ref_noise noise;
     int classes, places; /* places: dropout sites of a scope, at most */
     int tensor_count, family_count, scope_count;
     const lh_ref_shape *tensors;
@@ -185,6 +194,7 @@ typedef struct lh_ref_batch {
     lh_key key;
     uint32_t step, first_example;
     uint32_t draw;                   /* of an evaluation */
+    double noise;                    /* likewise: standard deviation of what is added to embeddings, in that draw */
     double loss_scale;               /* d(objective) / d(summed loss) */
     bool backward;                   /* add to the gradients */
     const lh_ref_observer *observer; /* is shown every layer of every sequence; NULL: nobody */

@@ -76,6 +76,22 @@ static const uint16_t *tokens_at(const run *r, const record *at) {
     return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
 }
 
+/* Adds the noise of an evaluation to the vectors of tokens. */
+static void add_noise(const run *r, const record *at, node *out) {
+    const lh_ref_batch *batch = r->batch;
+    uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, batch->draw, (uint32_t)at->op->embedding);
+    for (int t = 0; t < out->rows && batch->noise > 0; t++) {
+        double *row = out->x + t * out->width, squares = 0;
+        for (int c = 0; c < out->width; c++) squares += row[c] * row[c];
+        bool relative = r->model->network->noise == LH_REF_RELATIVE_NOISE;
+        double deviation = batch->noise * (relative ? sqrt(squares / out->width) : 1);
+        for (int c = 0; c < out->width; c++)
+            row[c] +=
+                deviation * lh_ref_normal(batch->key, batch->step, site, batch->first_example + (uint32_t)r->sequence,
+                                          (uint32_t)(t * out->width + c));
+    }
+}
+
 void lh_ref_embed_forward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
@@ -86,6 +102,7 @@ void lh_ref_embed_forward(run *r, record *at) {
             out->x[t * out->width + c] =
                 (row < 0 ? 0 : at->op->scale * table[row * out->width + c]) + (shift ? shift[c] : 0);
     }
+    add_noise(r, at, out);
     add_positions(r, at, out);
     lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }

@@ -237,6 +237,11 @@ int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t 
 /* y = keeps(e) ? x / (1 - rate) : 0 for the `count` elements of one example; y may be x. It is its own gradient. */
 void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
 
+/* A standard normal number for element e (= token * width + feature) of an example, of the noise on embeddings; site:
+ * lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Of each block's four words two make two numbers, sqrt(-2 ln u) times
+ * cos and sin of 2 pi v; u and v are (upper 23 bits of a word + 1/2) / 2^23. Source: Box and Muller 1958. */
+double lh_ref_normal(lh_key key, uint32_t step, uint32_t site, uint32_t example, uint32_t element);
+
 /* The factor that brings a gradient of this global L2 norm down to clip_norm; 1 where it is no longer, or clip_norm is 0:
  * no clipping. Source: Pascanu et al. 2013, algorithm 1. */
 double lh_ref_clip(double clip_norm, double gradient_norm);

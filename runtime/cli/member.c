@@ -120,6 +120,7 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
     return (lh_eval_request){
         .lengths = eval->lengths,
         .groups = m->spec->corpus != NULL ? &m->spec->corpus->final : NULL,
+        .noise = eval->noise,
         .examples = eval->examples,
         .batch = eval->batch,
         .draws = eval->draws,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "train/json_text.h"
 
 static const double LIVE_SECONDS = 0.2; /* between two changes of the live line */
 
@@ -106,7 +107,8 @@ static void print_means(int wide, const char *name, const lh_eval_means *means) 
 /* How many results from the first on are of the same split and the same length, or value on the first axis. */
 static int alike(const lh_eval_result *results, int count) {
     int same = 1;
-    while (same < count && results[same].n == results[0].n && strcmp(results[same].split, results[0].split) == 0)
+    while (same < count && results[same].n == results[0].n && results[same].noise == results[0].noise &&
+           strcmp(results[same].split, results[0].split) == 0)
         same++;
     return same;
 }
@@ -120,12 +122,10 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
            means.exact_match, means.loss);
 }
 
-void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
+/* Results of one noise. */
+static void print_results(int wide, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
-    int rows = 0, wide = lh_eval_means_of(results, count, lh_set_name[LH_SET_VALIDATION]).count > 0 ? 14 : 10;
-    const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
-    printf("%-*s %-12s %7s %10s %12s %10s\n", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number",
-           "accuracy", "exact match", "loss");
+    int rows = 0;
     for (int i = 0; i < count; i += alike(results + i, count - i)) rows++;
     for (int i = 0, same; rows <= MOST_ROWS && i < count; i += same) {
         same = alike(results + i, count - i);
@@ -136,6 +136,19 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
         lh_eval_means means = lh_eval_means_of(results, count, lh_set_name[set]);
         snprintf(name, sizeof name, "all %s", lh_set_name[set]);
         print_means(wide, name, &means);
+    }
+}
+
+void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
+    char noise[LH_NUMBER_TEXT];
+    int same, wide = lh_eval_means_of(results, count, lh_set_name[LH_SET_VALIDATION]).count > 0 ? 14 : 10;
+    const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
+    printf("%-*s %-12s %7s %10s %12s %10s\n", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number",
+           "accuracy", "exact match", "loss");
+    for (int i = 0; i < count; i += same) {
+        for (same = 1; i + same < count && results[i + same].noise == results[i].noise;) same++;
+        if (results[i].noisy) printf("noise %s\n", lh_shortest(results[i].noise, noise));
+        print_results(wide, results + i, same);
     }
     lh_print_guessing(spec);
 }

@@ -70,6 +70,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
     lh_eval_request request = {
         .lengths = f->lengths.lengths,
         .groups = groups->count > 0 ? groups : NULL,
+        .noise = engine->spec->eval.noise,
         .examples = (int)f->examples,
         .batch = (int)f->batch,
         .draws = (int)f->draws,

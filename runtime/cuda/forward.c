@@ -133,11 +133,14 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
-static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, const lh_draw *draw, lh_error *error) {
+static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, const lh_draw *draw, double noise,
+                            lh_error *error) {
     const lh_cuda_forward *forward = &fleet->forward;
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     memset(forward->host_step, 0, STEP_BYTES);
-    *(lh_cuda_step *)forward->host_step = lh_cuda_step_of(&layout, shape, forward->device_batch, draw);
+    lh_cuda_step *step = (lh_cuda_step *)forward->host_step;
+    *step = lh_cuda_step_of(&layout, shape, forward->device_batch, draw);
+    step->rate = noise;
     CUresult result =
         fleet->driver->cuMemcpyHtoDAsync(forward->device_batch, forward->host_batch, layout.bytes, fleet->stream);
     if (result == 0)
@@ -229,10 +232,11 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape
     return status == LH_OK ? check(fleet, driver->cuStreamSynchronize(fleet->stream), "the evaluation", error) : status;
 }
 
-/* Sends host_batch through the model; answers, and where asked logits, are in the host's memory on return. */
-static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, bool logits, lh_error *error) {
+/* Sends host_batch through the model, with noise on its embeddings; answers, and where asked logits, are in the host's memory on return. */
+static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, double noise, bool logits,
+                     lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_status status = send_batch(fleet, shape, draw, error);
+    lh_status status = send_batch(fleet, shape, draw, noise, error);
     if (status == LH_OK) status = launch(engine, shape, logits, error);
     if (status == LH_OK) status = fetch_answers(fleet, shape, logits, error);
     return lh_cuda_lose(fleet, status, error);
@@ -304,7 +308,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     lh_status status = lh_cuda_enter(fleet, error);
     if (status == LH_OK) status = fill_batch(fleet, condition, &shape, error);
     if (status != LH_OK) return status;
-    status = run(engine, &shape, &condition->draw, false, error);
+    status = run(engine, &shape, &condition->draw, condition->noise, false, error);
     if (status != LH_OK) return status;
     const lh_cuda_answer *answers = fleet->forward.host_answers;
     memset(sums, 0, sizeof *sums);
@@ -339,7 +343,7 @@ lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logi
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
     put_query(fleet, query, &shape);
-    status = run(engine, &shape, &query->draw, true, error);
+    status = run(engine, &shape, &query->draw, 0, true, error);
     int64_t count = (int64_t)shape.labels * fleet->spec->classes;
     for (int64_t i = 0; status == LH_OK && i < count; i++)
         logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);

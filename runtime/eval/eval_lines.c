@@ -14,6 +14,7 @@ void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
     for (int i = 0; result->groups != NULL && i < result->groups->axes; i++)
         if (result->group->value[i] != LH_NO_VALUE)
             lh_json_integer(by, result->groups->name[i], result->group->value[i]);
+    if (result->noisy) lh_json_number(by, "noise", result->noise);
 }
 
 /* Whether the line says which set it is of: its split does not, and there is more than one. */
@@ -71,7 +72,9 @@ static double number_of(const json_t *line, const char *key) { return json_numbe
 
 /* Whether "by" of a line says of every axis what the result does. */
 static bool is_condition(const json_t *by, const lh_eval_result *result) {
-    size_t values = 0;
+    const json_t *noise = json_object_get(by, "noise");
+    size_t values = result->noisy;
+    if (json_is_number(noise) != result->noisy || json_number_value(noise) != result->noise) return false;
     if (result->groups == NULL) return json_integer_value(json_object_get(by, result->axis)) == result->n;
     for (int i = 0; i < result->groups->axes; i++) {
         const json_t *value = json_object_get(by, result->groups->name[i]);

@@ -5,7 +5,7 @@
 #include "eval/evaluate.h"
 #include "train/json_text.h"
 
-/* Where a result stands: the task length, or the values on the axes of its group. */
+/* Where a result stands: the task length, or the values on the axes of its group; and the noise. */
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result);
 
 /* Appends a result. The seed is written where it is not LH_EVAL_SEED. */

@@ -21,25 +21,36 @@ bool lh_is_training_length(const lh_spec *spec, int n) {
     return false;
 }
 
-int lh_eval_conditions(const lh_eval_request *request) {
+static int quiet_conditions(const lh_eval_request *request) {
     return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
+}
+
+int lh_eval_conditions(const lh_eval_request *request) {
+    return quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
 }
 
 static bool several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
-const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
+/* The values of a group; returns the bytes that they would take. */
+static size_t name_group(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
     const lh_groups *groups = result->groups;
     size_t used = 0;
-    if (groups == NULL) {
-        snprintf(text, LH_EVAL_NAME, "%s %d", result->axis, result->n);
-        return text;
-    }
     text[0] = 0;
     if (several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
     for (int i = 0; i < groups->axes && used < LH_EVAL_NAME; i++)
         if (result->group->value[i] != LH_NO_VALUE)
             used += (size_t)snprintf(text + used, LH_EVAL_NAME - used, "%s%.40s %d", used > 0 ? ", " : "",
                                      groups->name[i], result->group->value[i]);
+    return used;
+}
+
+const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
+    char noise[LH_NUMBER_TEXT];
+    size_t used = result->groups != NULL ? name_group(result, text)
+                                         : (size_t)snprintf(text, LH_EVAL_NAME, "%s %d", result->axis, result->n);
+    if (result->noisy && used < LH_EVAL_NAME)
+        snprintf(text + used, LH_EVAL_NAME - used, "%snoise %s", used > 0 ? ", " : "",
+                 lh_shortest(result->noise, noise));
     return text;
 }
 
@@ -133,6 +144,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         for (next = at; next < end && groups->place[next] < set->first[n];) next++;
         lh_condition condition = lh_condition_at(n, (int)(next - at), request->seed, draw);
         condition.draw.step = lh_group_number(groups, result->group); /* whatever other shapes there are */
+        condition.noise = result->noise;
         condition.source.set = set;
         condition.source.pick = groups->pick + at;
         status = evaluate_batches(engine, request, each, result, &condition, draw, (int)(at - first), sums, error);
@@ -144,6 +156,7 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, each, result, draw, sums, error);
     lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
+    condition.noise = result->noise;
     return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
 }
 
@@ -216,10 +229,14 @@ static lh_eval_result group_result(const lh_eval_request *request, int i) {
 }
 
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
+    int quiet = quiet_conditions(request);
     for (int i = 0; i < count; i++) {
-        results[i] = request->groups != NULL ? group_result(request, i) : length_result(spec, request, i);
+        int at = i % quiet;
+        results[i] = request->groups != NULL ? group_result(request, at) : length_result(spec, request, at);
         if (request->split != NULL) results[i].split = request->split;
-        results[i].draws = lh_draws_anything(spec) ? request->draws : 1;
+        results[i].noisy = request->noise.count > 0;
+        results[i].noise = results[i].noisy ? request->noise.deviation[i / quiet] : 0;
+        results[i].draws = results[i].noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         results[i].batch = request->batch;
     }
 }
@@ -267,7 +284,7 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {0, 0, 0, 0, 0, 0};
     for (int i = 0; i < count; i++) {
-        if (strcmp(results[i].split, split) != 0) continue;
+        if (strcmp(results[i].split, split) != 0 || results[i].noise > results[0].noise) continue;
         if (means.count == 0) means.first = results[i].n;
         means.last = results[i].n;
         means.count++;

@@ -16,6 +16,8 @@ typedef struct lh_eval_result {
     const char *axis;        /* what that is, the key in `by` */
     const lh_groups *groups; /* of finite data, with the condition itself; else NULL */
     const lh_group *group;
+    bool noisy; /* embeddings have noise, of this standard deviation: a number in `by`, too */
+    double noise;
     int examples, draws;
     int batch;            /* sequences that share a draw; 0: all examples do */
     double accuracy;      /* correct / counted label positions over all draws; of batches the mean of theirs */
@@ -27,6 +29,7 @@ typedef struct lh_eval_result {
 typedef struct lh_eval_request {
     lh_lengths lengths;      /* where there are no groups */
     const lh_groups *groups; /* of finite data */
+    lh_noise noise;          /* all of them under each; count 0: as they are */
     int examples, draws;     /* draws count as 1 where the model draws nothing */
     int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
     uint64_t seed;
@@ -40,7 +43,7 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* Task lengths or groups. */
+/* Task lengths or groups, so many times as there is noise; in that order, the quietest first. */
 int lh_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED when
@@ -51,7 +54,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
-/* Plain means over results of one split; count tells how many there are. */
+/* Plain means over results of one split, of those as quiet as the first; count tells how many there are. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */
     double accuracy, exact_match, loss;
@@ -59,7 +62,7 @@ typedef struct lh_eval_means {
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);
 
-/* "length 5", "validation, vectors 3, puzzle 99" */
+/* "length 5", "validation, vectors 3, puzzle 99, noise 0.5" */
 enum { LH_EVAL_NAME = 256 };
 const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
 

@@ -226,6 +226,7 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
         .step = forward_step(cpu, condition->n, condition->examples, &condition->draw),
         .each = each,
     };
+    job.step.noise = condition->noise;
     job.block = cpu->program->block_sequences(job.step.shape.length);
     job.blocks = (condition->examples + job.block - 1) / job.block;
     atomic_init(&job.next, 0);

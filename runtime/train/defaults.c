@@ -2,6 +2,7 @@
 #include "train/defaults.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { DIGEST = 16, HEAD = 96, MOST_INTEGER = INT32_MAX };
 
-typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, SETS, TEXT } value_kind;
+typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
 
 static const struct {
     const char *name;
@@ -30,6 +31,7 @@ static const struct {
     {"train.keep_steps", STEPS, offsetof(lh_spec, train)},
     {"eval.lengths", LENGTHS, offsetof(lh_spec, eval.lengths)},
     {"eval.by", BY, offsetof(lh_spec, eval.by)},
+    {"eval.noise", NOISE, offsetof(lh_spec, eval.noise)},
     {"eval.sets", SETS, offsetof(lh_spec, eval.sets)},
     {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
     {"eval.with_trained", SWITCH, offsetof(lh_spec, eval.with_trained)},
@@ -121,6 +123,24 @@ static bool take_by(lh_defaults *d, char *text, lh_by *by) {
     return true;
 }
 
+/* "0,0.5,1" */
+static bool take_noise(lh_defaults *d, char *text, lh_noise *noise) {
+    noise->count = 1;
+    for (const char *at = text; *at != 0; at++) noise->count += *at == ',';
+    double *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)noise->count, sizeof *list) : NULL;
+    if (list == NULL) return false;
+    d->list[d->lists++] = list;
+    noise->deviation = list;
+    for (int i = 0; i < noise->count; i++) {
+        char *end = text;
+        list[i] = strtod(text, &end);
+        if (end == text || !(list[i] >= 0 && list[i] < HUGE_VAL) || (i > 0 && !(list[i] > list[i - 1]))) return false;
+        if (*end != (i + 1 < noise->count ? ',' : 0)) return false;
+        text = end + 1;
+    }
+    return true;
+}
+
 static bool take_steps(lh_defaults *d, char *text, lh_train_defaults *train) {
     train->keep_steps = take_list(d, text, sizeof(int64_t), &train->keep_steps_count);
     return train->keep_steps != NULL;
@@ -140,6 +160,7 @@ static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text)
     case LENGTHS: return take_lengths(d, text, place);
     case STEPS: return take_steps(d, text, place);
     case BY: return take_by(d, text, place);
+    case NOISE: return take_noise(d, text, place);
     case SETS: return (*(unsigned *)place = lh_sets_of(text)) != 0;
     case LONG: return take_integer(&text, INT64_MAX, place) && *text == 0;
     case INTEGER:

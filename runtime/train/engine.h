@@ -42,6 +42,7 @@ typedef struct lh_condition {
     int examples; /* how many */
     lh_source source;
     lh_draw draw;
+    double noise; /* on embeddings: its standard deviation; 0: none */
 } lh_condition;
 
 /* One sequence to run forward: its input tokens, and what stands in place of the position draws. */

@@ -13,7 +13,9 @@
 % if any_draws then
 #include "longhand/positions.h"
 % end
+% if embedding_scales[1] or dropouts[1] then
 
+% end
 % for _, scale in ipairs(embedding_scales) do
 static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */
 % end

@@ -79,6 +79,10 @@ enum {
 % include("cuda/masks.tpl")
 
 % end
+% if noise then
+% include("cuda/noise.tpl")
+
+% end
 % for i, embedding in ipairs(device.embeddings) do
 % if i > 1 then
 

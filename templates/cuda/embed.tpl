@@ -11,7 +11,7 @@
 % local column_sums = adds and "add_column_sums" or "column_sums"
 % local scaled = linear and "sum" or "sum * " .. scale
 /* ${about} = ${what}${embed_adds}. */
-NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" or "void"}) {
+NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->${T};
@@ -39,6 +39,16 @@ NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" 
 % elseif additive.kind == "learned" then
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
+% if noise then
+        real deviation = training ? 0 : (real)block()->step.rate;
+        quad normal = {{0, 0, 0, 0}};
+        if (deviation > 0) {
+            normal = noisy(block()->first + row / v->${T}, ${number}, (row % v->${T} * WIDTH + c) / 4);
+% if noise == "relative" then
+            % call("deviation *= embedded_size", "block()->" .. tokens .. "[row]", scale)
+% end
+        }
+% end
 #pragma unroll
         for (int i = 0; i < 4; i++) {
 % if linear then
@@ -50,6 +60,9 @@ NOINLINE void ${routine}(${drops and not eval_dropout and "const bool training" 
             x.v[i] = x.v[i] * ${scale} + place.v[i];
 % else
             x.v[i] *= ${scale};
+% end
+% if noise then
+            x.v[i] += deviation * normal.v[i];
 % end
 % if drops and eval_dropout then
             x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;

@@ -29,7 +29,7 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q)
                              .step = batch->step,
                              .draw = batch->draw,
                              .key = {batch->key.word[0], batch->key.word[1]},
-                             .rate = 1e-3,
+                             .rate = batch->backward ? 1e-3 : batch->noise,
                              .correct2 = 1000,
                              .loss_scale = batch->loss_scale};
     return in;

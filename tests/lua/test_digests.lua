@@ -116,6 +116,8 @@ local FIELDS = {
   { "eval.batch", 5, false, false },
   { "eval.draws", 5, false, false },
   { "eval.dropout", false, true, false },
+  { "eval.noise", "absolute", true, false, { ["eval.by"] = "{ noise = { list = { 0.5 } } }",
+    ["eval.noise"] = "relative" } },
   { "eval.during.every", 6, false, false },
   { "eval.during.lengths", { first = 3, last = 4, step = 1 }, false, false },
   { "eval.during.examples", 5, false, false },

@@ -4,6 +4,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local cli = require("cli.cli")
 local grid = require("study.grid.grid")
 local names = require("base.names")
 local handles = require("network.handles")
@@ -233,6 +234,68 @@ function TestPredictions.test_rows_follow_from_the_counts()
   for _, row in ipairs(require("predict").rows("tests/cuda/counts.txt")) do
     lu.assertStrContains(page, "\n" .. row .. "\n")
   end
+end
+
+TestIto = {}
+
+local ito_2024 = read("docs/ito-2024.md")
+local small = {} -- studies by name
+
+local function study_of(name)
+  small[name] = small[name] or assert(grid.expand(project_module.new("."), name, { scale = "small" }))
+  return small[name]
+end
+
+local function has_axis(study, name)
+  for _, axis in ipairs(study.axes) do
+    if axis.name == name then
+      return true
+    end
+  end
+end
+
+local function has_value(study, value)
+  for _, cell in ipairs(study.cells) do
+    for _, name in pairs(cell.key) do
+      if name == value then
+        return true
+      end
+    end
+  end
+end
+
+-- Every command of the page is one, and what it names is there: studies, axes, cells.
+function TestIto.test_commands_and_what_they_name()
+  local count = 0
+  for line in ito_2024:gmatch("\n    %./longhand ([^\n]+)") do
+    local words = {}
+    for word in line:gmatch("%S+") do
+      words[#words + 1] = word
+    end
+    local got, message = cli.parse(words, ".")
+    lu.assertNotNil(got, ("%s: %s"):format(line, message))
+    local study = (got.verb == "sweep" or got.study) and study_of(got.study or words[2])
+    lu.assertTrue(not got.axis or has_axis(study, got.axis), line)
+    lu.assertTrue(not got.reference or got.what == "tables" or has_value(study, got.reference), line)
+    count = count + 1
+  end
+  lu.assertTrue(count >= 20, count)
+end
+
+-- Rows name studies that are there, and in quotes the titles of their items.
+function TestIto.test_items_are_those_of_reports()
+  local seen = 0
+  for name, cell in ito_2024:gmatch("\n|[^|\n]*| `(ito_%l+)`[^|\n]*| ([^|\n]*) |") do
+    local titles = {}
+    for _, item in ipairs(study_of(name).report) do
+      titles[item.title or ""] = true
+    end
+    for title in cell:gmatch('"([^"]*)"') do
+      lu.assertTrue(titles[title], name .. " has no item " .. title)
+      seen = seen + 1
+    end
+  end
+  lu.assertTrue(seen >= 4, seen)
 end
 
 support.run()

@@ -134,6 +134,26 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
 end
 
+-- Noise stands apart; a run's own evaluations are those of the least.
+function TestRuns.test_noise_stands_apart()
+  local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.spec_of("latin_square") }
+  facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
+  local run = runs.read(write_run("noise", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "validation", '{"vectors":1,"noise":0}', 1)
+      .. by_line(100, "validation", '{"vectors":2,"noise":0}', 0.5)
+      .. by_line(100, "validation", '{"vectors":1,"noise":0.5}', 0.25)
+      .. by_line(100, "validation", '{"vectors":2,"noise":0.5}', 0) }))
+  lu.assertEquals({ run.state, run.notes }, { "evaluated", {} })
+  lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.score(run) },
+    { { 1, 2 }, { 1.0, 0.5 }, 75.0 })
+  lu.assertEquals(runs.percent(runs.under_noise(run, 0.5, "validation")), 12.5)
+  lu.assertEquals(runs.percent(runs.under_noise(run, 0, "test")), 75.0)
+  lu.assertNil(runs.under_noise(run, 1, "validation"))
+  run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
+    eval = by_line(100, "test", '{"length":41,"noise":0.5}', 0.5) .. eval_line(100, "test", 41, 1) }))
+  lu.assertEquals({ run.test.accuracy, runs.percent(runs.under_noise(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
+end
+
 -- Where a number on the first axis has a condition of its own, finer ones beside it have examples of their own.
 function TestRuns.test_finer_conditions_stand_beside()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }

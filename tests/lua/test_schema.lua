@@ -168,6 +168,7 @@ local CASES = {
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
   { "eval.dropout", "true", "1", "expected: true or false" },
+  { "eval.noise", "relative", "loud", "expected: absolute, relative" },
   { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },
   { "eval.during.every", "5", "0", "0 is below 1" },
   { "eval.during.lengths", "{ 50, 60 }", "50", "write { 50, 50 }", { DURING } },
@@ -284,7 +285,8 @@ function TestSchema.test_absent_follows_the_features()
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
     return table.concat(schema.absent(resolved), " ")
   end
-  local updates = " adamw_update kernels/cpu/sgd.h momentum"
+  local noise = " add_noise"
+  local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic FIRST_POSITION draw_sequence signed_distances "
@@ -333,10 +335,10 @@ function TestSchema.test_absent_follows_the_features()
   local function updated(optimizer)
     return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
   end
-  lu.assertEquals(updated("{ kind = 'adamw' }"), "adam_update kernels/cpu/sgd.h momentum EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'adamw' }"), "adam_update kernels/cpu/sgd.h momentum" .. noise .. " EVAL_DROPOUT")
   lu.assertEquals(updated("{ kind = 'adamw', weight_decay = 0 }"), updated("{ kind = 'adam' }"))
-  lu.assertEquals(updated("{ kind = 'sgd' }"), "adam_update adamw_update momentum EVAL_DROPOUT")
-  lu.assertEquals(updated("{ kind = 'sgd', momentum = 0.9 }"), "adam_update adamw_update EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'sgd' }"), "adam_update adamw_update momentum" .. noise .. " EVAL_DROPOUT")
+  lu.assertEquals(updated("{ kind = 'sgd', momentum = 0.9 }"), "adam_update adamw_update" .. noise .. " EVAL_DROPOUT")
 end
 
 support.run()

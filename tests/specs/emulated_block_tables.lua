@@ -12,6 +12,6 @@ return {
   },
   model = { layers = 2, heads = 2, width = 32, feedforward = 48, dropout = 0.1, bias = "all" },
   train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 }, by = { noise = { list = { 0.5 } } } },
   precision = "float64",
 }

@@ -6,6 +6,6 @@ return {
   model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, heads = 4, width = 32, feedforward = 48,
     dropout = 0.1 },
   train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 }, dropout = true },
+  eval = { lengths = { 1, 20 }, dropout = true, by = { noise = { list = { 0.5 } } }, noise = "relative" },
   precision = "float64",
 }

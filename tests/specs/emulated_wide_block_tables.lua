@@ -12,6 +12,6 @@ return {
   },
   model = { layers = 2, heads = 4, width = 256, feedforward = 64, dropout = 0, bias = "all" },
   train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
+  eval = { lengths = { 1, 20 }, by = { noise = { list = { 0.5 } } }, noise = "relative" },
   precision = "float64",
 }

@@ -1,8 +1,8 @@
--- With dropout: compared with kernels/ref, which draws the same bits (tests/unit/test_parity.c).
+-- With dropout, and noise on a table's vectors: compared with kernels/ref, which draws the same bits (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },
   model    = { use = "ruoss_encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 },
   train    = { use = "ruoss", lengths = { 1, 18 } },
-  eval     = { lengths = { 1, 18 }, examples = 4 },
+  eval     = { lengths = { 1, 18 }, by = { noise = { list = { 0.5 } } }, noise = "relative", examples = 4 },
 }

@@ -230,7 +230,8 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .shape = shape,
                            .key = batch->key,
                            .step = batch->step,
-                           .draw = {.example = batch->draw},
+                           .draw = {.key = batch->key, .step = batch->step, .example = batch->draw},
+                           .noise = batch->noise,
                            .positions = {batch->positions},
                            .distances = {drawn},
                            .parameters = t.parameters,
@@ -388,6 +389,7 @@ void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch) {
     batch->backward = false;
     batch->dropping = spec->eval.dropout ? LH_REF_IN_EVALUATION : LH_REF_NO_DROPOUT;
     batch->draw = 3;
+    batch->noise = lh_network_of(spec->id)->noise != LH_REF_NO_NOISE ? 0.7 : 0;
 }
 
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits) {

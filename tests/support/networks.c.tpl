@@ -50,7 +50,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % local kind, f, additive = o.kind:upper(), o.f:upper(), o.additive:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
      .f = LH_REF_${f}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
-     .blanks = ${o.blanks}, .stream = ${o.stream},
+     .blanks = ${o.blanks}, .embedding = ${o.embedding}, .stream = ${o.stream},
      .additive = LH_REF_${additive}, .interleaved = ${o.interleaved}, .grid = ${o.grid}, .period = ${o.period}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},
 % end
@@ -70,7 +70,7 @@ static const lh_ref_network networks[] = {
 % for n, network in ipairs(networks) do
 % local tensors, families, scopes = #network.tensors, #network.families, #network.scopes
 % local list = families > 0 and "families_" .. n or "NULL"
-    {"${network.id}", ${network.classes}, ${network.places}, ${tensors}, ${families}, ${scopes},
+    {"${network.id}", LH_REF_${network.noise}, ${network.classes}, ${network.places}, ${tensors}, ${families}, ${scopes},
      tensors_${n}, ${list}, scopes_${n}},
 % end
 };

@@ -60,6 +60,8 @@ local function any_network(number)
   }))
 end
 
+local NOISE = { [false] = "NO_NOISE", absolute = "ABSOLUTE", relative = "RELATIVE_NOISE" }
+
 local project = require("project").new(".")
 local list, planned = {}, {}
 local function add_memory(plan)
@@ -74,7 +76,7 @@ end
 local function add(plan)
   add_memory(plan)
   local network = reference.derive(model.network(plan))
-  network.id = plan.id
+  network.id, network.noise = plan.id, NOISE[plan.noise]
   list[#list + 1] = network
 end
 for _, name in ipairs({ table.unpack(arg, 3) }) do
@@ -86,7 +88,7 @@ for _, name in ipairs({ table.unpack(arg, 3) }) do
 end
 for number = 1, tonumber(arg[2]) do
   local network = any_network(number)
-  network.id = "any_" .. number
+  network.id, network.noise = "any_" .. number, NOISE[false]
   list[#list + 1] = network
 end
 local text, err = render.render("networks.c.tpl", { networks = list, planned = planned }, function(name)

@@ -113,6 +113,19 @@ similarity() {
         ends_with 1 'did you mean drawn?' ./longhand analyze similarity "$work/runs" --split test --reference drwn
 }
 
+# Noise of an evaluation of runs that were trained without; at 0 it is what the run's own evaluation says.
+noise() {
+    ends_with 0 'Accuracy in percent by noise on embeddings' ./longhand analyze noise "$work/runs" --split test \
+        --length 4 --examples 8 --noise 0,0.5,40 --draws 2 --relative --out "$work/noise" &&
+        pictures "$work/noise/noise" && [ "$(wc -l <"$work/noise/noise.csv")" -eq 7 ] || return
+    "$(built "$plain")/trainer" eval --checkpoint "$plain/checkpoint.safetensors" --lengths 4 --examples 8 \
+        --out "$work/quiet" >"$work/log" || return
+    accuracy=$(sed 's/.*"accuracy":\([^,]*\),.*/\1/' "$work"/quiet/eval.jsonl)
+    grep -q "^,plain,0,[^,]*,relative,0,1,$accuracy,0\$" "$work/noise/noise.csv" &&
+        ends_with 2 'expected ascending standard deviations' ./longhand analyze noise "$work/runs" --noise 0,1,1 &&
+        ends_with 1 'cells differ along no such axis' ./longhand analyze noise "$work/runs" --split test --axis none
+}
+
 refuses() {
     ends_with 2 'missing argument' ./longhand analyze pca &&
         ends_with 2 '--lengths 4: expected the length to fit on' ./longhand analyze pca "$drawn" --lengths 4 &&
@@ -189,9 +202,10 @@ if command -v gnuplot >/dev/null 2>&1; then
     expect analyze_attention_is_the_maximum_over_heads attention
     expect analyze_shows_runs_below_each_other side_by_side
     expect analyze_similarity_is_that_of_traces similarity
+    expect analyze_noise_evaluates_what_was_trained_without noise
     expect analyze_refuses_with_reasons refuses
 else
-    for name in pca attention side_by_side similarity refuses; do echo "skip analyze_$name: gnuplot is not installed"; done
+    for name in pca attention side_by_side similarity noise refuses; do echo "skip analyze_$name: gnuplot is not installed"; done
 fi
 expect export_refuses_with_reasons export_refuses
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"

@@ -158,6 +158,28 @@ cadence() {
         cmp "$(folder epochs)/checkpoint.safetensors" "$(folder whole)/checkpoint.safetensors"
 }
 
+# Noise on embeddings: the same parameters; the quietest as without; the same numbers with any threads, less accuracy
+# the louder, and all deviations by the same draws.
+noise() {
+    ./longhand build "$work/latin_small.lua" --levels best --out "$work/loud" \
+        --set 'eval.by.noise={ list = { 0, 0.5, 9 } }' --set eval.draws=4 || return
+    for threads in 1 3; do
+        "$work/loud/trainer" train --out "$work/noise$threads" --threads $threads >"$work/log" || return
+    done
+    same_results noise1 noise3 &&
+        ${LUA:-lua5.4} tests/bits/tensors.lua "$(folder whole)/checkpoint.safetensors" >"$work/want" &&
+        ${LUA:-lua5.4} tests/bits/tensors.lua "$(folder noise1)/checkpoint.safetensors" >"$work/got" &&
+        cmp "$work/want" "$work/got" &&
+        grep -v during "$(folder whole)/eval.jsonl" >"$work/want" &&
+        sed -n 's/,"noise":0}/}/p' "$(folder noise1)/eval.jsonl" >"$work/got" && cmp "$work/want" "$work/got" &&
+        [ "$(grep -c '"split":"validation","by":{"vectors":[123],"puzzle":[0-9]*,"noise":0.5},"examples":1,"draws":4' \
+            "$(folder noise1)/eval.jsonl")" -eq 108 ] &&
+        [ "$(grep -c '"by":{"vectors":1,"noise":9}' "$(folder noise1)/eval.jsonl")" -eq 2 ] &&
+        ends_with 0 'noise 0.5' "$work/loud/trainer" eval --checkpoint "$(folder whole)/checkpoint.safetensors" \
+            --lengths 16 --splits validation --out "$work/by_length" &&
+        ends_with 0 'by noise on embeddings' ./longhand report "$work/noise1" --out "$work/report_noise"
+}
+
 # Tables and curves go by the first axis.
 reports() {
     ends_with 0 'latin_small' ./longhand report "$work/whole" --out "$work/report" &&
@@ -172,6 +194,7 @@ expect validation_file validation_file
 expect lines_of_any_length lines_of_any_length
 expect probe probe
 expect epoch_accuracy epoch_accuracy
+expect noise noise
 expect reports reports
 expect cadence cadence
 finish

@@ -36,6 +36,7 @@ static const char *const body = "train.steps 4000000000\n"
                                 "eval.examples 64\n"
                                 "eval.batch 16\n"
                                 "eval.draws 3\n"
+                                "eval.noise 0,0.25,1e1\n"
                                 "eval.during_every 4000000002\n"
                                 "eval.during_lengths 7,9,20\n"
                                 "eval.during_examples 32\n"
@@ -67,6 +68,8 @@ static void test_defaults_are_read_into_the_spec(void **state) {
     assert_int_equal(eval->examples, 64);
     assert_int_equal(eval->batch, 16);
     assert_int_equal(eval->draws, 3);
+    assert_int_equal(eval->noise.count, 3);
+    assert_true(eval->noise.deviation[0] == 0 && eval->noise.deviation[1] == 0.25 && eval->noise.deviation[2] == 10);
     assert_int_equal(eval->during_every, 4000000002);
     assert_int_equal(eval->during_lengths.count, 3);
     assert_int_equal(eval->during_lengths.list[0], 7);

@@ -139,6 +139,41 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     engine->ops->close(engine);
 }
 
+/* Every condition under every noise, the quietest first; each is a line of its own, and draws count where it is loud. */
+static void test_evaluate_noise_times_conditions(void **state) {
+    static const double deviation[] = {0, 0.5};
+    lh_error error;
+    lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
+    lh_eval_request request = request_of(5, 6, 3);
+    lh_eval_result results[4], back[4];
+    char name[LH_EVAL_NAME];
+    bool found[4] = {false};
+    request.path = lh_test_path(*state, "eval.jsonl");
+    request.noise = (lh_noise){2, deviation};
+    assert_int_equal(lh_eval_conditions(&request), 4);
+    lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(results[i].n, 5 + i % 2);
+        assert_true(results[i].noise == deviation[i / 2]);
+        assert_int_equal(results[i].draws, i < 2 ? 1 : 3);
+    }
+    assert_string_equal(lh_eval_name(&results[3], name), "length 6, noise 0.5");
+    size_t bytes;
+    char *text = lh_test_read(request.path, &bytes);
+    assert_non_null(strstr(text, "\"by\":{\"length\":5,\"noise\":0},"));
+    assert_non_null(strstr(text, "\"by\":{\"length\":6,\"noise\":0.5},"));
+    free(text);
+    memcpy(back, results, sizeof back);
+    back[3].noise = 0.25;
+    back[0].noisy = false;
+    lh_assert_ok(lh_eval_find(request.path, 0, back, found, 4, &error), &error);
+    assert_true(found[1] && found[2]);
+    assert_false(found[0] || found[3]);
+    lh_eval_means means = lh_eval_means_of(results, 4, "train");
+    assert_int_equal(means.count, 2); /* of the quietest alone */
+    engine->ops->close(engine);
+}
+
 /* In batches the examples are those of one batch. */
 static void test_evaluate_batches_without_draws_same_examples(void **state) {
     (void)state;
@@ -287,6 +322,7 @@ int main(void) {
         cmocka_unit_test(test_evaluate_dropout_every_draw),
         cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
         WITH_DIRECTORY(test_evaluate_batches_mean_of_their_accuracies),
+        WITH_DIRECTORY(test_evaluate_noise_times_conditions),
         cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
         cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
         WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),

@@ -275,8 +275,7 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
         lh_parity_batch made;
         lh_parity_make_batch(c, (lh_parity_size){lengths[i], lengths[i], 0}, FIRST_EXAMPLE, &made);
         double *want = lh_parity_reserve((size_t)(SEQUENCES * lengths[i] * c->spec->classes) * sizeof *want);
-        made.batch.dropping = LH_REF_NO_DROPOUT; /* evaluation never drops out */
-        made.batch.backward = false;
+        lh_parity_evaluate(c->spec, &made.batch);
         lh_ref_run(model, &made.batch, want);
         for (int most = 1; most <= SEQUENCES; most++) {
             lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_EVALUATE);

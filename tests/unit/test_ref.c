@@ -520,6 +520,42 @@ static lh_ref_dropout some_dropout(double rate) {
     return site;
 }
 
+/* ---- noise ---- */
+
+/* Python's: Philox4x32-10 of the same counter by hand, math.log, math.cos. */
+static void test_normal_of_known_words(void **state) {
+    (void)state;
+    const lh_key key = lh_key_of_seed(1);
+    const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, 3, 1);
+    const double want[] = {-1.0918770793035835, 0.74476641295364543, -1.2812794292117002, -0.13212756038969825};
+    double got[4];
+    for (uint32_t e = 0; e < 4; e++) got[e] = lh_ref_normal(key, 16, site, 9, 8 + e);
+    lh_assert_close(got, want, 4, 1e-12, 0);
+}
+
+/* Mean, variance, fourth moment, and what lies beyond two deviations, of a million. */
+static void test_normal_has_the_moments_of_a_normal(void **state) {
+    (void)state;
+    enum { EXAMPLES = 100, EACH = 10000 };
+    const lh_key key = lh_key_of_seed(5);
+    double sum = 0, squares = 0, fourth = 0, neighbours = 0, beyond = 0, last = 0, count = (double)EXAMPLES * EACH;
+    for (uint32_t b = 0; b < EXAMPLES; b++)
+        for (uint32_t e = 0; e < EACH; e++) {
+            double z = lh_ref_normal(key, 7, lh_site(LH_DOMAIN_EVAL_NOISE, 0, 0), b, e);
+            sum += z;
+            squares += z * z;
+            fourth += z * z * z * z;
+            neighbours += z * last;
+            beyond += fabs(z) > 2;
+            last = z;
+        }
+    assert_true(fabs(sum / count) < 4e-3);
+    assert_true(fabs(squares / count - 1) < 6e-3);
+    assert_true(fabs(fourth / count - 3) < 4e-2);
+    assert_true(fabs(neighbours / count) < 4e-3);
+    assert_true(fabs(beyond / count - 0.0455) < 1e-3);
+}
+
 static void test_dropout_bits_come_from_halves_low_first(void **state) {
     (void)state;
     const lh_ref_dropout site = some_dropout(0.5);
@@ -959,6 +995,8 @@ int main(void) {
         cmocka_unit_test(test_attend_rotated_depends_on_position_differences),
         cmocka_unit_test(test_cross_entropy_equal_logits_give_log_classes),
         cmocka_unit_test(test_cross_entropy_grad_matches_differences),
+        cmocka_unit_test(test_normal_of_known_words),
+        cmocka_unit_test(test_normal_has_the_moments_of_a_normal),
         cmocka_unit_test(test_dropout_bits_come_from_halves_low_first),
         cmocka_unit_test(test_dropout_share_kept_is_near_rate),
         cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),

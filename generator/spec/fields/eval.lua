@@ -3,12 +3,26 @@
 local common = require("spec.fields.common")
 local features = require("spec.features")
 
+-- What eval.by has but its noise, which is for the evaluation at the end.
+local function by_without_noise(resolved)
+  local by = {}
+  for name, wanted in next, resolved.eval.by or {} do
+    by[name] = name ~= "noise" and wanted or nil
+  end
+  return next(by) and by or nil
+end
+
 return {
   { path = "eval", type = "table", doc = "how it is evaluated" },
   { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
     default_text = "{ 41, 500 }", unit = "task length n", doc = "each is one condition" },
-  { path = "eval.by", type = "by", optional = true,
-    doc = "what finite data is evaluated by: each combination of values is a condition; absent: by length" },
+  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" },
+    used = features.noise,
+    doc = "what finite data is evaluated by: each combination of values is a condition; absent: by length",
+    more = { "noise = { list = { 0, 0.5 } }, with any task: so loud is noise on embeddings, each a condition again" } },
+  { path = "eval.noise", type = "choice", choices = { "absolute", "relative" }, default = "absolute",
+    left_out = "absolute",
+    doc = "the deviations of eval.by.noise: as they are, or times the root mean square of the token's embedding" },
   { path = "eval.splits", type = "names", choices = { "train", "test", "validation" }, optional = true,
     doc = "sets of finite data; absent: those held out from training, or training examples where there are none" },
   { path = "eval.novel", type = "boolean", default = true, left_out = true,
@@ -27,8 +41,8 @@ return {
     doc = "at multiples of this" },
   { path = "eval.during.lengths", type = "lengths", default = common.same_as("eval.lengths"),
     default_text = "eval.lengths", unit = "task length n", doc = "each is one condition" },
-  { path = "eval.during.by", type = "by", default = common.same_as("eval.by"), default_text = "eval.by",
-    doc = "as eval.by" },
+  { path = "eval.during.by", type = "by", default = by_without_noise, default_text = "eval.by",
+    doc = "as eval.by, without noise" },
   { path = "eval.during.splits", type = "names", choices = { "train", "test", "validation" },
     default = common.same_as("eval.splits"), default_text = "eval.splits", doc = "as eval.splits" },
   { path = "eval.during.examples", type = "integer", min = 1, max = 1048576, default = 128, unit = "sequences",

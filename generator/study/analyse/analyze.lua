@@ -24,6 +24,7 @@ local traces = { attention = require("study.analyse.analyze_attention"), pca = r
 -- where there are no files, the exit code where that is not 1.
 local studies = {
   compare = require("study.analyse.analyze_compare"), human = require("study.analyse.analyze_human"),
+  noise = require("study.analyse.analyze_noise"),
   similarity = require("study.analyse.analyze_similarity"),
   tables = require("study.analyse.analyze_tables"),
 }

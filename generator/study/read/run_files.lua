@@ -148,7 +148,7 @@ end
 local function fill(row, step, split, length, examples, draws, accuracy, exact, loss)
   row.step, row.split, row.length, row.examples = tonumber(step), split, tonumber(length), tonumber(examples)
   row.draws, row.accuracy, row.exact_match, row.loss = tonumber(draws), tonumber(accuracy), exact, loss
-  row.seed, row.set, row.by, row.trained, row.novel, row.beyond = nil, nil, nil, nil, nil, nil
+  row.seed, row.set, row.by, row.trained, row.novel, row.beyond, row.sd_over_draws = nil, nil, nil, nil, nil, nil, nil
 end
 
 local function take_evaluation(line, row, take)
@@ -170,6 +170,7 @@ local function take_evaluation(line, row, take)
   fill(row, value.step, value.split, value.by.length, value.examples, value.draws, value.accuracy,
     tostring(value.exact_match or ""), tostring(value.loss or ""))
   row.seed, row.set, row.by = value.seed, value.set, value.by
+  row.sd_over_draws = value.sd_over_draws
   row.trained, row.novel, row.beyond = value.trained, value.novel, value.beyond
   take(row)
 end

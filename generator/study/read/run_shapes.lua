@@ -62,7 +62,9 @@ local PARAMETER = shapes.object({
 end })
 
 local VALUE = shapes.integer(0, axes.LARGEST)
-local BY = shapes.object({}, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
+local NOISE = shapes.object({ list = shapes.list(shapes.number({ min = 0, max = axes.LOUDEST }), schema.LONGEST) },
+  { required = { "list" } })
+local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
   shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
 
 local LINES = shapes.list(shapes.object({

@@ -10,10 +10,13 @@
 -- during is a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held out, and in sets of
 -- each set by name; notes says what could not be read. novel: examples that were trained on were left out of what is
 -- held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is
--- what was within; seen: on the very examples of training.
+-- what was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = { axis,
+-- test, train, validation } }, each an evaluation as above; test, train and validation of the run itself are those of
+-- the least deviation.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
+local axes = require("spec.axes")
 local canonical = require("base.canonical")
 local run_files = require("study.read.run_files")
 
@@ -146,25 +149,62 @@ local function in_order(evaluation)
   end
 end
 
+-- The evaluations of a run, or of one loudness of its noise, once all lines were added.
+local function close(of)
+  for _, split in ipairs({ "test", "train", "validation" }) do
+    local evaluation = of[split]
+    if evaluation then
+      evaluation.places = nil
+      in_order(evaluation)
+      if evaluation.conditions then
+        join(evaluation, of.axis)
+      end
+    end
+  end
+end
+
+-- A line whose embeddings had noise, as if there were none, with the deviation; of others themselves.
+local function without_noise(row)
+  local noise = row.by and row.by[axes.NOISE]
+  if not noise then
+    return row
+  end
+  local quiet, by = setmetatable({}, { __index = row }), {}
+  for name, value in pairs(row.by) do
+    by[name] = name ~= axes.NOISE and value or nil
+  end
+  quiet.by = by
+  return quiet, noise
+end
+
+-- Takes one line: noise stands apart, the least of it also in the place of what has none.
+local function take(run, row, least)
+  local quiet, noise = without_noise(row)
+  if noise and row.split ~= "during" then
+    run.noisy = run.noisy or {}
+    run.noisy[noise] = run.noisy[noise] or { axis = run.axis }
+    add(run.noisy[noise], quiet)
+  end
+  if not noise or noise == least then
+    takers[row.split](run, quiet)
+  end
+end
+
 -- Lines of other evaluation seeds than the standard one do not count, nor those with or without the examples that were
 -- trained on where the spec says the other. Returns what is damaged, or nil.
 local function read_evaluations(run)
   local eval = run.facts.spec and run.facts.spec.eval
   local novel = not eval or eval.novel ~= false
+  local least = eval and eval.by and eval.by.noise and eval.by.noise.list[1]
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
     if row.seed == nil and (row.trained == nil or (row.novel or false) == novel) then
       run.novel = run.novel or row.novel
-      takers[row.split](run, row)
+      take(run, row, least)
     end
   end)
-  for _, split in ipairs({ "test", "train", "validation" }) do
-    if run[split] then
-      run[split].places = nil
-      in_order(run[split])
-      if run[split].conditions then
-        join(run[split], run.axis)
-      end
-    end
+  close(run)
+  for _, of in pairs(run.noisy or {}) do
+    close(of)
   end
   for i, point in ipairs(run.during) do
     local sets = {}
@@ -318,7 +358,11 @@ end
 -- training, or over those of another evaluation, "train" or "validation". Others have none, and none where it was not
 -- evaluated there.
 function M.score(run, split, metric)
-  local evaluation = run.state == "evaluated" and run[split or "test"]
+  return run.state == "evaluated" and M.percent(run[split or "test"], metric) or nil
+end
+
+-- The plain mean of an evaluation in percent; nil of none.
+function M.percent(evaluation, metric)
   if not evaluation then
     return nil
   end
@@ -327,6 +371,12 @@ function M.score(run, split, metric)
     sum = sum + tonumber(share)
   end
   return 100 * sum / #evaluation.accuracy
+end
+
+-- The evaluation of a set by its name, under noise: that of a run's `noisy`.
+function M.under_noise(run, noise, split)
+  local of = run.noisy and run.noisy[noise]
+  return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
 
 -- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.

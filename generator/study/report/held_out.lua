@@ -1,10 +1,11 @@
 -- Tables of what is held out, beside the score: what of it was trained on, and how the finer conditions come out that
--- have examples of their own, as carries have beside counts of digits.
+-- have examples of their own, as carries have beside counts of digits; and how accuracy falls under noise.
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs say nothing.
 -- Numbers are of the runs at the best learning rate.
 
 local entries = require("study.report.entries")
+local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
 
@@ -127,10 +128,38 @@ local function finer(study, axis)
       .. "training example gets as far", corner = axis, subs = { "" }, columns = columns, rows = rows, notes = {} }
 end
 
+-- Scores by noise on embeddings: a row for each deviation that runs have.
+local function by_noise(study)
+  local seen, deviations, columns, rows = {}, {}, {}, {}
+  for i, cell in ipairs(study.cells) do
+    columns[i] = { title = views.key_text(study, cell) }
+    for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+      for deviation in pairs(run.noisy or {}) do
+        deviations[#deviations + 1], seen[deviation] = not seen[deviation] and deviation or nil, true
+      end
+    end
+  end
+  table.sort(deviations)
+  for r, deviation in ipairs(deviations) do
+    rows[r] = { title = ("%g"):format(deviation), cells = {} }
+    for j, cell in ipairs(study.cells) do
+      local scores = {}
+      for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+        scores[#scores + 1] = runs.percent(runs.under_noise(run, deviation, study.scored.split), study.scored.metric)
+      end
+      rows[r].cells[j] = { texts = { #scores > 0 and ("%.1f"):format(statistics.mean(scores)) or entries.MISSING },
+        number = cell.number, missing = #scores == 0 }
+    end
+  end
+  return #rows > 0 and { name = "by_noise", title = entries.metric(study) .. " in percent by noise on embeddings",
+    about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise",
+    corner = "noise", subs = { "" }, columns = columns, rows = rows, notes = {} } or nil
+end
+
 function M.tables(study)
-  local list = {}
-  for i, axis in ipairs(finer_axes(study)) do
-    list[i] = finer(study, axis)
+  local list = { by_noise(study) }
+  for _, axis in ipairs(finer_axes(study)) do
+    list[#list + 1] = finer(study, axis)
   end
   list[#list + 1] = trained(study)
   return list

@@ -45,7 +45,8 @@ typedef struct lh_cpu_step {
     lh_shape shape; /* sequences: of the whole batch */
     lh_key key;     /* dropout */
     uint32_t step;  /* dropout counter */
-    lh_draw draw;   /* positions */
+    lh_draw draw;   /* positions; noise by its numbers, in a domain of its own */
+    double noise;   /* evaluation: standard deviation of what is added to embeddings; 0: nothing */
     /* By stream, [length] of it: given by the caller in place of every draw of that stream, or NULL; distances are those
      * of pairs 0, 1, ... tokens apart, to both sides, from 0. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];

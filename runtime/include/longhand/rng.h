@@ -23,6 +23,7 @@ enum {                            /* domains */
        LH_DOMAIN_DROPOUT = 3,     /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
        LH_DOMAIN_POSITIONS = 4,   /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
        LH_DOMAIN_EVAL = 5,        /* everything random in an evaluation but dropout; place: below */
+       LH_DOMAIN_EVAL_NOISE = 7,  /* layer: index of the draw; place: the embedding, in the network's order */
        LH_DOMAIN_EVAL_DROPOUT = 6 /* layer: index of the draw; place: 2 * that of DROPOUT's layer + its place */
 };
 enum {                         /* places within data and evaluation */

@@ -95,6 +95,12 @@ typedef struct lh_by {
     } of[LH_MOST_AXES];
 } lh_by;
 
+/* Standard deviations of the noise on embeddings, ascending: an evaluation has all its conditions under each. */
+typedef struct lh_noise {
+    int count; /* 0: there is none */
+    const double *deviation;
+} lh_noise;
+
 typedef enum lh_schedule_kind {
     LH_SCHEDULE_CONSTANT,
     LH_SCHEDULE_LINEAR, /* these two fall until the last step of the spec: train.steps */
@@ -141,6 +147,7 @@ typedef struct lh_eval_defaults {
     int batch;            /* of them in a batch, which has draws of its own; 0: one batch */
     int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
     lh_by by;             /* of finite data */
+    lh_noise noise;       /* of the evaluation at the end; none unless generated code has it */
     unsigned sets;        /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
     bool with_trained;    /* likewise: also examples that were trained on */
     int64_t during_every; /* steps; 0: no evaluation during training */

@@ -49,6 +49,21 @@ static void ${routine}(const workspace *w, real *x) {
 % else
             store(x + m * WIDTH + c, ${token} + load(place + c));
 % end
+% if noise then
+        if (w->step->noise > 0) {
+% if noise == "relative" then
+            vector square = {0};
+            for (int c = 0; c < WIDTH; c += LANES) {
+                const vector channels = ${token};
+                square += channels * channels;
+            }
+            const real deviation = (real)w->step->noise * sqrt_real(sum_lanes(square) / WIDTH);
+% else
+            const real deviation = (real)w->step->noise;
+% end
+            % call("add_noise", "&w->step->draw", "w->block->first_example + (uint32_t)(m / " .. length .. ")", number, "m % " .. length, "WIDTH", "deviation", "x + m * WIDTH")
+        }
+% end
     }
 % if drops and not eval_dropout then
     if (w->step->mode != LH_MODE_TRAIN) return;

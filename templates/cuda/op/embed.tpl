@@ -2,4 +2,4 @@
 % if draws_masks and (training or eval_dropout) then
 % call("draw_masks", eval_dropout and asked)
 % end
-% call(routine, drops and not eval_dropout and asked)
+% call(routine, (drops and not eval_dropout or noise) and asked)

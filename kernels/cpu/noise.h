@@ -1,0 +1,35 @@
+/* Gaussian noise on embeddings, in evaluation alone: what eval.by.noise adds.
+ *
+ * Element e = t * C + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step),
+ * site being EVAL_NOISE x draw x embedding: two words make two numbers (Box and Muller 1958). A word's upper 23 bits are
+ * the middle of a cell of (0, 1), which float holds exactly, so that no number is beyond 5.8 deviations. One draw serves
+ * all deviations. Reference: lh_ref_normal.
+ */
+#ifndef LONGHAND_KERNELS_NOISE_H
+#define LONGHAND_KERNELS_NOISE_H
+
+#include "kernels/cpu/functions.h"
+#include "longhand/cpu.h"
+#include "longhand/rng.h"
+
+INLINE real noise_uniform(uint32_t word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
+
+/* row[width] += deviation * a standard normal number each; the row is number t of the example's, width a multiple of 4. */
+static void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
+                      real *row) {
+    const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place);
+    const real turn = (real)6.283185307179586477;
+    for (int c = 0; c < width; c += 4) {
+        const uint32_t counter[4] = {(uint32_t)((t * width + c) / 4), site, example, draw->step};
+        uint32_t word[4];
+        lh_philox(counter, draw->key, word);
+        for (int i = 0; i < 4; i += 2) {
+            real size = deviation * sqrt_real(-2 * log_real(noise_uniform(word[i])));
+            real angle = turn * noise_uniform(word[i + 1]);
+            row[c + i] += size * cos_real(angle);
+            row[c + i + 1] += size * sin_real(angle);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,28 @@
+enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the head of a site in the counter */
+
+/* Standard normal numbers for four channels of a token's vector in an evaluation, number `at` of the sequence's. */
+INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
+    const lh_cuda_step *in = &block()->step;
+    return normal_quad(in->key, in->step, example, NOISE_DOMAIN << 24 | in->draw << 8 | place, at);
+}
+% if noise == "relative" then
+
+% local parameters = linear and "int token" or "int token, real scale"
+% local multiplied = linear and "" or ", which is multiplied by scale"
+/* The root mean square of a token's vector${multiplied}. */
+INLINE real embedded_size(${parameters}) {
+    const parameters *p = block()->view.p;
+    real sum = 0;
+    for (int c = 0; c < WIDTH; c++) {
+% if linear and task.blanks > 0 then
+        const real x = p->token_bias[c] + (token >= BLANKS ? p->token[(token - BLANKS) * WIDTH + c] : 0);
+% elseif linear then
+        const real x = p->token_bias[c] + p->token[token * WIDTH + c];
+% else
+        const real x = p->token[token * WIDTH + c] * scale;
+% end
+        sum += x * x;
+    }
+    return sqrt_real(sum / WIDTH);
+}
+% end

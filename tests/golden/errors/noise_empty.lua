@@ -1,0 +1,5 @@
+-- No noise at all, and other axes beside it where the data is no finite one.
+return {
+  task = { kind = "bucket_sort" },
+  eval = { by = { noise = { list = {} }, digits = true } },
+}
