@@ -12,20 +12,18 @@ M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
 local SHORTEST = 12 -- a rest, where there is another way
 
-local ASSIGNS = 5
--- How gladly a line is broken there, in brackets of one depth: the first ones first. before: the operator goes with the
--- rest.
+-- What a break at a token costs, besides the depth of brackets; before: the token goes with the rest.
+local ASSIGNS, WORST, DEEPER = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },
   { " +", 3 }, { " -", 3 }, { " <", 3 }, { " >", 3 }, { " ==", 3 }, { " >=", 3 }, { " <=", 3 }, { " *", 4 },
   { " /", 4 }, { " %", 4 }, { " =", ASSIGNS },
 }
 local OPENS, CLOSES = { ["("] = true, ["["] = true, ["{"] = true }, { [")"] = true, ["]"] = true, ["}"] = true }
-local WORST, DEEPER = 6, 10
 
 local fit
 
--- How bad a break behind the first `at` characters is, but for the depth, and where it is; nil: none is there.
+-- What a break behind the first `at` characters costs; nil: there is none.
 local function cost_at(text, at)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]
@@ -107,16 +105,23 @@ end
 
 -- ---- comments ----
 
--- Whether a line belongs to a comment of its own, and whether it still does behind it.
-local function commented(line, open)
-  local code = line:match("^%s*(.*)$")
-  if not open and code:sub(1, 2) ~= "/*" then
-    return false, false
-  end
-  return true, not code:find("*/", 1, true)
+local function closes(line)
+  return line:find("*/", 1, true) ~= nil
 end
 
--- A line of a comment and what it has too much, or nil.
+-- The last line of the comment that begins with a line and has it for itself; nil: there is none.
+local function end_of_comment(lines, first)
+  if not lines[first]:find("^%s*/%*") or closes(lines[first]) and not lines[first]:find("%*/$") then
+    return nil
+  end
+  local last = first
+  while not closes(lines[last]) and lines[last + 1] do
+    last = last + 1
+  end
+  return last
+end
+
+-- A line of a comment as it fits and what it has too much, or the line alone.
 local function parted(line)
   local at = M.COLUMNS + 1
   while at > 0 and line:sub(at, at) ~= " " do
@@ -134,23 +139,21 @@ local function star(line)
   return line:match("^%s*") .. (line:find("^%s*/") and " * " or "* ")
 end
 
--- The lines, each of which takes in what the one before it had too much.
+-- Lines of a comment, { line, from }, each of which takes in what the one before it had too much.
 local function fit_comment(list)
   local fitted, i = {}, 1
-  while i <= #list do
+  while list[i] do
     local entry = list[i]
     local kept, rest = entry.line, nil
     if #kept > M.COLUMNS then
       kept, rest = parted(kept)
     end
-    fitted[#fitted + 1] = { line = kept, from = entry.from }
-    if rest then
-      local following = list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
-      if following then
-        list[i + 1] = { line = star(entry.line) .. rest .. " " .. following, from = list[i + 1].from }
-      else
-        table.insert(list, i + 1, { line = star(entry.line) .. rest, from = entry.from })
-      end
+    fitted[i] = { line = kept, from = entry.from }
+    local following = rest and list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
+    if following then
+      list[i + 1].line = star(entry.line) .. rest .. " " .. following
+    elseif rest then
+      table.insert(list, i + 1, { line = star(entry.line) .. rest, from = entry.from })
     end
     i = i + 1
   end
@@ -164,33 +167,39 @@ local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
 end
 
+-- A line that is too long with what continues it, and the last line of that.
+local function whole(lines, first)
+  local line, last = lines[first], first
+  while #line > M.COLUMNS and lines[last + 1] and is_continued(line, lines[last + 1]) do
+    last = last + 1
+    line = line .. " " .. lines[last]:match("^%s*(.*)$")
+  end
+  return line, last
+end
+
 function M.lines(lines, map)
-  local out_lines, out_map, i, _ = {}, {}, 1, nil
+  local out_lines, out_map, first = {}, {}, 1
   local function add(line, from)
     out_lines[#out_lines + 1], out_map[#out_map + 1] = line, map[from]
   end
-  while i <= #lines do
-    local list, is_comment, open = { { line = lines[i], from = i } }, commented(lines[i], false)
-    while open and i < #lines do
-      i = i + 1
-      list[#list + 1] = { line = lines[i], from = i }
-      _, open = commented(lines[i], true)
-    end
-    if is_comment then
+  while lines[first] do
+    local last = end_of_comment(lines, first)
+    if last then
+      local list = {}
+      for from = first, last do
+        list[#list + 1] = { line = lines[from], from = from }
+      end
       for _, entry in ipairs(fit_comment(list)) do
         add(entry.line, entry.from)
       end
     else
-      local first, line = i, lines[i]
-      while #line > M.COLUMNS and lines[i + 1] and is_continued(line, lines[i + 1]) do
-        i = i + 1
-        line = line .. " " .. lines[i]:match("^%s*(.*)$")
-      end
+      local line
+      line, last = whole(lines, first)
       for _, part in ipairs(fit(line)) do
         add(part, first)
       end
     end
-    i = i + 1
+    first = last + 1
   end
   return out_lines, out_map
 end

@@ -34,7 +34,9 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         if (site >= ${mask.first}) {
             layer = ${layer};
             place = ${place};
+% if mask.below_text ~= device.masks[i - 1].below_text then
             below = ${mask.below_text};
+% end
 % if streams[2] then
             T = in->T[${mask.stream_text}];
 % end

@@ -314,6 +314,18 @@ function TestFamilies.test_lines_are_no_longer_than_120_columns()
   end
 end
 
+function TestFamilies.test_what_both_blocks_say_is_said_once()
+  local device = generated('kind = "none"', PAIR:format(32))
+  lu.assertEquals(select(2, device:gsub("below = BRANCH_DROP_BELOW", "")), 1)
+  lu.assertEquals(select(2, device:gsub("reals: where they lie is known", "")), 1)
+end
+
+function TestFamilies.test_comments_name_what_is_the_familys()
+  local device = generated('kind = "relative"', PAIR:format(32))
+  lu.assertNotStrContains(device, "times LOGIT_SCALE")
+  contains(device, { "[target_rows][DECODER_HEADS] of a key's", "[source_rows][CROSS_HEADS] of a key's" })
+end
+
 function TestFamilies.test_a_layer_has_the_article_of_its_name()
   local device = generated('kind = "none"', PAIR:format(32))
   contains(device, { "/* What an encoder_layer of a shard keeps", "/* What a decoder_layer keeps likewise. */" })

@@ -228,6 +228,18 @@ function TestNames.test_room_for_the_addresses_of_many_arrays()
   lu.assertTrue(many.cuda.block_state >= 512 + 8 * #many.device.blocks[1].members)
 end
 
+-- No factor of one, no difference of zero.
+function TestNames.test_what_changes_nothing_is_not_said()
+  local plan, text = made(attending("layer", function(b, s)
+    return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
+  end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")
+  lu.assertEquals({ plan.cpu.places, plan.device.places }, { 1, 1 })
+  for _, path in ipairs({ "step.c", "layers.inc", "device.cu" }) do
+    lu.assertNotStrContains(text[path], "1 * layer")
+  end
+  lu.assertStrContains(text["device.cu"], "INLINE int first_query(int j) { return j; }")
+end
+
 -- A stream that is embedded twice has two functions, each with its own scale.
 function TestNames.test_two_embeddings_of_one_stream()
   for _, width in ipairs({ 16, 256 }) do
