@@ -84,8 +84,8 @@ local function add_looking_verbs(parser)
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
   plan:mutex(plan:flag("--json"):description("as JSON"),
     plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
-    plan:flag("--mask"):description("which keys queries see, of every attention at the longest lengths of training, as "
-      .. "a picture"))
+    plan:flag("--mask"):description("which keys queries see, of every attention at the longest lengths of training, up "
+      .. "to 400 tokens, as a picture"))
   plan:option("--out"):argname("FILE"):description("where a picture goes; default <id>.svg here")
 end
 

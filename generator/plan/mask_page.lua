@@ -2,7 +2,8 @@
 --
 -- Input: an attention of a plan (plan/encoding.lua), its queries and keys; or a plan. Output: M.cells: for each head
 -- { rows }, of each query what its score gains with every key, false where the key is hidden; one head stands for all
--- where they are alike; M.picture: the text of an SVG at the longest lengths of training. Deterministic.
+-- where they are alike; M.picture: the text of an SVG at the longest lengths of training, up to 400 tokens.
+-- Deterministic.
 
 local M = {}
 
@@ -46,7 +47,7 @@ end
 local function row_of(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do
-    row[j + 1] = value(i, j)
+    row[j + 1] = value(j)
     open = open or row[j + 1] ~= false
   end
   for j = 0, open and -1 or S - 1 do
@@ -60,7 +61,7 @@ function M.cells(family, T, S)
   for h, head in ipairs(mask.heads or { {} }) do
     heads[h] = {}
     for i = 0, T - 1 do
-      heads[h][i + 1] = row_of(mask, i, S, function(_, j)
+      heads[h][i + 1] = row_of(mask, i, S, function(j)
         if mask.kind == "lines" then
           return line_value(mask, head, i, j, S)
         end
@@ -75,6 +76,7 @@ end
 
 local MARGIN, TITLE, GAP = 12, 22, 14
 local WIDEST, LARGEST = 240, 16 -- of a panel, and of a cell
+local LONGEST = 400 -- tokens of a side that are drawn
 
 -- From pale to dark, by where a value stands between the least and the largest of the attention.
 local function colour(value, least, largest)
@@ -142,8 +144,9 @@ end
 function M.picture(plan)
   local out, y, widest = {}, MARGIN, 0
   for _, family in ipairs(plan.attentions) do
-    local width, height = add_attention(out, family, y, plan.streams[family.queries.stream + 1].longest,
-      plan.streams[family.keys.stream + 1].longest)
+    local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]
+    local width, height = add_attention(out, family, y, math.min(queries.longest, LONGEST),
+      math.min(keys.longest, LONGEST))
     y, widest = y + height + GAP, math.max(widest, width)
   end
   local width, height = widest + 2 * MARGIN, y - GAP + MARGIN

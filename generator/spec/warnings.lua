@@ -139,22 +139,36 @@ local function meets_a_pair(line, queries, keys, causal)
   return line.line <= last and line.line > (line.direction == 0 and -1 or -queries)
 end
 
--- Lines that no sequence is long enough for.
+-- Of one attention: lines that no sequence is long enough for.
+local function warn_beyond(context, warn, name, streams)
+  local encoding, sides = context.resolved.encoding, SIDES[name] or { 1, 1 }
+  local queries, keys, beyond = streams[sides[1]], streams[sides[2]], {}
+  local causal = name == "decoder" or context.resolved.model.kind == "decoder"
+    or encoding.mask ~= nil and encoding.mask.kind == "causal"
+  for _, line in ipairs(encoding.lines.list) do
+    beyond[#beyond + 1] = not meets_a_pair(line, queries, keys, causal) and line or nil
+  end
+  if beyond[1] then
+    warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
+      holders.named(context, "encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
+        and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
+      queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
+  end
+end
+
+-- Lines that open nothing, and a corner where there is none.
 local function warn_lines(context, warn)
-  local lines, streams = context.resolved.encoding.lines, longest_streams(context)
-  for _, name in ipairs(lines and context.holds_for or {}) do
-    local sides = SIDES[name] or { 1, 1 }
-    local queries, keys, beyond = streams[sides[1]], streams[sides[2]], {}
-    local causal = name == "decoder" or context.resolved.model.kind == "decoder"
-    for _, line in ipairs(lines.list) do
-      beyond[#beyond + 1] = not meets_a_pair(line, queries, keys, causal) and line or nil
-    end
-    if beyond[1] then
-      warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
-        holders.named(context, "encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
-          and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
-        queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
-    end
+  local crosses, path = false, "encoding.lines.zero_corner"
+  if not context.resolved.encoding.lines then
+    return
+  end
+  local streams = longest_streams(context)
+  for _, name in ipairs(context.holds_for) do
+    crosses = crosses or name == "cross"
+    warn_beyond(context, warn, name, streams)
+  end
+  if not crosses and holders.place(context, path) then
+    warn(("%s has no effect: cross-attention alone has that corner"):format(holders.named(context, path)))
   end
 end
 

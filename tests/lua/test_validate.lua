@@ -287,6 +287,35 @@ function TestValidate.test_lines_that_are_beyond_all_sequences()
     "line 40 of direction 1 in head 3, and 1 more, open nothing: ")
   lu.assertStrContains(warnings("decoder = { " .. lines({ 1, 1 }) .. " }"), "encoding.decoder.lines: line 1 of ")
   lu.assertEquals(warnings("encoder = { " .. lines({ 1, 1 }) .. " }"), "")
+  lu.assertStrContains(warnings("encoder = { mask = { kind = 'causal' }, " .. lines({ 1, 1 }) .. " }"), "opens nothing")
+  local corner = lines({ 1, 0 }):gsub("{ ", "{ zero_corner = 'all', ", 1)
+  lu.assertStrContains(warnings("decoder = { " .. corner .. " }"), "encoding.decoder.lines.zero_corner has no effect")
+  lu.assertEquals(warnings("cross = { " .. corner .. " }"), "")
+end
+
+-- The list may stand without its name, in any order; a family goes without what stands directly by an empty one.
+function TestValidate.test_lines_in_several_forms()
+  local function resolved(facets)
+    return (good(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' } }"):format(PLAIN, facets)))
+  end
+  local one = "{ head = 3, direction = -1, line = 0, value = 2 }"
+  local other = "{ head = 3, direction = -1, line = -1, value = 1 }"
+  local plain = resolved(("cross = { lines = { %s, %s } }"):format(one, other))
+  lu.assertEquals(resolved(("cross = { lines = { list = { %s, %s } } }"):format(other, one)), plain)
+  lu.assertEquals(plain.encoding.cross.lines, { zero_corner = "lines", list = {
+    { head = 3, direction = -1, line = -1, value = 1.0 }, { head = 3, direction = -1, line = 0, value = 2.0 } } })
+  local but_one = resolved(("lines = { %s }, encoder = { lines = { list = {} } }"):format(one))
+  lu.assertEquals({ #but_one.encoding.lines.list, #but_one.encoding.encoder.lines.list, but_one.encoding.cross },
+    { 1, 0 })
+end
+
+function TestValidate.test_lines_come_back_from_a_run()
+  local respec = require("study.read.respec")
+  local resolved = good("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" }, encoding = {
+    lines = { { head = 0, direction = 1, line = 0, value = 0.1 } }, encoder = { lines = { list = {} } },
+    positions = { kind = "cyclic", period = 3 }, additive = { kind = "sinusoid" },
+    cross = { lines = { list = {} }, mask = { kind = "antidiagonal", width = 1 } } } }]])
+  lu.assertEquals((good(assert(respec.text(resolved)))), resolved)
 end
 
 function TestValidate.test_warnings()

@@ -35,13 +35,19 @@ local ENCODINGS = {
 
 -- Those of two streams, whose attentions differ; whole: those whose weights are not dropped out.
 local PAIR_ENCODINGS = {
-  { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } }]] },
+  { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
+    decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 }, { head = 0, direction = -1, line = 2, value = 2 },
+      { head = 1, direction = 0, line = 1, value = 0.5 } } },
+    cross = { mask = { kind = "antidiagonal", width = 1, stride = 2 } }]] },
   { [[kind = "none", encoder = { kind = "geometric" }, decoder = { kind = "relative" },
     cross = { kind = "relative", mask = { kind = "window", left = 3, right = 2 } }]], whole = { encoder = true } },
   { [[kind = "alibi", rotation = { kind = "rope" }, additive = { kind = "learned", rows = 40 },
     encoder = { score = { kind = "none" } }, cross = { kind = "shaw", relative = { clip = 4 } }]], heads = 2 },
-  { [[kind = "sinusoid", decoder = { kind = "relative" },
-    encoder = { normaliser = { temperature = 0.5 }, projections = { bias = true } }]] },
+  { [[kind = "sinusoid", positions = { kind = "cyclic", period = 5 },
+    decoder = { kind = "relative", positions = { kind = "index" } },
+    encoder = { normaliser = { temperature = 0.5 }, projections = { bias = true } },
+    cross = { lines = { { head = 0, direction = -1, line = 0, value = 1 }, { head = 0, direction = 1, line = 3, value = 2 },
+      { head = 1, direction = 0, line = 2, value = 0.5 } } }]] },
   { [[kind = "none", decoder = { kind = "alibi" }, encoder = { mask = { kind = "window", left = 2, right = 1 } },
     cross = { rotation = { kind = "rope" }, projections = { output = false } }]], heads = 2 },
   { [[kind = "none", cross = { kind = "relative" },

@@ -32,4 +32,10 @@ expect causal_builds build_one causal '{ kind = "alibi_causal" }'
 expect causal_hides_later_keys trace_one causal 1000 0
 expect window_builds build_one window '{ kind = "relative", mask = { kind = "window", left = 3, right = 1 } }'
 expect window_hides_far_keys trace_one window 3 1
+# The main diagonal and the one below, of every head.
+lines=$(for head in 0 1 2 3; do
+    printf '{ head = %d, direction = 1, line = 0, value = 1 }, { head = %d, direction = 1, line = -1, value = 2 }, ' $head $head
+done)
+expect lines_build build_one lines "{ lines = { $lines } }"
+expect lines_hide_what_they_do_not_meet trace_one lines 1 0
 finish
