@@ -12,6 +12,7 @@ M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but an axis of no data: what is added to embeddings
 M.LOUDEST = 1e6
+M.FRAME = "frame" -- what is made for the values that are asked for: there is no all of it
 
 -- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
@@ -75,6 +76,20 @@ local function check_name(context, path, name)
     expected = table.concat(names, ", "), hint = near and ('did you mean "%s"?'):format(near) })
 end
 
+-- The greatest of the values that are wanted; 0 where they are not named.
+local function greatest(wanted)
+  local list = type(wanted) == "table" and (wanted.list or { wanted.last }) or {}
+  return list[#list] or 0
+end
+
+-- An axis as far as this evaluation's frames go: wider ones have room for more digits.
+local function in_frames(axis, by)
+  if axis.name ~= "digits" or greatest(by[M.FRAME]) <= axis.last then
+    return axis
+  end
+  return { name = axis.name, first = axis.first, last = greatest(by[M.FRAME]), doc = axis.doc }
+end
+
 -- Values that are past what the axis has.
 local function check_values(context, path, axis, wanted)
   local list = type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
@@ -97,8 +112,11 @@ local function check_by(context, path, by)
       count = count + 1
       if not axis then
         check_name(context, path, name)
+      elseif name == M.FRAME and wanted == true and context.task.data.made then
+        add(context, { at, path }, { what = "true does not say which frames",
+          expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
-        check_values(context, at, axis, wanted)
+        check_values(context, at, in_frames(axis, by), wanted)
       end
     end
   end

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS, CARRY, TRAINED }; /* axes; without carries the last is 1 */
+enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* without carries the last two are one less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
-/* What the first word of an item says of the others. */
+/* What the first word of an item says of the others; above these, the width of its frame, 0: the task's. */
+enum { KIND = 3, OWN_FRAME = 2 /* bits */ };
 enum {
     SMALL,  /* two numbers of two words each */
     DRAWN,  /* digits, then the draw in two words */
@@ -113,28 +114,44 @@ static uint32_t two_words(const uint16_t *word) { return (uint32_t)word[0] | (ui
 /* x and y: all places 0. Gives the digits of the longer number. */
 static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x,
                      uint8_t *y) {
-    if (word[0] == SMALL) {
+    int kind = word[0] & KIND;
+    if (kind == SMALL) {
         uint32_t first = two_words(word + 1), second = two_words(word + 3);
         put_digits(f->base, first, x);
         put_digits(f->base, second, y);
         return count_digits(f->base, first > second ? first : second);
     }
-    lh_rng rng = stream(seed, step_of(word[1], -1), word[0] == DRAWN ? two_words(word + 2) : 0);
-    if (word[0] == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
-    for (int i = 0; word[0] == WRITTEN && i < word[1]; i++) {
+    lh_rng rng = stream(seed, step_of(word[1], -1), kind == DRAWN ? two_words(word + 2) : 0);
+    if (kind == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
+    for (int i = 0; kind == WRITTEN && i < word[1]; i++) {
         x[i] = (uint8_t)word[2 + i];
         y[i] = (uint8_t)(word[2 + i] >> 8);
     }
     return word[1];
 }
 
+/* A task's options with a frame of another width; 0: with its own. */
+typedef struct framed {
+    int options[LH_MOST_FRAME_OPTIONS];
+    lh_frame frame;
+} framed;
+
+static framed with_width(const lh_operation *o, const int *options, int width) {
+    framed f;
+    memcpy(f.options, options, (size_t)o->options * sizeof *options);
+    if (width > 0) f.options[o->width_option] = width;
+    f.frame = o->frame(f.options);
+    return f;
+}
+
 void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
-    lh_frame f = o->frame(example->options);
+    framed own = with_width(o, example->options, word[0] >> OWN_FRAME);
+    lh_frame f = own.frame;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
     memset(x, 0, (size_t)f.width);
     memset(y, 0, (size_t)f.width);
     read_item(o, &f, seed, word, x, y);
-    o->write(example->options, x, y, example);
+    o->write(own.options, x, y, example);
 }
 
 /* ---- what was trained on ---- */
@@ -163,23 +180,30 @@ typedef struct making {
     pairs trained;
     uint32_t *first, *second; /* [numbers] */
     int64_t done, all;        /* examples, for the bar; all is a guess */
+    int width, by_frame; /* of a test in another frame: its width, and its value on that axis; else 0, LH_NO_VALUE */
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
 } making;
+
+static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Keeps an item with its values on the axes; by_chain: the chain that a test was drawn for, else LH_NO_VALUE. */
 static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
-    memset(m->x, 0, (size_t)m->f.width);
-    memset(m->y, 0, (size_t)m->f.width);
+    lh_frame f = with_width(m->o, m->c->options, m->width).frame;
+    memset(m->x, 0, (size_t)f.width);
+    memset(m->y, 0, (size_t)f.width);
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
     uint64_t x = number_of(m->f.base, m->x, digits), y = number_of(m->f.base, m->y, digits);
     bool known = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
     if (m->o->operands == LH_NUMBER_AND_DIGIT) digits = count_digits(m->f.base, x);
-    int32_t axes[] = {digits, LH_NO_VALUE, LH_NO_VALUE};
+    int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : chain_of(m->o, &m->f, digits, m->x, m->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : known;
+    axes[frame_axis(m->o)] = m->by_frame;
     if (m->done++ % PROGRESS == 0) m->c->progress(m->c, m->done < m->all ? (double)m->done / (double)m->all : 1);
-    lh_item kept = {it->word, it->words, m->f.input_length, m->f.output_length};
+    item own = *it;
+    own.word[0] |= (uint16_t)(m->width << OWN_FRAME);
+    lh_item kept = {own.word, it->words, f.input_length, f.output_length};
     return m->c->keep(m->c, set, &kept, axes, m->error);
 }
 
@@ -333,13 +357,53 @@ static lh_status keep_chains(making *m) {
     return status;
 }
 
+/* The least frame that numbers of so many digits fit in. */
+static int least_width(const making *m, int digits) {
+    int width = digits > 2 ? digits : 2;
+    while (with_width(m->o, m->c->options, width).frame.digits < digits) width++;
+    return width;
+}
+
+/* The numbers of the test once more, in a frame of so many places, as far as they fit; 0: each in the least. */
+static lh_status keep_frame(making *m, int frame) {
+    int most = frame > 0 ? with_width(m->o, m->c->options, frame).frame.digits : m->f.digits, kept = 0;
+    lh_status status = LH_OK;
+    m->by_frame = frame;
+    for (int digits = 1; status == LH_OK && digits <= most && digits <= LH_MOST_PLACES - 2; digits++) {
+        if (!m->c->goes_by(m->c, DIGITS) && digits > m->f.digits) break;
+        if (!wants_digits(m, digits)) continue;
+        m->width = frame > 0 ? frame : least_width(m, digits);
+        status = keep_digits(m, digits);
+        kept++;
+    }
+    m->width = 0;
+    m->by_frame = LH_NO_VALUE;
+    if (status == LH_OK && kept == 0)
+        return lh_fail(m->error, LH_ERR_INPUT,
+                       "%s: eval.by asks for a frame of %d places, which has room for numbers of %d digits\n"
+                       "  expected: one with room for some of eval.by.digits",
+                       m->o->kind, frame, most);
+    return status;
+}
+
+static lh_status keep_frames(making *m) {
+    int axis = frame_axis(m->o);
+    lh_status status = LH_OK;
+    if (!m->c->goes_by(m->c, axis)) return LH_OK;
+    m->c->apart[LH_SET_TEST] |= 1u << axis;
+    for (int frame = 0; status == LH_OK && frame <= LH_MOST_PLACES; frame++)
+        if (m->c->asks(m->c, axis, frame)) status = keep_frame(m, frame);
+    return status;
+}
+
 static lh_status keep_test(making *m) {
     bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
     lh_status status = LH_OK;
     for (int digits = 1; status == LH_OK && digits <= m->f.digits; digits++)
         if (wants_digits(m, digits)) status = keep_digits(m, digits);
     if (m->o->operands != LH_ONE_NUMBER) m->c->apart[LH_SET_TEST] = 1u << CARRY;
-    return status == LH_OK && by_carry ? keep_chains(m) : status;
+    if (status == LH_OK && by_carry) status = keep_chains(m);
+    return status == LH_OK ? keep_frames(m) : status;
 }
 
 /* The frame must hold the numbers of the split. */
@@ -377,7 +441,7 @@ static bool open_making(making *m) {
 }
 
 lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_error *error) {
-    making m = {.o = o, .f = o->frame(c->options), .c = c, .error = error};
+    making m = {.o = o, .f = o->frame(c->options), .c = c, .by_frame = LH_NO_VALUE, .error = error};
     lh_status status = check_frame(&m);
     if (status != LH_OK) return status;
     c->expand = o->expand;

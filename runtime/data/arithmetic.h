@@ -2,8 +2,8 @@
  *
  * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on: base 10 and below has 15. Numbers
  * are padded with zeros. Training and validation are a split of the first numbers, or of pairs of them; test has numbers
- * of every count of digits, and where an evaluation goes by carries, of every longest chain (data/chains.h). They are
- * kept as items of a few words.
+ * of every count of digits, and where an evaluation goes by carries, of every longest chain (data/chains.h); where it
+ * goes by frames, the same numbers in those, or without padding. They are kept as items of a few words.
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H
@@ -11,7 +11,16 @@
 #include "data/chains.h"
 #include "longhand/task.h"
 
-enum { LH_PLUS = 10, LH_TIMES, LH_START, LH_END, LH_PADDING, LH_LETTER_A, LH_MOST_PLACES = 4096 };
+enum {
+    LH_PLUS = 10,
+    LH_TIMES,
+    LH_START,
+    LH_END,
+    LH_PADDING,
+    LH_LETTER_A,
+    LH_MOST_PLACES = 4096,
+    LH_MOST_FRAME_OPTIONS = 8
+};
 
 /* What the options of a task settle. */
 typedef struct lh_frame {
@@ -31,10 +40,11 @@ typedef enum lh_operands {
     LH_NUMBER_AND_DIGIT
 } lh_operands;
 
-/* A task; its axes are digits, carry unless it is of LH_ONE_NUMBER, and trained. */
+/* A task; its axes are digits, carry unless it is of LH_ONE_NUMBER, trained, and frame. */
 typedef struct lh_operation {
     const char *kind;
     lh_operands operands;
+    int options, width_option; /* how many, at most LH_MOST_FRAME_OPTIONS, and which is the frame's width */
     lh_frame (*frame)(const int *options);
     /* Writes input and target. x, y: [width] digits, lowest first; of a digit y[0]. */
     void (*write)(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example);

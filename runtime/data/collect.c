@@ -54,12 +54,29 @@ static lh_status add(lh_collection *c, lh_set set, const lh_example *example, co
     return LH_OK;
 }
 
+/* What is tested may be longer than what is trained on, as far as the encoding goes. */
+static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error *error) {
+    lh_shape shape = {.sequences = 1};
+    if (spec->format->shape == NULL) return too_long(spec, item->input_length, item->output_length, error);
+    spec->format->shape(item->input_length, item->output_length, &shape);
+    for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
+        if (shape.length[s] > spec->limit.tokens)
+            return lh_fail(error, LH_ERR_INPUT,
+                           "eval.by: %s has tests of %d tokens in a frame of its own, the encoding allows %d (%s)\n"
+                           "  hint: narrower frames, or a spec with a higher limit",
+                           spec->task->kind, shape.length[s], spec->limit.tokens, spec->limit.because);
+    return LH_OK;
+}
+
 static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
     const collecting *all = (const collecting *)c;
     int count = all->spec->task->axes;
     lh_place place;
-    if (item->input_length + item->output_length > all->spec->data->longest)
-        return too_long(all->spec, item->input_length, item->output_length, error);
+    if (item->input_length + item->output_length > all->spec->data->longest) {
+        lh_status status = set == LH_SET_TEST ? check_tested(all->spec, item, error)
+                                              : too_long(all->spec, item->input_length, item->output_length, error);
+        if (status != LH_OK) return status;
+    }
     lh_status status =
         lh_reading_add(&all->readings[set], item->input_length, item->output_length, item->words, count, &place, error);
     if (status != LH_OK) return status;

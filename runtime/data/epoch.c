@@ -1,5 +1,6 @@
 /* See epoch.h. The order is drawn at site (data, place order) with the epoch in the step's place: within shape n with
- * example n, of the batches with LH_SHARED. */
+ * example n, of the batches with LH_SHARED. What a task tests in other frames has shapes of its own, which training does
+ * not count: items are numbered by the shapes that are trained on. */
 #include "data/epoch.h"
 
 #include <stdlib.h>
@@ -53,9 +54,12 @@ static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
 
 static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     lh_turn *turn = epoch->turn;
+    bool items = epoch->corpus->train.expand != NULL;
+    uint32_t trained = 0;
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = epoch->corpus->train.first[n - 1], end = epoch->corpus->train.first[n];
-        lh_shuffle(order_rng(key, (uint32_t)number, (uint32_t)n), epoch->pick + first, end - first);
+        trained += first < end;
+        lh_shuffle(order_rng(key, (uint32_t)number, items ? trained : (uint32_t)n), epoch->pick + first, end - first);
         for (; first < end; first += epoch->batch)
             *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }

@@ -298,4 +298,19 @@ function TestIto.test_items_are_those_of_reports()
   lu.assertTrue(seen >= 4, seen)
 end
 
+TestArithmetic = {}
+
+-- Frames are named one by one, 0 to 4096, and a wider one has room for more digits than that of training.
+function TestArithmetic.test_frames()
+  local function problem(...)
+    local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })
+    return spec and "" or message
+  end
+  lu.assertEquals(problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80, 120 } } }"), "")
+  lu.assertStrContains(problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80 } } }"),
+    "eval.by.digits[2]: 110 is past what there is")
+  lu.assertStrContains(problem("eval.by={ digits = true, frame = true }"), "true does not say which frames")
+  lu.assertStrContains(problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is past what there is")
+end
+
 support.run()

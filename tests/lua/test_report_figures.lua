@@ -106,6 +106,18 @@ function TestFigures.test_runs_evaluated_beyond_training_alone()
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
 end
 
+-- Digits within the frame of training are told with it, and are not called a length.
+function TestFigures.test_digits_have_their_frame()
+  local spec = reports.spec_of("addition")
+  spec.task.options = { width = 61 }
+  local text = eval_line(100, "test", 6, 0.5):gsub('"length"', '"digits"')
+  local dir = write_run("digits", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
+    facts = { data = { train = "addition", by = { "digits" } }, spec = spec } })
+  local figure = figures.by_length(cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
+  lu.assertEquals({ figure.panels[1].xlabel, figure.title }, { "significant digits, in a frame of 61",
+    "Accuracy by significant digits, in a frame of 61" })
+end
+
 -- Along another axis training and test have the same numbers: the curve is of test, and says what it goes along.
 function TestFigures.test_curves_along_another_axis()
   local function line(split, vectors, accuracy)

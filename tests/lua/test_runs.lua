@@ -134,6 +134,18 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
 end
 
+-- Other frames than that of training are told apart, whatever digits they have; the score is without them.
+function TestRuns.test_frames_stand_apart()
+  local facts = { data = { train = "addition", by = { "digits", "frame" } }, spec = reports.spec_of("addition") }
+  local run = runs.read(write_run("frames", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "test", '{"digits":1,"frame":0}', 0) .. by_line(100, "test", '{"digits":1}', 1)
+      .. by_line(100, "test", '{"digits":2}', 0.5) .. by_line(100, "test", '{"digits":2,"frame":80}', 0.25)
+      .. by_line(100, "test", '{"digits":70,"frame":80}', 0) }))
+  lu.assertEquals({ run.state, run.test.lengths, run.test.accuracy, runs.score(run) },
+    { "evaluated", { 1, 2 }, { 1.0, 0.5 }, 75.0 })
+  lu.assertEquals(#run.test.conditions, 5)
+end
+
 -- Noise stands apart; a run's own evaluations are those of the least.
 function TestRuns.test_noise_stands_apart()
   local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.spec_of("latin_square") }

@@ -82,6 +82,28 @@ others() {
         [ "$(cat "$work"/others/*/*/*/eval.jsonl | grep -c '"split":"test"')" -ge 20 ]
 }
 
+# Tests in other frames and without padding, of what was trained in one: the same parameters, whatever is tested; what the
+# encoding has no rows for is refused before anything is trained.
+frames() {
+    spec arithmetic addition 'width = 8' 'by = { digits = { 1, 6 } }' &&
+        ./longhand build "$work/arithmetic.lua" --levels best --out "$work/plain" &&
+        "$work/plain/trainer" train --out "$work/plain_runs" --steps 20 &&
+        ./longhand build "$work/arithmetic.lua" --levels best --out "$work/framed" \
+            --set 'eval.by={ digits = { list = { 1, 2, 3, 4, 5, 6, 9 } }, frame = { list = { 0, 6, 12 } } }' &&
+        "$work/framed/trainer" train --out "$work/framed_runs" --steps 20 &&
+        cmp "$(folder plain_runs)/checkpoint.safetensors" "$(folder framed_runs)/checkpoint.safetensors" || return
+    grep -v during "$(folder plain_runs)/eval.jsonl" >"$work/want" &&
+        grep -v 'during\|"frame"' "$(folder framed_runs)/eval.jsonl" >"$work/got" && cmp "$work/want" "$work/got" &&
+        has 6 '"by":{"digits":[1-6],"frame":0}' "$(folder framed_runs)" &&
+        has 5 '"by":{"digits":[1-9],"frame":6}' "$(folder framed_runs)" &&
+        has 7 '"by":{"digits":[1-9],"frame":12}' "$(folder framed_runs)" &&
+        ends_with 0 'Exact match in percent by frame' ./longhand report "$work/framed_runs" --out "$work/by_frame" &&
+        sed 's/sinusoid" }/learned", additive = { rows = 20 } }/' "$work/arithmetic.lua" >"$work/rows.lua" &&
+        ./longhand build "$work/rows.lua" --levels best --out "$work/rows" --set 'eval.by.frame={ list = { 12 } }' &&
+        ends_with 1 'the encoding allows 20 (encoding.additive.rows = 20)' "$work/rows/trainer" train \
+            --out "$work/rows_runs"
+}
+
 # A frame that has no room is told before anything is made.
 narrow() {
     spec arithmetic addition 'width = 4' 'by = { digits = { 1, 3 } }' &&
@@ -96,5 +118,6 @@ expect same_bits same_bits
 expect lines lines
 expect novel novel
 expect others others
+expect frames frames
 expect narrow narrow
 finish

@@ -11,7 +11,7 @@
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
-enum { MOST_TOKENS = 128, DIGITS = 0, CARRY = 1, TRAINED = 2 };
+enum { MOST_TOKENS = 128, DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 /* ---- a collection of everything that a task gives ---- */
 
@@ -19,13 +19,15 @@ typedef struct kept {
     lh_set set;
     uint16_t word[8];
     int input_length, output_length;
-    int32_t axes[3];
+    int32_t axes[4];
 } kept;
 
 typedef struct shelf {
     lh_collection c;
     bool by_carry;
     int least, most; /* digits that are asked for */
+    int frame_axis;  /* where frames stand, 0: none is asked for */
+    int frame[2];    /* which */
     kept *item;
     int count, room;
 } shelf;
@@ -39,18 +41,21 @@ static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const i
         assert_non_null(s->item);
     }
     kept *k = &s->item[s->count++];
-    *k = (kept){set, {0}, item->input_length, item->output_length, {axes[0], axes[1], axes[2]}};
+    *k = (kept){set, {0}, item->input_length, item->output_length, {axes[0], axes[1], axes[2], LH_NO_VALUE}};
+    if (s->frame_axis > 0) k->axes[FRAME] = axes[s->frame_axis];
     assert_in_range(item->words, 1, 8);
     memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);
     return LH_OK;
 }
 
 static bool goes_by(const lh_collection *c, int axis) {
-    return axis == DIGITS || (axis == CARRY && ((const shelf *)c)->by_carry);
+    const shelf *s = (const shelf *)c;
+    return axis == DIGITS || (axis > 0 && axis == s->frame_axis) || (axis == CARRY && s->by_carry);
 }
 
 static bool asks(const lh_collection *c, int axis, int value) {
     const shelf *s = (const shelf *)c;
+    if (axis > 0 && axis == s->frame_axis) return value == s->frame[0] || value == s->frame[1];
     return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
 }
 
@@ -381,6 +386,70 @@ static void test_digits_are_tested_as_the_paper_does(void **state) {
     free(s.item);
 }
 
+/* An input and a target as they are in another frame: zeros go, or come. */
+static shown in_frame(const shown *own, int from, int width, bool sum) {
+    shown out;
+    int digits = width < from ? width : from;
+    char *at = out.input;
+    *at++ = '$';
+    for (int operand = 0; operand < (sum ? 2 : 1); operand++) {
+        if (operand > 0) *at++ = '+';
+        for (int i = 0; i < width; i++)
+            *at++ = i < width - digits ? '0' : own->input[1 + operand * (from + 1) + from - width + i];
+    }
+    memcpy(at, "&", 2);
+    for (int i = 0; i < width; i++) out.target[i] = i < from ? own->target[i] : '0';
+    memcpy(out.target + width, "&", 2);
+    return out;
+}
+
+/* Every test once more in each frame, the same numbers; without padding there is a place for the sum's last carry. */
+static void check_frames(shelf *s, lh_task_collect *task, int own_width, bool sum) {
+    int count = 0, at[2] = {0, 0};
+    fill(s, task);
+    while (count < s->count && (s->item[count].set != LH_SET_TEST || s->item[count].axes[FRAME] == LH_NO_VALUE))
+        count++;
+    for (int i = 0; i < count; i++) {
+        const kept *k = &s->item[i];
+        assert_int_equal(k->axes[FRAME], LH_NO_VALUE);
+        if (k->set != LH_SET_TEST) continue;
+        for (int f = 0; f < 2; f++) {
+            int width = s->frame[f] > 0 ? s->frame[f] : k->axes[DIGITS] + 1;
+            if (width < k->axes[DIGITS] + 1) continue;
+            while (s->item[count + at[f]].axes[FRAME] != s->frame[f]) at[f]++;
+            const kept *other = &s->item[count + at[f]++];
+            shown own = show_kept(s, k), got = show_kept(s, other), want = in_frame(&own, own_width, width, sum);
+            assert_string_equal(got.input, want.input);
+            assert_string_equal(got.target, want.target);
+            assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);
+            assert_int_equal(other->axes[TRAINED], k->axes[TRAINED]);
+        }
+    }
+    assert_true(at[0] > 0 && at[1] > 0);
+    assert_true(s->c.apart[LH_SET_TEST] >> FRAME & 1);
+    free(s->item);
+}
+
+static void test_frames_hold_the_same_numbers(void **state) {
+    (void)state;
+    const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8};
+    lh_error error;
+    shelf s = shelf_of(add, 5, 4, false);
+    s.frame_axis = FRAME;
+    memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
+    check_frames(&s, lh_task_addition, 7, true);
+    s = shelf_of(next, 5, 4, false);
+    s.frame_axis = FRAME;
+    memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit */
+    check_frames(&s, lh_task_successor, 7, false);
+    s = shelf_of(next, 5, 4, false);
+    s.frame_axis = FRAME;
+    s.frame[0] = s.frame[1] = 1;
+    lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
+                    "successor: eval.by asks for a frame of 1 places, which has room for numbers of 0 digits");
+    free(s.item);
+}
+
 static void test_a_frame_too_narrow_is_told(void **state) {
     (void)state;
     const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
@@ -545,6 +614,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_examples_of_the_paper),
         cmocka_unit_test(test_addition_and_multiplication_are_right),
+        cmocka_unit_test(test_frames_hold_the_same_numbers),
         cmocka_unit_test(test_successor_goes_by_trailing_digits),
         cmocka_unit_test(test_permutation_is_split_seven_to_one),
         cmocka_unit_test(test_pairs_stay_within_their_part),

@@ -28,6 +28,8 @@ local M = {}
 -- not as trainers write them.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
+M.FRAME = axes.FRAME
+
 local STOPPED = 75 -- the exit code after a signal
 
 local function empty_mean()
@@ -101,12 +103,16 @@ local function alone(evaluation, axis)
   return whole
 end
 
+-- Whether a condition is of another frame than that of training: it is told apart, and counts nowhere else.
+local function is_framed(by)
+  return by[axes.FRAME] ~= nil and next(by, next(by)) ~= nil
+end
+
 -- Takes conditions that share a number on the first axis together: means over their examples. They stand side by side.
 local function join(evaluation, axis)
   local joined, last = { lengths = {}, accuracy = {}, exact_match = {}, loss = {}, counts = {} }, 0
   local whole = alone(evaluation, axis)
-  for i, n in ipairs(evaluation.lengths) do
-    local by = evaluation.conditions[i].by
+  local function take(i, n, by)
     local weight = whole[n] and next(by, next(by)) and 0 or evaluation.counts[i]
     if last == 0 or joined.lengths[last] ~= n then
       last = last + 1
@@ -116,6 +122,12 @@ local function join(evaluation, axis)
       joined[key][last] = (joined[key][last] or 0) + weight * (tonumber(evaluation[key][i]) or 0)
     end
     joined.counts[last] = joined.counts[last] + weight
+  end
+  for i, n in ipairs(evaluation.lengths) do
+    local by = evaluation.conditions[i].by
+    if not is_framed(by) then
+      take(i, n, by)
+    end
   end
   for i, weight in ipairs(joined.counts) do
     joined.accuracy[i] = joined.accuracy[i] / weight
@@ -352,6 +364,12 @@ function M.clock(run)
   end)
   note_damage(run, damage)
   return damage and {} or marks
+end
+
+-- What the lengths of a run's evaluation are, in words: digits in a frame are no length, and are told with their frame.
+function M.axis_text(run)
+  local options = run.axis == "digits" and run.facts.spec and run.facts.spec.task.options
+  return options and options.width and ("significant digits, in a frame of %d"):format(options.width) or run.axis
 end
 
 -- The score of an evaluated run in percent: the plain mean of a metric, accuracy unless given, over the lengths beyond

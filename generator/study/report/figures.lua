@@ -100,7 +100,7 @@ local function add_cell(panel, cell, line, style, scored)
   local lists = {}
   for i, run in ipairs(best and best.runs or {}) do
     lists[i] = points_of(run, scored)
-    panel.xlabel = run.axis
+    panel.xlabel = runs.axis_text(run)
     add_mark(panel, trained_to(run))
     panel.x[2] = math.max(panel.x[2], lists[i][#lists[i]][1] * 1.02)
   end

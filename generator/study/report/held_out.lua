@@ -123,9 +123,14 @@ local function finer(study, axis)
         number = study.cells[j].number, missing = not lists[n] }
     end
   end
-  return { name = "by_" .. axis, title = ("Exact match in percent by %s"):format(axis),
-    about = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): no "
-      .. "training example gets as far", corner = axis, subs = { "" }, columns = columns, rows = rows, notes = {} }
+  local about = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): no "
+    .. "training example gets as far"
+  if axis == runs.FRAME then
+    about = "the mean over the digits that fit; places of a number, 0: no padding. Scores and curves are of the frame "
+      .. "of training, where more digits are no longer sequences"
+  end
+  return { name = "by_" .. axis, title = ("Exact match in percent by %s"):format(axis), about = about, corner = axis,
+    subs = { "" }, columns = columns, rows = rows, notes = {} }
 end
 
 -- Scores by noise on embeddings: a row for each deviation that runs have.
@@ -151,9 +156,10 @@ local function by_noise(study)
         number = cell.number, missing = #scores == 0 }
     end
   end
-  return #rows > 0 and { name = "by_noise", title = entries.metric(study) .. " in percent by noise on embeddings",
-    about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise",
-    corner = "noise", subs = { "" }, columns = columns, rows = rows, notes = {} } or nil
+  local title = entries.metric(study) .. " in percent by noise on embeddings"
+  return #rows > 0 and { name = "by_noise", title = title, about = "the mean over the runs; deviations as eval.noise "
+    .. "says. The score of a run is that of its least noise", corner = "noise", subs = { "" }, columns = columns,
+    rows = rows, notes = {} } or nil
 end
 
 function M.tables(study)

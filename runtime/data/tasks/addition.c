@@ -11,6 +11,7 @@
  * axis digits:    1 to width - 1; significant digits of both numbers, in training of the longer one
  * axis carry:     0 to width; longest carry chain: digits that make a carry, and those that pass it on
  * axis trained:   0 to 1; whether the pair is one of those trained on
+ * axis frame:     0 to 4096; places of a number where that is not the width; 0: no padding
  * option base:    2..36 = 10; of the digits, from 10 on A to Z
  * option width:   2..4096 = 61; places of a number, with zeros in front
  * option input:   plain aligned; a + b, or the operator, then the digits of both by turns
@@ -22,8 +23,8 @@
 
 lh_task_collect lh_task_addition;
 
-enum { BASE, WIDTH, INPUT, SPLIT, NUMBERS, PARTS }; /* options */
-enum { ALIGNED = 1, STRATIFIED = 1 };               /* choices */
+enum { BASE, WIDTH, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
+enum { ALIGNED = 1, STRATIFIED = 1 };                        /* choices */
 
 static lh_frame frame(const int *options) {
     return (lh_frame){.base = options[BASE],
@@ -64,7 +65,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"addition", LH_TWO_NUMBERS, frame, write_example, expand};
+static const lh_operation operation = {"addition", LH_TWO_NUMBERS, OPTIONS, WIDTH, frame, write_example, expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

@@ -11,6 +11,7 @@
  * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
  * axis carry:     0 to width; longest carry chain: digits that make a carry, and those whose carry hangs on it
  * axis trained:   0 to 1; whether number and digit are a pair of those trained on
+ * axis frame:     0 to 4096; places of a number where that is not the width; 0: no padding
  * option base:    2..36 = 10; of the digits, from 10 on A to Z
  * option width:   2..4096 = 60; places of the number, with zeros in front
  * option extra:   0..16 = 2; places that the product has besides
@@ -23,8 +24,8 @@
 
 lh_task_collect lh_task_multiplication;
 
-enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS }; /* options */
-enum { ALIGNED = 1, STRATIFIED = 1 };                      /* choices */
+enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
+enum { ALIGNED = 1, STRATIFIED = 1 };                               /* choices */
 
 static lh_frame frame(const int *options) {
     int width = options[WIDTH], aligned = options[INPUT] == ALIGNED;
@@ -67,7 +68,8 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"multiplication", LH_NUMBER_AND_DIGIT, frame, write_example, expand};
+static const lh_operation operation = {
+    "multiplication", LH_NUMBER_AND_DIGIT, OPTIONS, WIDTH, frame, write_example, expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

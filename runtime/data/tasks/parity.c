@@ -9,6 +9,7 @@
  * sets:           train test validation
  * axis digits:    1 to width; significant bits of the number
  * axis trained:   0 to 1; whether the number is one of those trained on
+ * axis frame:     0 to 4096; places of a number where that is not the width; 0: no padding
  * option width:   2..4096 = 61; places of a number, with zeros in front
  * option target:  running last; the parity up to every bit, or of them all
  * option numbers: 64..4194304 = 1048576; to train on and to validate with: 0 to numbers - 1 in a random order
@@ -18,8 +19,8 @@
 
 lh_task_collect lh_task_parity;
 
-enum { WIDTH, TARGET, NUMBERS, PARTS }; /* options */
-enum { LAST = 1 };                      /* choice */
+enum { WIDTH, TARGET, NUMBERS, PARTS, OPTIONS }; /* options */
+enum { LAST = 1 };                               /* choice */
 
 static lh_frame frame(const int *options) {
     return (lh_frame){.base = 2,
@@ -46,7 +47,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"parity", LH_ONE_NUMBER, frame, write_example, expand};
+static const lh_operation operation = {"parity", LH_ONE_NUMBER, OPTIONS, WIDTH, frame, write_example, expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

@@ -11,6 +11,7 @@
  * axis digits:    1 to width - 1; significant digits of the number
  * axis carry:     0 to width; longest carry chain: trailing digits base - 1
  * axis trained:   0 to 1; whether the number is one of those trained on
+ * axis frame:     0 to 4096; places of a number where that is not the width; 0: no padding
  * option base:    2..36 = 10; of the digits, from 10 on A to Z
  * option width:   2..4096 = 61; places of a number, with zeros in front
  * option numbers: 64..4194304 = 1048576; to train on and to validate with: 0 to numbers - 1 in a random order
@@ -20,7 +21,7 @@
 
 lh_task_collect lh_task_successor;
 
-enum { BASE, WIDTH, NUMBERS, PARTS }; /* options */
+enum { BASE, WIDTH, NUMBERS, PARTS, OPTIONS }; /* options */
 
 static lh_frame frame(const int *options) {
     return (lh_frame){.base = options[BASE],
@@ -45,7 +46,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"successor", LH_NUMBER_PLUS_ONE, frame, write_example, expand};
+static const lh_operation operation = {"successor", LH_NUMBER_PLUS_ONE, OPTIONS, WIDTH, frame, write_example, expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

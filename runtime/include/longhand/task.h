@@ -50,7 +50,8 @@
  *     sets:         train test validation    what its examples are for: the first, and others of these
  *     axis digits:  1 to 50; what the number says    (optional, any number: least and greatest, then what it says)
  *
- * Ends of an axis may be formulas in options. An axis `trained` says which held-out examples are among those of training,
+ * Ends of an axis may be formulas in options. An axis `frame` has no values but those that are asked for one by one; in
+ * a greater one there may be more `digits`. An axis `trained` says which held-out examples are among those of training,
  * 1 or 0: evaluations tell their share, and eval.novel leaves them out.
  * Its function makes all examples when a run begins:
  *
