@@ -6,6 +6,7 @@
 local canonical = require("base.canonical")
 local classes = require("export.classes")
 local facets = require("export.facets")
+local families = require("spec.families")
 local json = require("dkjson")
 local names = require("export.names")
 local tongues = require("base.tongues")
@@ -41,6 +42,12 @@ local KNOWN = {
     output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY },
 }
 
+-- What one family has of its own stands under its name; a facet that it goes without has the kind that is off.
+local KNOWN_ENCODING = setmetatable({}, { __index = KNOWN.encoding })
+for _, name in ipairs(families.NAMES) do
+  KNOWN_ENCODING[name] = KNOWN.encoding
+end
+
 local function first_unknown(value, known, path)
   for _, name in ipairs(canonical.sorted_keys(value)) do
     local inner, below = value[name], known[name]
@@ -54,21 +61,9 @@ local function first_unknown(value, known, path)
   end
 end
 
--- What one family has of its own stands under its name; a facet that it goes without has the kind that is off.
-local function known_encoding(plan)
-  local known = {}
-  for name, below in next, KNOWN.encoding do
-    known[name] = below
-  end
-  for _, family in ipairs(plan.attentions) do
-    known[family.name] = KNOWN.encoding
-  end
-  return known
-end
-
 -- Why a spec cannot be exported, whatever its network; or nil.
 function M.problem(spec)
-  local unknown = first_unknown(spec.resolved.encoding, known_encoding(spec.plan), "encoding")
+  local unknown = first_unknown(spec.resolved.encoding, KNOWN_ENCODING, "encoding")
     or first_unknown(spec.resolved.task, KNOWN.task, "task")
   if unknown then
     return "does not know " .. unknown

@@ -1,4 +1,4 @@
--- Duan and Shi 2024, table 3: windows and cyclic positions, configurations B to D. A is the vanilla model of duan_table1.
+-- Duan and Shi 2024, table 3: windows and cyclic positions, configurations B to D. A is duan_table1's vanilla model.
 --
 -- With two operands their digits stand side by side, and the window goes two keys for each query.
 local aligned = { cross = { mask = { stride = 2 } } }
@@ -20,7 +20,8 @@ return {
     { name = "task", values = {
       { name = "successor", spec = { task = { kind = "successor" } } },
       { name = "parity", spec = { task = { kind = "parity" } } },
-      { name = "addition", spec = { task = { kind = "addition", options = { input = "aligned" } }, encoding = aligned } },
+      { name = "addition", spec = { task = { kind = "addition", options = { input = "aligned" } },
+        encoding = aligned } },
       { name = "multiplication", spec = { task = { kind = "multiplication", options = { input = "aligned" } },
         encoding = aligned } },
     } },

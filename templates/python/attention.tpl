@@ -67,7 +67,7 @@ def ${part.hidden}(count):
 % end
 % if new.lines then
 def ${part.line_values}(${crosses and "queries, keys" or "count"}):
-    """[HEADS][T][S]: what scores gain on lines of pairs, minus infinity elsewhere; 0 where a query would see nothing."""
+    """[HEADS][T][S]: what scores gain on lines of pairs, else minus infinity; 0 where a query would see nothing."""
 % if not crosses then
     queries = keys = count
 % end

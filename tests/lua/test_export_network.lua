@@ -330,7 +330,8 @@ function TestNetworks.test_scores_of_several_families()
     net:classify(net:readout(x, "last"))
   end
   local function families(own)
-    return { other = setmetatable({ name = "other", prefix = "other_" }, { __index = own }) }
+    return { other = setmetatable({ name = "other", of_spec = "other", prefix = "other_" },
+      { __index = own }) }
   end
   local function with(other)
     return described(two, 'kind = "alibi"', families, nil, function(of)
@@ -364,7 +365,8 @@ function TestNetworks.test_constants_of_several_families()
   end
   local function families(own)
     own.score = { kind = "plain" }
-    return { other = setmetatable({ name = "other", prefix = "other_" }, { __index = own }) }
+    return { other = setmetatable({ name = "other", of_spec = "other", prefix = "other_" },
+      { __index = own }) }
   end
   local function with(value)
     return described(two, "", families, nil, function(of)

@@ -23,7 +23,7 @@ local ROOMS = {
   { "study.analyse", "base study.read study.report" },
   { "study.calibrate", "base spec study.read study.report study.analyse" },
   { "study.demo", "base study.read study.run study.report" },
-  { "export", "base expression render study.read" },
+  { "export", "base expression spec render study.read" },
   { "cli", "base spec" },
   { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo "
     .. "export cli" },
