@@ -14,8 +14,10 @@ local write = require("base.write")
 
 local HEADS, LAYERS, TOKENS, MAX_POSITION = 12, 2, 150, 1024
 
--- Presets for a grid of 16 cells alone, which have no score: tests/lua/test_latin_encodings.lua.
-local OF_CELLS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
+-- Presets without a score for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), or for two streams
+-- (tests/lua/test_masks.lua).
+local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true, abc_c = true,
+  abc_d = true }
 
 local folder = arg[1]
 local project = project_module.new(root)
@@ -75,7 +77,7 @@ end
 
 local entries = {}
 for _, name in ipairs(project:names("spec/encodings", ".lua")) do
-  for _, reading in ipairs(OF_CELLS[name] and {} or { "index", "drawn" }) do
+  for _, reading in ipairs(ELSEWHERE[name] and {} or { "index", "drawn" }) do
     entries[#entries + 1] = entry(name, reading, #entries)
   end
 end

@@ -17,7 +17,7 @@ end
 -- What templates and the facet of scores ask of a family, as it is where there is no other.
 function M.family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
-    relative = { behind = false }, queries = { stream = 0 }, cross = false, behind_previous = false,
+    relative = { behind = false }, queries = { stream = 0 }, cross = false, behind_previous = false, ranged = false,
     attends = { T = "T", S = "T" }, stack = { member = "layer", count = "LAYERS" } }
 end
 
