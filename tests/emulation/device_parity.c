@@ -12,7 +12,8 @@ typedef struct inputs {
     int *draws;
 } inputs;
 
-static inputs open_inputs(const lh_device_model *m, const lh_device_question *q) {
+/* rate: of learning, or in an evaluation the deviation of noise. */
+static inputs open_inputs(const lh_device_model *m, const lh_device_question *q, double rate) {
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
     inputs in = {.tables = lh_model_tables(m->spec, &shape),
@@ -29,7 +30,7 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q)
                              .step = batch->step,
                              .draw = batch->draw,
                              .key = {batch->key.word[0], batch->key.word[1]},
-                             .rate = batch->backward ? 1e-3 : batch->noise,
+                             .rate = rate,
                              .correct2 = 1000,
                              .loss_scale = batch->loss_scale};
     return in;
@@ -52,7 +53,7 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
     size_t count = (size_t)(q->batch.sequences * q->batch.labels * m->spec->classes);
     void *logits = lh_model_reserve(count * (size_t)m->real_bytes);
     lh_cuda_answer answers[LH_PARITY_SEQUENCES];
-    inputs in = open_inputs(m, q);
+    inputs in = open_inputs(m, q, q->batch.noise);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
     lh_parity_check_logits(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
     lh_parity_counts want = counts_of(m, q), got = {0, 0, 0};
@@ -71,7 +72,7 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
 
 void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
                               double tolerance) {
-    inputs in = open_inputs(m, q);
+    inputs in = open_inputs(m, q, 1e-3);
     lh_model_step got = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut);
     lh_parity_counts want = counts_of(m, q);
     assert_int_equal(got.result.state, LH_CUDA_DONE);
