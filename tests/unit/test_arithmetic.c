@@ -8,6 +8,7 @@
 
 #include "data/arithmetic.h"
 #include "data/corpus.h"
+#include "data/epoch.h"
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
@@ -573,14 +574,14 @@ typedef struct fixture {
 } fixture;
 
 static void make_spec(fixture *f, const int *options, lh_by by) {
-    static const char *const axis[] = {"digits", "carry", "trained"};
+    static const char *const axis[] = {"digits", "carry", "trained", "frame"};
     f->task = (lh_task){.kind = "successor",
                         .collect = lh_task_successor,
                         .options = options,
                         .input_symbols = 15,
                         .output_symbols = 15,
                         .axis = axis,
-                        .axes = 3};
+                        .axes = 4};
     f->data = (lh_data){.longest = 21};
     f->spec = (lh_spec){.id = "arithmetic", .task = &f->task, .data = &f->data, .train = {.batch = 16}};
     f->spec.eval = (lh_eval_defaults){.axis = "length", .by = by, .sets = 1u << LH_SET_TEST};
@@ -638,6 +639,28 @@ static void test_groups_know_what_was_trained_on(void **state) {
     lh_corpus_close(&c);
 }
 
+/* Frames have shapes of their own, which come before that of the split: its order stays. */
+static void test_frames_leave_the_order_of_the_split(void **state) {
+    (void)state;
+    const int options[] = {10, 9, 64, 8};
+    const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};
+    fixture f;
+    lh_corpus c;
+    int shapes = 0;
+    make_spec(&f, options, by);
+    open_groups(&f, &c);
+    assert_true(c.shapes >= 4);
+    for (int n = 1; n <= c.shapes; n++) {
+        if (lh_dataset_count(&c.train, n) == 0) continue;
+        assert_true(n >= 4);
+        assert_int_equal(lh_order_number(&c.train, n), 1);
+        assert_int_equal(lh_order_number(&c.validation, n), 1);
+        shapes++;
+    }
+    assert_int_equal(shapes, 1);
+    lh_corpus_close(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_examples_of_the_paper),
@@ -653,6 +676,7 @@ int main(void) {
         cmocka_unit_test(test_draws_by_chain_are_uniform),
         cmocka_unit_test(test_draws_of_long_numbers_have_their_chain),
         cmocka_unit_test(test_groups_know_what_was_trained_on),
+        cmocka_unit_test(test_frames_leave_the_order_of_the_split),
     };
     return cmocka_run_group_tests_name("arithmetic", tests, NULL, NULL);
 }
