@@ -394,7 +394,8 @@ function TestFamilies.test_sequences_of_two_streams_draw_apart()
   contains(device, { "v->target_sequence_draws = v->source_sequence_draws + (size_t)in->sequences * in->T[0];",
     "v->decoder_draws = v->target_sequence_draws + (size_t)in->sequences * in->T[1];",
     "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
-  contains(host, { "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
+  contains(host, {
+    "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
 
 -- Tables of the blocks of each stream; a position of one is one of its own.
