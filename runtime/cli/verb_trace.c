@@ -73,9 +73,11 @@ static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
 
 /* The shortest length that the spec evaluates, or of the set that is asked for; 0: none. */
 static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
+    const lh_corpus *corpus = spec->corpus;
     int shortest = 0;
-    for (int n = 1; set != NULL && n <= spec->corpus->shapes; n++)
-        if (lh_dataset_count(set, n) > 0) return spec->corpus->sizes[n - 1].input;
+    if (set == NULL && corpus != NULL) set = &corpus->eval;
+    for (int n = 1; set != NULL && n <= corpus->shapes; n++)
+        if (lh_dataset_counts(set, spec->task->axes, n)) return corpus->sizes[n - 1].input;
     for (int i = 0; i < lh_lengths_count(&spec->eval.lengths); i++) {
         int n = lh_lengths_at(&spec->eval.lengths, i);
         if (shortest == 0 || n < shortest) shortest = n;

@@ -163,6 +163,16 @@ const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
     return corpus->validation.count > 0 ? &corpus->validation : NULL;
 }
 
+bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
+    for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+        bool apart = false;
+        for (int axis = 0; axis < axes; axis++)
+            apart = apart || (set->apart >> axis & 1 && set->values[place * axes + axis] != LH_NO_VALUE);
+        if (!apart) return true;
+    }
+    return false;
+}
+
 int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place) {
     int low = 1, high = shapes;
     while (low < high) {

@@ -56,14 +56,15 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* The examples of an input length that an evaluation sees: shape after shape, until there are enough. */
+/* The examples of an input length that an evaluation sees by whatever it goes: shape after shape, until there are
+ * enough. */
 static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     lh_status status = LH_OK;
     for (int n = 1, left = traces->request.examples; status == LH_OK && left > 0 && n <= corpus->shapes; n++) {
         int64_t count = lh_dataset_count(set, n);
-        if (corpus->sizes[n - 1].input != input || count == 0) continue;
+        if (corpus->sizes[n - 1].input != input || !lh_dataset_counts(set, traces->spec->task->axes, n)) continue;
         if (count > left) count = left;
         status = add_group(traces, n, (int)count, error);
         left -= (int)count;
@@ -77,7 +78,9 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
         status = group_shapes(traces, lh_lengths_at(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
-        return lh_fail(error, LH_ERR_INPUT, "--split: there are no examples of these lengths");
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--lengths: all examples of these lengths were made for one axis of eval.by\n"
+                       "  hint: --input traces lines of one's own");
     return status;
 }
 

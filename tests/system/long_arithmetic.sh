@@ -82,6 +82,15 @@ others() {
         [ "$(cat "$work"/others/*/*/*/eval.jsonl | grep -c '"split":"test"')" -ge 20 ]
 }
 
+# What is traced of the plain run and of the framed one.
+traced() {
+    for name in plain framed; do
+        "$work/$name/trainer" trace --checkpoint "$(folder ${name}_runs)/checkpoint.safetensors" --what entropy --json \
+            --examples 20 "$@" >"$work/$name.entropy" || return
+    done
+    cmp "$work/plain.entropy" "$work/framed.entropy"
+}
+
 # Tests in other frames and without padding, of what was trained in one: the same parameters, whatever is tested; what the
 # encoding has no rows for is refused before anything is trained.
 frames() {
@@ -97,6 +106,9 @@ frames() {
         has 6 '"by":{"digits":[1-6],"frame":0}' "$(folder framed_runs)" &&
         has 5 '"by":{"digits":[1-9],"frame":6}' "$(folder framed_runs)" &&
         has 7 '"by":{"digits":[1-9],"frame":12}' "$(folder framed_runs)" &&
+        traced && traced --split test && traced --split validation --shuffle --seed 3 &&
+        ends_with 1 'were made for one axis of eval.by' "$work/framed/trainer" trace --what entropy --lengths 15 \
+            --checkpoint "$(folder framed_runs)/checkpoint.safetensors" &&
         ends_with 0 'Exact match in percent by frame' ./longhand report "$work/framed_runs" --out "$work/by_frame" &&
         sed 's/sinusoid" }/learned", additive = { rows = 20 } }/' "$work/arithmetic.lua" >"$work/rows.lua" &&
         ./longhand build "$work/rows.lua" --levels best --out "$work/rows" --set 'eval.by.frame={ list = { 12 } }' &&

@@ -657,6 +657,12 @@ static void test_frames_leave_the_order_of_the_split(void **state) {
         assert_int_equal(lh_order_number(&c.validation, n), 1);
         shapes++;
     }
+    for (int n = 1; n <= c.shapes; n++) { /* what is tested in a frame counts by frame alone */
+        bool own = lh_dataset_count(&c.train, n) > 0;
+        assert_true(lh_dataset_count(&c.eval, n) > 0);
+        assert_true(lh_dataset_counts(&c.eval, f.task.axes, n) == own);
+        assert_true(lh_dataset_counts(&c.train, f.task.axes, n) == own);
+    }
     assert_int_equal(shapes, 1);
     lh_corpus_close(&c);
 }
