@@ -58,7 +58,7 @@ typedef struct lh_cuda_step {
     const int *draws; /* lh_cuda_program.draw_count numbers, or so many for each sequence */
     int sequences, T[LH_CUDA_STREAMS], label_count;
     unsigned int step, key[2];   /* dropout's counter and key */
-    unsigned int draw;           /* evaluation: the index of its draw */
+    unsigned int draw, first;    /* evaluation: the index of its draw; of the first sequence, in its batch */
     double rate;                 /* learning rate / (1 - beta1^t); evaluation: noise on embeddings, 0: none */
     double correct2;             /* 1 / (1 - beta2^t) */
     double loss_scale;           /* 1 / label positions of the batch */

@@ -197,7 +197,7 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     }
 }
 
-static int draw_count(const lh_shape *shape) { return 5 * shape->length[0]; }
+static size_t draw_count(const lh_shape *shape) { return 5 * (size_t)shape->length[0]; }
 
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
@@ -239,7 +239,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "6ecfa9cfa2b3a94c",
+        .source_digest = "8deae18fb77fed8f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

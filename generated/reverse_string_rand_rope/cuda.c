@@ -145,7 +145,7 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     }
 }
 
-static int draw_count(const lh_shape *shape) { return 5 * shape->length[0]; }
+static size_t draw_count(const lh_shape *shape) { return 5 * (size_t)shape->length[0]; }
 
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
@@ -188,7 +188,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "e904c472933b5333",
+        .source_digest = "943e107142259f00",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",

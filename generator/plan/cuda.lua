@@ -313,8 +313,8 @@ local function sequence_drawing(plan, words)
   local prefix = plan.attentions[2] and words.at .. "sequence_" or ""
   return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
     names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
-    member = prefix .. "draws", count = ("in->sequences * in->T[%d]"):format(words.index), about = "[sequences][T]",
-    sequences = words.sequences, T = words.T,
+    member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(words.index),
+    about = "[sequences][T]", sequences = words.sequences, T = words.T,
     scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
 end
 

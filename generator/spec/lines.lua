@@ -2,7 +2,7 @@
 --
 -- Input: a node of the spec; the model's heads, nil where they are wrong; report(node, field, what, expected). Output:
 -- M.read's list of { head, direction, line, value }, sorted by the first three, the same for the same lines in any
--- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float that float32 holds.
+-- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float up to M.LARGEST.
 
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
@@ -14,7 +14,8 @@ M.MOST = 4096 -- of one attention
 M.FARTHEST = 1048576 -- from the first of its direction
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, each line once"
 
-local LARGEST = 3.4e38
+-- A device begins the largest score of a query at -1e30: all that a query sees lies above.
+M.LARGEST = 1e20
 
 local function integer_from(low, high)
   return function(value)
@@ -32,8 +33,8 @@ local FIELDS = {
   field("direction", integer_from(-1, 1)),
   field("line", integer_from(-M.FARTHEST, M.FARTHEST)),
   field("value", function(value)
-    return type(value) == "number" and math.abs(value) <= LARGEST and value + 0.0 or nil
-  end, "a number that float32 holds, up to 3.4e38"),
+    return type(value) == "number" and math.abs(value) <= M.LARGEST and value + 0.0 or nil
+  end, "a number from -1e20 to 1e20"),
 }
 FIELDS[2].expected = "1, 0 or -1"
 

@@ -139,6 +139,11 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK || done) return status;
     if (lh_lengths_count(&f.lengths.lengths) == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
+    if (f.wrong != NULL && cli->spec->eval.noise.count > 0 && cli->spec->eval.noise.deviation[0] > 0)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--wrong: wrong answers are those without noise, and eval.by.noise begins at %g\n"
+                       "  expected: 0 among eval.by.noise",
+                       cli->spec->eval.noise.deviation[0]);
     status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;
     status = open_groups(&f, cli->spec, &groups, error);

@@ -328,22 +328,24 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
 /* --- one sequence ----------------------------------------------------------------------------------------------- */
 
 /* The query's sequence in host_batch. */
-static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape) {
+static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
     lh_batch_put(batch, fleet->spec, query->n, 0, query->input, query->target);
     lh_cuda_put_rows(&layout, fleet->forward.host_batch, 0, batch);
-    make_draws(fleet, &layout, shape, &query->draw, query->positions, query->distances);
+    make_draws(fleet, &layout, shape, draw, query->positions, query->distances);
 }
 
 lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = lh_shape_at(fleet->spec, query->n, 1);
+    lh_draw draw = query->draw;
+    draw.first = query->example;
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    put_query(fleet, query, &shape);
-    status = run(engine, &shape, &query->draw, 0, true, error);
+    put_query(fleet, query, &shape, &draw);
+    status = run(engine, &shape, &draw, 0, true, error);
     int64_t count = (int64_t)shape.labels * fleet->spec->classes;
     for (int64_t i = 0; status == LH_OK && i < count; i++)
         logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);

@@ -24,7 +24,7 @@ lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *sha
     const lh_cuda_program *program = fleet->program;
     const lh_spec *spec = fleet->spec;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
-    size_t draws = program->draw_count != NULL ? (size_t)program->draw_count(shape) : 0, used = 0;
+    size_t draws = program->draw_count != NULL ? program->draw_count(shape) : 0, used = 0;
     lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         layout.tokens[s] = take(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
@@ -92,6 +92,7 @@ lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape
         .step = draw->step,
         .key = {draw->key.word[0], draw->key.word[1]},
         .draw = draw->example,
+        .first = draw->first,
         .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
     };
     for (int s = 0; s < LH_CUDA_STREAMS; s++) {
@@ -196,7 +197,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     }
     lh_shape shape = lh_shape_at(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, &shape);
-    lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS};
+    lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + place * ring->piece, &draw);
     double rate = lh_learning_rate_at(&spec->train, engine->learning_rate, step + 1);
     prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
@@ -233,7 +234,7 @@ static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     if (prepared->status != LH_OK) return;
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, &lane->batch.shape);
     const lh_cuda_step *step = &prepared->step;
-    const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS};
+    const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
     lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
     lh_cuda_make_draws(fleet->program, &draw, &lane->batch.shape, drawn, drawn, lane->scratch,

@@ -195,7 +195,6 @@ static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
     uint64_t x = number_of(m->f.base, m->x, digits), y = number_of(m->f.base, m->y, digits);
     bool known = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
-    if (m->o->operands == LH_NUMBER_AND_DIGIT) digits = count_digits(m->f.base, x);
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : chain_of(m->o, &m->f, digits, m->x, m->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : known;

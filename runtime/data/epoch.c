@@ -1,6 +1,6 @@
 /* See epoch.h. The order is drawn at site (data, place order) with the epoch in the step's place: within shape n with
  * example n, of the batches with LH_SHARED. What a task tests in other frames has shapes of its own, which training does
- * not count: items are numbered by the shapes that are trained on. */
+ * not count: items are numbered by the shapes that their set has. */
 #include "data/epoch.h"
 
 #include <stdlib.h>
@@ -52,14 +52,20 @@ static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
     }
 }
 
+uint32_t lh_order_number(const lh_dataset *set, int n) {
+    uint32_t shapes = 0;
+    if (set->expand == NULL) return (uint32_t)n;
+    for (int i = 1; i <= n; i++) shapes += lh_dataset_count(set, i) > 0;
+    return shapes;
+}
+
 static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
+    const lh_dataset *train = &epoch->corpus->train;
     lh_turn *turn = epoch->turn;
-    bool items = epoch->corpus->train.expand != NULL;
-    uint32_t trained = 0;
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
-        int64_t first = epoch->corpus->train.first[n - 1], end = epoch->corpus->train.first[n];
-        trained += first < end;
-        lh_shuffle(order_rng(key, (uint32_t)number, items ? trained : (uint32_t)n), epoch->pick + first, end - first);
+        int64_t first = train->first[n - 1], end = train->first[n];
+        if (first == end) continue;
+        lh_shuffle(order_rng(key, (uint32_t)number, lh_order_number(train, n)), epoch->pick + first, end - first);
         for (; first < end; first += epoch->batch)
             *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }

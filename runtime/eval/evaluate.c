@@ -262,6 +262,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     if (needs_each) each = lh_engine_memory((size_t)request->examples * sizeof *each, "the evaluation", error);
     if (found == NULL || (needs_each && each == NULL)) {
         free(found);
+        free(each);
         return LH_ERR_ENVIRONMENT;
     }
     name_results(engine->spec, request, results, count);

@@ -75,10 +75,12 @@ static lh_status open_order(pass *p, lh_error *error) {
     const lh_corpus *corpus = p->traces->spec->corpus;
     if (!request->shuffle) return LH_OK;
     int n = p->group->n;
-    int64_t count = lh_dataset_count(request->set != NULL ? request->set : &corpus->eval, n);
+    const lh_dataset *set = request->set != NULL ? request->set : &corpus->eval;
+    int64_t count = lh_dataset_count(set, n);
     p->pick = lh_engine_memory((size_t)count * sizeof *p->pick, "the order of examples", error);
     if (p->pick == NULL) return LH_ERR_ENVIRONMENT;
-    lh_shuffle(lh_rng_at(lh_key_of_seed(request->seed), 0, (uint32_t)n, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
+    lh_shuffle(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_order_number(set, n),
+                         lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
                p->pick, count);
     return LH_OK;
 }

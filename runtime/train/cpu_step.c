@@ -193,7 +193,7 @@ static void start_step(lh_cpu_engine *cpu) {
         .shape = lh_shape_at(spec, cpu->length, sequences),
         .key = cpu->key,
         .step = step,
-        .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS},
+        .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->shared,

@@ -61,7 +61,7 @@ lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
         .n = n,
         .examples = examples,
         .source = {.key = key, .step = (uint32_t)n, .domain = LH_DOMAIN_EVAL},
-        .draw = {key, (uint32_t)n, (uint32_t)draw, LH_DOMAIN_EVAL},
+        .draw = {key, (uint32_t)n, (uint32_t)draw, LH_DOMAIN_EVAL, 0},
     };
     return condition;
 }

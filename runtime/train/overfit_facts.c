@@ -216,7 +216,7 @@ static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *bat
         lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
         if (status != LH_OK) return status;
         lh_query query = {
-            .n = run->length, .input = batch->input, .target = batch->labels, .draw = {key, 0, 0, LH_DOMAIN_EVAL}};
+            .n = run->length, .input = batch->input, .target = batch->labels, .draw = {key, 0, 0, LH_DOMAIN_EVAL, 0}};
         status = engine->ops->predict(engine, &query, logits, error);
         if (status != LH_OK) return status;
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
@@ -276,7 +276,7 @@ lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_s
         .n = run->length,
         .examples = run->examples,
         .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL},
-        .draw = {key, 0, 0, LH_DOMAIN_EVAL},
+        .draw = {key, 0, 0, LH_DOMAIN_EVAL, 0},
     };
     return engine->ops->evaluate(engine, &condition, sums, NULL, error);
 }

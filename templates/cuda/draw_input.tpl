@@ -1,7 +1,7 @@
 % local at = stream.index
 % local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
 % local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
-static int ${prefix}draw_count(const lh_shape *shape) { return shape->length[${at}]; }
+static size_t ${prefix}draw_count(const lh_shape *shape) { return (size_t)shape->length[${at}]; }
 
 /* Positions of what is added to the tokens of the ${stream.name}. */
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],

@@ -1,7 +1,9 @@
 % local at = stream.index
 % local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
 % local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
-static int ${prefix}draw_count(const lh_shape *shape) { return shape->sequences * shape->length[${at}]; }
+static size_t ${prefix}draw_count(const lh_shape *shape) {
+    return (size_t)shape->sequences * (size_t)shape->length[${at}];
+}
 
 /* Positions of every sequence. */
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
@@ -10,5 +12,5 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
     (void)distances;
     for (int s = 0; s < shape->sequences; s++, out += T)
         if (positions[${at}]) memcpy(out, positions[${at}], (size_t)T * sizeof(int));
-        else lh_draw_sequence(from, ${at}, (uint32_t)s, ${first}, ${range}, T, ${positions.sorted_text}, out, scratch);
+        else lh_draw_sequence(from, ${at}, from->first + (uint32_t)s, ${first}, ${range}, T, ${positions.sorted_text}, out, scratch);
 }

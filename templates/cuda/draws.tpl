@@ -6,8 +6,8 @@
 % end
 % if cuda.drawing[2] then
 
-static int draw_count(const lh_shape *shape) {
-    int count = 0;
+static size_t draw_count(const lh_shape *shape) {
+    size_t count = 0;
 % for _, one in ipairs(cuda.drawing) do
     count += ${one.prefix}draw_count(shape);
 % end

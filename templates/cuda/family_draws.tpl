@@ -9,14 +9,14 @@
 % local drawn_positions = cross and "const int *position, const int *key_position" or "const int *position"
 % local site = first_site > 0 and " + " .. first_site or ""
 % if pairwise then
-static int ${prefix}draw_count(const lh_shape *shape) {
+static size_t ${prefix}draw_count(const lh_shape *shape) {
 % if cross then
     const int T = ${T}, S = ${S};
 % else
     const int T = ${T};
 % end
     ${prefix}pair_rows r;
-    return ${attends.draw_rows} * ${cross and "(T + S)" or "T"} + ${PREFIX}RELATIVE_SETS * (int)${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
+    return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
 % if relative.kind == "transformer_xl" then
@@ -64,7 +64,7 @@ static void ${prefix}sort_pairs(${drawn_positions}, ${lengths}, int *rank, int *
     start[0] = 0;
 }
 % else
-static int ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * ${tokens}; }
+static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; }
 % end
 
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],

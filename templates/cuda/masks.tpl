@@ -51,8 +51,8 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if eval_dropout then
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
                 : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${of_layers};
-        block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes, in_counter, row % bytes,
-                below);
+        block()->work.keep[e] = keep_byte(in->key, in->step, in->first + block()->first + row / bytes, in_counter,
+                row % bytes, below);
 % else
         block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);

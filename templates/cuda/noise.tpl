@@ -3,7 +3,7 @@ enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the head of a site in the c
 /* Standard normal numbers for four channels of a token's vector in an evaluation, number `at` of the sequence's. */
 INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
     const lh_cuda_step *in = &block()->step;
-    return normal_quad(in->key, in->step, example, NOISE_DOMAIN << 24 | in->draw << 8 | place, at);
+    return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, at);
 }
 % if noise == "relative" then
 

@@ -79,6 +79,6 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 % if one.sequences then
 
 /* The positions of the block's sequences, [sequences][T]. */
-INLINE const int *${one.sequences}(void) { return block()->view.${one.member} + block()->first * block()->view.${one.T}; }
+INLINE const int *${one.sequences}(void) { return block()->view.${one.member} + (size_t)block()->first * block()->view.${one.T}; }
 % end
 % end

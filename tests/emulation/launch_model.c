@@ -31,7 +31,7 @@ int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *sh
     const lh_cuda_program *cuda = spec->cuda;
     if (!cuda->draw_count) return NULL;
     int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
-    size_t count = (size_t)cuda->draw_count(shape);
+    size_t count = cuda->draw_count(shape);
     int *draws = lh_model_reserve(count * sizeof *draws);
     cuda->draw(draw, shape, given, apart, scratch, draws);
     free(scratch);

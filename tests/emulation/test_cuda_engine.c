@@ -683,12 +683,28 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
 }
 
 /* The toy's draws, once more for every sequence; it reads those of the first. */
-static int count_each(const lh_shape *shape) { return shape->sequences * toy_cuda.draw_count(shape); }
+static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
+
+static uint32_t first_drawn; /* the first sequence of the last draw, in its batch */
 
 static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                       const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    first_drawn = from->first;
     for (int s = 0; s < shape->sequences; s++, out += toy_cuda.draw_count(shape))
         toy_cuda.draw(from, shape, positions, distances, scratch, out);
+}
+
+/* What a query of that example of its batch draws, and drops, is what it was in the batch. */
+static void check_query_of(lh_engine *cuda, uint32_t example) {
+    uint16_t input[9] = {1, 0, 4, 2, 2}, target[9] = {0};
+    double logits[9 * TOY_CLASSES];
+    lh_error error;
+    lh_query query = {
+        .n = 9, .input = input, .target = target, .draw = lh_condition_at(9, 1, 3, 0).draw, .example = example};
+    lh_assert_ok(cuda->ops->predict(cuda, &query, logits, &error), &error);
+    assert_int_equal(first_drawn, example);
+    const lh_cuda_step *step = ((lh_cuda_engine *)cuda)->fleet->forward.host_step;
+    assert_int_equal(step->first, example);
 }
 
 static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
@@ -706,6 +722,7 @@ static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **sta
     lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &cuda, &error), &error);
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
     check_evaluation(cuda, cpu, 9, 100);
+    check_query_of(cuda, 70);
     cuda->ops->close(cuda);
     cpu->ops->close(cpu);
     end_device();

@@ -144,7 +144,7 @@ static void run_fleet(const lh_spec *spec, int count, int most, outcome *outcome
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
                                         .source = {key, 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
-                                        .draw = {key, 0, LH_SHARED, LH_DOMAIN_EVAL}};
+                                        .draw = {key, 0, LH_SHARED, LH_DOMAIN_EVAL, 0}};
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_assert_ok(engine->ops->evaluate(engine, &condition, &outcomes[i].sums, NULL, &error), &error);
         lh_assert_ok(lh_state_open(&outcomes[i].state, engine, true, &error), &error);
@@ -421,7 +421,7 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
                                         .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
-                                        .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL}};
+                                        .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL, 0}};
         use_device(&wide, (lh_emulation){.failing_call = calls[call], .failing_result = 999});
         lh_spec spec = toy(&wide);
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);

@@ -30,7 +30,7 @@ static const lh_spec *const SPEC = &LH_MODEL;
 #define LH_BF16_BOUND 2.4e-1
 #endif
 
-enum { SEED = 7, STEP = 3, DRAW = 2, SEQUENCES = 5, SHARDS = 3 };
+enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
 
 /* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
  * hundred roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of
@@ -100,8 +100,8 @@ static problem open_problem(int n, lh_mode mode) {
     lh_error error;
     lh_key key = lh_key_of_seed(SEED);
     lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};
-    p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS}
-                                   : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL};
+    p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
+                                   : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL, FIRST};
     p.noise = mode == LH_MODE_TRAIN ? 0 : NOISE;
     assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
     assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
@@ -154,7 +154,7 @@ static void each_block(const problem *p, cpu_side *c, void *gradient, void *logi
     int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
     for (int first = 0; first < SEQUENCES; first += most) {
         lh_cpu_block block = lh_batch_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
-        block.first_example = (uint32_t)first;
+        block.first_example = p->draw.first + (uint32_t)first;
         block.loss_scale = loss_scale(p);
         if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);
         else {
@@ -210,6 +210,7 @@ static lh_cuda_step device_step(const problem *p) {
         .step = STEP,
         .key = {lh_key_of_seed(SEED).word[0], lh_key_of_seed(SEED).word[1]},
         .draw = p->draw.example,
+        .first = p->draw.first,
         .rate = p->noise > 0 ? p->noise : 1e-3,
         .correct2 = 1000,
         .loss_scale = loss_scale(p),

@@ -211,7 +211,7 @@ static void test_layers_read_draws_of_their_own(void **state) {
     model m = open_model(&rotation);
     lh_parity_batch made;
     lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &made);
-    lh_draw draw = {made.batch.key, made.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS};
+    lh_draw draw = {made.batch.key, made.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
     int *draws = lh_model_draws(m.spec, &draw, &shape, NULL, NULL);
     assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);

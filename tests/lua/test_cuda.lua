@@ -373,9 +373,9 @@ function TestFamilies.test_sequences_draw_once_for_all_families()
   local device, host = generated(
     'kind = "rope", positions = { kind = "randomized", max_position = 2000, draw = "sequence" }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
-  contains(device, { "v->sequence_draws = in->draws;", "block()->view.sequence_draws + block()->first" })
+  contains(device, { "v->sequence_draws = in->draws;", "block()->view.sequence_draws + (size_t)block()->first" })
   contains(host, { ".draw_scratch = SELF_MAX_POSITION,", ".draw_count = sequence_draw_count,",
-    "return shape->sequences * shape->length[0];" })
+    "return (size_t)shape->sequences * (size_t)shape->length[0];" })
   lu.assertNotStrContains(device, "self_draws")
 end
 
@@ -397,10 +397,11 @@ end
 function TestFamilies.test_sequences_of_two_streams_draw_apart()
   local device, host = generated('kind = "rope", ' .. DRAWN:format(', draw = "sequence"')
     .. ', decoder = { use = "alibi", rotation = { kind = "none" }, positions = { draw = "pass" } }', PAIR:format(32))
-  contains(device, { "v->target_sequence_draws = v->source_sequence_draws + in->sequences * in->T[0];",
-    "v->decoder_draws = v->target_sequence_draws + in->sequences * in->T[1];",
+  contains(device, { "v->target_sequence_draws = v->source_sequence_draws + (size_t)in->sequences * in->T[0];",
+    "v->decoder_draws = v->target_sequence_draws + (size_t)in->sequences * in->T[1];",
     "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
-  contains(host, { "lh_draw_sequence(from, 1, (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
+  contains(host, {
+    "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
 
 -- Tables of the blocks of each stream; a position of one is one of its own.

@@ -158,6 +158,16 @@ function TestMasks.test_corners_columns_and_what_is_transparent()
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
+-- Scores that a device takes for lower than any, or that overflow: what the temperature makes of a value counts.
+function TestMasks.test_gains_that_are_too_large()
+  local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. line(1, 0, "-1e20") .. " } }"
+  lu.assertEquals(family_of(plan_of(facets:format("1")), "cross").mask.flat[1].value, -1e20)
+  local plan, problem = plan_of(facets:format("1e-4"))
+  lu.assertNil(plan)
+  lu.assertEquals(problem.what, "the value -1e+20, divided by the temperature 0.0001, is too large for a score")
+  lu.assertEquals(problem.expected, "at most 1e+20")
+end
+
 -- A decoder's lines are cut with its own mask before a query counts as one without a key; columns count from the left.
 function TestMasks.test_a_decoder_never_sees_what_is_behind()
   local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"

@@ -7,7 +7,7 @@
 
 enum { POSITION_ROWS = 64 };
 
-static int draw_count(const lh_shape *shape) { return shape->labels; }
+static size_t draw_count(const lh_shape *shape) { return (size_t)shape->labels; }
 
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {

@@ -8,6 +8,7 @@
 
 #include "data/arithmetic.h"
 #include "data/corpus.h"
+#include "data/epoch.h"
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
@@ -386,16 +387,39 @@ static void test_digits_are_tested_as_the_paper_does(void **state) {
     free(s.item);
 }
 
+/* A number above 32 bits has its digits, too. */
+static void test_long_numbers_have_their_digits(void **state) {
+    (void)state;
+    const int times[] = {10, 13, 1, 0, 0, 64, 8};
+    shelf s = shelf_of(times, 3, 12, false);
+    int counts[14] = {0};
+    s.least = 9;
+    fill(&s, lh_task_multiplication);
+    for (int i = 0; i < s.count; i++) {
+        const kept *k = &s.item[i];
+        assert_int_equal(k->axes[DIGITS], digits_of(10, value_of(show_kept(&s, k).input, 1, 14, 10)));
+        if (k->set == LH_SET_TEST) counts[k->axes[DIGITS]]++;
+    }
+    for (int digits = 1; digits < 14; digits++)
+        assert_int_equal(counts[digits], digits >= 9 && digits <= 12 ? 10000 : 0);
+    free(s.item);
+}
+
 /* An input and a target as they are in another frame: zeros go, or come. */
-static shown in_frame(const shown *own, int from, int width, bool sum) {
+static shown in_frame(const shown *own, int from, int width) {
     shown out;
+    const char sign = own->input[1 + from];
     int digits = width < from ? width : from;
     char *at = out.input;
     *at++ = '$';
-    for (int operand = 0; operand < (sum ? 2 : 1); operand++) {
+    for (int operand = 0; operand < (sign == '+' ? 2 : 1); operand++) {
         if (operand > 0) *at++ = '+';
         for (int i = 0; i < width; i++)
             *at++ = i < width - digits ? '0' : own->input[1 + operand * (from + 1) + from - width + i];
+    }
+    if (sign == '*') { /* and its digit, which has no frame */
+        memcpy(at, own->input + 1 + from, 2);
+        at += 2;
     }
     memcpy(at, "&", 2);
     for (int i = 0; i < width; i++) out.target[i] = i < from ? own->target[i] : '0';
@@ -404,7 +428,7 @@ static shown in_frame(const shown *own, int from, int width, bool sum) {
 }
 
 /* Every test once more in each frame, the same numbers; without padding there is a place for the sum's last carry. */
-static void check_frames(shelf *s, lh_task_collect *task, int own_width, bool sum) {
+static void check_frames(shelf *s, lh_task_collect *task, int own_width) {
     int count = 0, at[2] = {0, 0};
     fill(s, task);
     while (count < s->count && (s->item[count].set != LH_SET_TEST || s->item[count].axes[FRAME] == LH_NO_VALUE))
@@ -418,7 +442,7 @@ static void check_frames(shelf *s, lh_task_collect *task, int own_width, bool su
             if (width < k->axes[DIGITS] + 1) continue;
             while (s->item[count + at[f]].axes[FRAME] != s->frame[f]) at[f]++;
             const kept *other = &s->item[count + at[f]++];
-            shown own = show_kept(s, k), got = show_kept(s, other), want = in_frame(&own, own_width, width, sum);
+            shown own = show_kept(s, k), got = show_kept(s, other), want = in_frame(&own, own_width, width);
             assert_string_equal(got.input, want.input);
             assert_string_equal(got.target, want.target);
             assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);
@@ -432,16 +456,21 @@ static void check_frames(shelf *s, lh_task_collect *task, int own_width, bool su
 
 static void test_frames_hold_the_same_numbers(void **state) {
     (void)state;
-    const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8};
+    const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8}, times[] = {10, 13, 0, 0, 0, 64, 8};
     lh_error error;
     shelf s = shelf_of(add, 5, 4, false);
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
-    check_frames(&s, lh_task_addition, 7, true);
+    check_frames(&s, lh_task_addition, 7);
     s = shelf_of(next, 5, 4, false);
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit */
-    check_frames(&s, lh_task_successor, 7, false);
+    check_frames(&s, lh_task_successor, 7);
+    s = shelf_of(times, 5, 12, false);
+    s.least = 9; /* above 32 bits, too */
+    s.frame_axis = FRAME;
+    memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
+    check_frames(&s, lh_task_multiplication, 13);
     s = shelf_of(next, 5, 4, false);
     s.frame_axis = FRAME;
     s.frame[0] = s.frame[1] = 1;
@@ -545,14 +574,14 @@ typedef struct fixture {
 } fixture;
 
 static void make_spec(fixture *f, const int *options, lh_by by) {
-    static const char *const axis[] = {"digits", "carry", "trained"};
+    static const char *const axis[] = {"digits", "carry", "trained", "frame"};
     f->task = (lh_task){.kind = "successor",
                         .collect = lh_task_successor,
                         .options = options,
                         .input_symbols = 15,
                         .output_symbols = 15,
                         .axis = axis,
-                        .axes = 3};
+                        .axes = 4};
     f->data = (lh_data){.longest = 21};
     f->spec = (lh_spec){.id = "arithmetic", .task = &f->task, .data = &f->data, .train = {.batch = 16}};
     f->spec.eval = (lh_eval_defaults){.axis = "length", .by = by, .sets = 1u << LH_SET_TEST};
@@ -610,6 +639,28 @@ static void test_groups_know_what_was_trained_on(void **state) {
     lh_corpus_close(&c);
 }
 
+/* Frames have shapes of their own, which come before that of the split: its order stays. */
+static void test_frames_leave_the_order_of_the_split(void **state) {
+    (void)state;
+    const int options[] = {10, 9, 64, 8};
+    const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};
+    fixture f;
+    lh_corpus c;
+    int shapes = 0;
+    make_spec(&f, options, by);
+    open_groups(&f, &c);
+    assert_true(c.shapes >= 4);
+    for (int n = 1; n <= c.shapes; n++) {
+        if (lh_dataset_count(&c.train, n) == 0) continue;
+        assert_true(n >= 4);
+        assert_int_equal(lh_order_number(&c.train, n), 1);
+        assert_int_equal(lh_order_number(&c.validation, n), 1);
+        shapes++;
+    }
+    assert_int_equal(shapes, 1);
+    lh_corpus_close(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_examples_of_the_paper),
@@ -620,10 +671,12 @@ int main(void) {
         cmocka_unit_test(test_pairs_stay_within_their_part),
         cmocka_unit_test(test_stratified_operands_have_all_counts_of_digits),
         cmocka_unit_test(test_digits_are_tested_as_the_paper_does),
+        cmocka_unit_test(test_long_numbers_have_their_digits),
         cmocka_unit_test(test_a_frame_too_narrow_is_told),
         cmocka_unit_test(test_draws_by_chain_are_uniform),
         cmocka_unit_test(test_draws_of_long_numbers_have_their_chain),
         cmocka_unit_test(test_groups_know_what_was_trained_on),
+        cmocka_unit_test(test_frames_leave_the_order_of_the_split),
     };
     return cmocka_run_group_tests_name("arithmetic", tests, NULL, NULL);
 }

@@ -38,6 +38,17 @@ static void assert_says(void **state, int code, const char *command, const char 
     assert_non_null(strstr(text, part));
 }
 
+/* Wrong answers are those without noise: where all conditions have some, there would be none. */
+static void test_eval_wrong_answers_under_noise_alone_usage(void **state) {
+    static const double loud[] = {0.5, 9}, quiet[] = {0, 0.5};
+    toy.eval.noise = (lh_noise){2, loud};
+    assert_says(state, 2, "eval --checkpoint x --lengths 5 --wrong w",
+                "--wrong: wrong answers are those without noise, and eval.by.noise begins at 0.5\n"
+                "  expected: 0 among eval.by.noise");
+    toy.eval.noise = (lh_noise){2, quiet};
+    assert_says(state, 1, "eval --checkpoint x --lengths 5 --wrong w", "x: ");
+}
+
 static void test_main_bad_words_usage(void **state) {
     assert_says(state, 2, "", "usage: trainer VERB");
     assert_says(state, 2, "trian", "did you mean train?");
@@ -448,6 +459,7 @@ static void test_progress_interrupted_line_is_ended(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_TOY(test_main_bad_words_usage),
+        WITH_TOY(test_eval_wrong_answers_under_noise_alone_usage),
         WITH_TOY(test_main_flags_of_other_programs_explained),
         cmocka_unit_test(test_options_values_parsed),
         cmocka_unit_test(test_shortest_reads_back),

@@ -46,8 +46,8 @@ typedef struct made_batch {
 
 static lh_draw draw_of(lh_mode mode) {
     lh_key key = lh_key_of_seed(SEED);
-    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS}
-                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL};
+    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
+                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
 }
 
 /* ---- draws ---- */

@@ -24,8 +24,8 @@ static const lh_cpu_program *program_of(const lh_spec *spec) { return spec->cpu[
 
 static lh_draw draw_of(lh_mode mode) {
     lh_key key = lh_key_of_seed(SEED);
-    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS}
-                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL};
+    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
+                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
 }
 
 /* ---- a batch through a program ---- */
@@ -169,6 +169,8 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
     assert_int_equal(cuda->draw_count(&shape), SEQUENCES * TOKENS);
+    const lh_shape huge = {10000000, {1000, 0}, 500}; /* --examples 1e7 */
+    assert_true(cuda->draw_count(&huge) == (size_t)10000000000);
     assert_int_equal(LABELS.spec->first_position[0], 1);
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
     assert_true(cuda->draw_scratch >= RANGE);
@@ -180,6 +182,12 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
             assert_memory_equal(out + s * TOKENS, want, sizeof want);
         }
     }
+    lh_draw draw = draw_of(LH_MODE_EVALUATE);
+    const lh_shape one = {1, {TOKENS, 0}, TOKENS / 2};
+    int alone[TOKENS];
+    draw.first = SEQUENCES - 1; /* a query of the batch's last */
+    cuda->draw(&draw, &one, drawn, drawn, scratch, alone);
+    assert_memory_equal(alone, out + (SEQUENCES - 1) * TOKENS, sizeof alone);
 }
 
 /* An evaluation's passes one by one: the same positions and masks, on any number of threads. */

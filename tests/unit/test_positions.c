@@ -8,7 +8,7 @@
 enum { MAX_RANGE = 2048 };
 
 static lh_draw draw_of(uint32_t step) {
-    lh_draw draw = {lh_key_of_seed(5), step, LH_SHARED, LH_DOMAIN_POSITIONS};
+    lh_draw draw = {lh_key_of_seed(5), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     return draw;
 }
 
@@ -89,7 +89,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_place(void **state
 /* The site's place separates a draw of an evaluation from its examples. */
 static void test_draw_positions_counter_as_documented(void **state) {
     (void)state;
-    lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL};
+    lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
     int32_t out, scratch[1000];
     lh_draw_positions(&draw, 3, 100, 1000, 1, false, &out, scratch);
@@ -145,7 +145,7 @@ static void test_draw_sequence_counter_as_documented(void **state) {
     lh_rng rng = lh_rng_at(draw.key, 3, 7, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
     lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, false, a, scratch);
     assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
-    draw = (lh_draw){draw.key, 6, LH_MOST_DRAWS - 1, LH_DOMAIN_EVAL};
+    draw = (lh_draw){draw.key, 6, LH_MOST_DRAWS - 1, LH_DOMAIN_EVAL, 0};
     rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, LH_MOST_DRAWS - 1, LH_PLACE_SEQUENCE));
     lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, true, a, scratch);
     assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));

@@ -17,6 +17,8 @@
 -- 0 in both for the anti-diagonal through the corner of the first query and the last key; its line l = j of the
 -- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
 
+local lines_of_spec = require("spec.lines")
+
 local M = {}
 
 -- Where a line goes, as its words in the spec say it.
@@ -47,6 +49,14 @@ local function about(mask, heads)
     #mask.flat == 1 and "line" or "lines", open, heads)
 end
 
+local function check_value(value, entry, temperature)
+  if math.abs(value) > lines_of_spec.LARGEST then
+    error({ problem = true, field = "encoding.lines",
+      what = ("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value, temperature),
+      expected = ("at most %g"):format(lines_of_spec.LARGEST) })
+  end
+end
+
 function M.plan(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
@@ -60,6 +70,7 @@ function M.plan(encoding, family, causal)
     check_head(entry, family)
     local line = placed(entry, columns)
     line.value = entry.value / temperature
+    check_value(line.value, entry, temperature)
     local head = mask.heads[entry.head + 1]
     table.insert(head.lines, line)
     head.corner = corner ~= "none"

@@ -38,6 +38,7 @@ typedef struct lh_shape {
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
+    uint32_t first; /* on a device: lh_cpu_block.first_example */
 } lh_draw;
 
 /* Constant during one step or one evaluation batch. */

@@ -66,7 +66,7 @@ typedef struct lh_cuda_program {
     /* Random positions and distances of one step or evaluation, made on the host: how many numbers for a shape, all its
      * sequences' where each has positions of its own, and the numbers. scratch: draw_scratch ints. positions, distances:
      * as in lh_cpu_step, given by the caller in place of every draw of a stream. draw_count NULL: nothing is drawn. */
-    int (*draw_count)(const lh_shape *shape);
+    size_t (*draw_count)(const lh_shape *shape);
     int draw_scratch;
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);

@@ -10,7 +10,7 @@ return {
       { head = 0, direction = 1, line = 0, value = 1 },
       { head = 0, direction = 1, line = 0, value = 2 },
       { head = 1, direction = 1, line = 0.5 },
-      { head = 1, direction = 1, line = 0, value = 1e39, colour = 1 },
+      { head = 1, direction = 1, line = 0, value = 2e20, colour = 1 },
       { 1, 1, 0, 2.5 },
       7,
     } },
