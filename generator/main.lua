@@ -60,7 +60,7 @@ end
 -- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
-    return grid.cell(project, arguments.spec, arguments.set)
+    return grid.cell(project, arguments.spec, arguments.set, arguments.runs)
   end
   return project:plan(arguments.spec, arguments.set)
 end
@@ -293,7 +293,8 @@ end
 local function on_trained(project, arguments, module)
   arguments.project, arguments.say = project, print_line
   function arguments.provide(path, sets)
-    local made, code = provide(project, { spec = path, set = sets or {} }, { levels = "best" })
+    local made, code = provide(project, { spec = path, set = sets or {}, runs = arguments.runs },
+      { levels = "best" })
     return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
   end
   local code, message = module.run(arguments)

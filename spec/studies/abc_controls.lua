@@ -1,6 +1,7 @@
 -- What of a calibrated bias does the work: students of it, of biases that are wrong in one respect, and without any.
 --
--- Three teachers, three students of each in every column, all with the same steps.
+-- Three teachers, three students of each with every bias that is made of it, three runs of what has no teacher; all
+-- with the same steps.
 return {
   title = "Calibrated biases and controls",
   base = {

@@ -34,7 +34,8 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         if (site >= ${mask.first}) {
             layer = ${layer};
             place = ${place};
-% if mask.below_text ~= device.masks[i - 1].below_text then
+% local same = mask.below_text == device.masks[i - 1].below_text and not mask.below_text:find("place", 1, true)
+% if not same then
             below = ${mask.below_text};
 % end
 % if streams[2] then

@@ -320,6 +320,12 @@ function TestFamilies.test_what_both_blocks_say_is_said_once()
   lu.assertEquals(select(2, device:gsub("reals: where they lie is known", "")), 1)
 end
 
+-- The same words of two places are not the same rate.
+function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
+  local device = generated('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
+  lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
+end
+
 function TestFamilies.test_comments_name_what_is_the_familys()
   local device = generated('kind = "relative"', PAIR:format(32))
   lu.assertNotStrContains(device, "times LOGIT_SCALE")

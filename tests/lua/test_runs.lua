@@ -107,6 +107,14 @@ local function by_line(step, split, by, accuracy, more)
 end
 
 -- Means over the examples of what shares a number on the first axis, whatever else the lines say; all of them besides.
+-- No score of nothing, nor of a metric that a line lacks.
+function TestRuns.test_percent_of_what_is_not_there()
+  lu.assertNil(runs.percent(nil))
+  lu.assertNil(runs.percent({ accuracy = {} }))
+  lu.assertNil(runs.percent({ accuracy = { 0.5, 1 }, exact_match = { "0.5", "" } }, "exact_match"))
+  lu.assertEquals(runs.percent({ accuracy = { 0.5, 1 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
+end
+
 function TestRuns.test_several_axes_are_joined_on_the_first()
   local facts = { data = { train = "latin_square", by = { "vectors", "puzzle" } } }
   local run = runs.read(write_run("axes", "rr", 1, 0.1, { exit = 0, facts = facts,

@@ -261,10 +261,10 @@ function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
   lu.assertEquals({ cells.teacher_0_plain.stage, taken.stage, cells.teacher_0_loose.stage }, { "teach", "student" })
   lu.assertEquals({ taken.spec, #taken.runs, taken.runs[1].dir }, { nil, 1 })
   lu.assertEquals({ taken.source.id, taken.source.run }, { "teacher_0_plain", cells.teacher_0_plain.runs[1].dir })
-  lu.assertStrMatches(taken.source.file, "teacher_0_taken/probe_%x+%.lua")
+  lu.assertStrMatches(taken.source.file, "teacher_0_taken/probe_%x+/teacher_0_taken%.lua")
   lu.assertEquals({ again.source.id, #again.runs }, { "teacher_1_taken", 4 })
   lu.assertNil(again.source.file)
-  lu.assertNotEquals(taken.source.file:match("_(%x+)%.lua"), cells.teacher_1_taken.source.file:match("_(%x+)%.lua"))
+  lu.assertNotEquals(taken.source.file:match("probe_(%x+)/"), cells.teacher_1_taken.source.file:match("probe_(%x+)/"))
   ledger.survey(study, out)
   lu.assertEquals({ taken.runs[1].state, again.runs[4].state, #taken.missing }, { "waiting", "waiting", 0 })
   lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
@@ -315,6 +315,8 @@ function TestStages.test_mistakes()
     [ [[seeds = { 4, 4 } },]] ] = { [[seeds = { 4, 5 } },]], "the cell teacher_0_taken has 2 runs" },
     [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is no verb of a stage' },
     [ "few_lines = 3" ] = { "few_line = 3", 'stages[2].options.few_line: no such field' },
+    [ "options = { few_lines = 3 }" ] = { "options = { few_lines = { x = 3 } }",
+      "stages[2].options.few_lines: is a table" },
     [ [[name = "next", ]] ] = { [[name = "teach", ]], 'a second stage "teach"' },
     [ [[{ name = "teach", cells = { bias = { "plain" } } },]] ] = { [[{ name = "teach" },]],
       "stages[1].cells: is missing" },

@@ -33,6 +33,10 @@ END
 sweep() { ./longhand sweep "$work/stages.lua" --out "$work/runs" "$@"; }
 status() { ./longhand sweep status "$work/stages.lua" --out "$work/runs"; }
 
+estimates() {
+    ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.got"
+}
+
 waits() {
     status >"$work/said" && grep -q '^taught .* 0 of   2 done, 2 waiting for teacher$' "$work/said" &&
         grep -q '^beyond .* 1 waiting for strict$' "$work/said" &&
@@ -51,15 +55,15 @@ one_command() {
 
 # The spec that was made, its tables beside it, and the runs of its cell.
 student_is_a_spec() {
-    made=$(ls "$work"/runs/taught/calibrate_*.lua) && ./longhand check "$made" && [ -s "${made%.lua}/lines.csv" ] &&
-        ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%.lua}.txt" ]
+    made=$(ls "$work"/runs/taught/calibrate_*/taught.lua) && ./longhand check "$made" &&
+        [ -s "${made%/*}/tables/lines.csv" ] && ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%/*}/log.txt" ]
 }
 
 # Nothing is trained or made again; what failed is tried once more.
 second_call() {
-    find "$work/runs" -name '*.safetensors' -o -name 'calibrate_*.lua' | sort | xargs cksum >"$work/before"
+    find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum >"$work/before"
     ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.got" &&
-        find "$work/runs" -name '*.safetensors' -o -name 'calibrate_*.lua' | sort | xargs cksum | cmp - "$work/before"
+        find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum | cmp - "$work/before"
 }
 
 reports() {
@@ -68,6 +72,7 @@ reports() {
         grep -q '^stages,taught,3,.*,test,2,12,1,' "$work/report/report.csv"
 }
 
+expect stages_estimate_what_does_not_wait estimates
 expect stages_wait waits
 expect stages_one_command one_command
 if [ "$failures" -eq 0 ]; then

@@ -167,7 +167,7 @@ local function write_specs(job, trace, parts, place)
     of[part.family] = controls.of(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
   end
   local text = student.text({ base = place.base, lines = of, comment = comment(job, trace),
-    encoding = job.options.positions == "none" and job.resolved.encoding or nil })
+    encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
   if place.teacher then
     write_one(place.teacher.path, place.teacher.text, job.options)
   end

@@ -4,8 +4,8 @@
 -- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form; the
 -- lists that come in are left alone.
 --   values    the lines, all with the value 0: the mask alone
---   heads     the heads' lines, given to other heads. Heads of one attention are alike before training, so a difference
---             from the calibrated bias is chance
+--   heads     each head's lines, given to another, all so many heads further on. Heads of one attention are alike
+--             before training, so a difference from the calibrated bias is chance; one head alone keeps its own
 --   shifted   every line one key to the left
 --   random    as many lines in every head and direction, with the same values, drawn from all that the matrix has
 
@@ -68,17 +68,6 @@ local function drawn(list, matrix, family, drawing)
   end)
 end
 
--- A random order of the heads 0 to n - 1: the i-th head's lines go to order[i].
-local function shuffled(n, drawing)
-  local order = {}
-  for i = 1, n do
-    local at = drawing(i)
-    order[i] = order[at]
-    order[at] = i - 1
-  end
-  return order
-end
-
 function M.of(name, part, matrix, family, heads, drawing)
   local list = part.list
   if name == "values" then
@@ -86,9 +75,9 @@ function M.of(name, part, matrix, family, heads, drawing)
       return { value = 0 }
     end)
   elseif name == "heads" then
-    local order = shuffled(heads, drawing)
+    local shift = heads > 1 and drawing(heads - 1) or 0
     list = each(list, function(line)
-      return { head = order[line.head + 1] }
+      return { head = (line.head + shift) % heads }
     end)
   elseif name == "shifted" then
     list = each(list, function(line)

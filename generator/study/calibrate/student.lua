@@ -1,9 +1,9 @@
 -- The spec of a student: its teacher's, with the lines that were found and without positions.
 --
--- Input: { base, lines, encoding, comment }: the teacher's spec file as seen from the student's ("./name.lua"); for the
--- families "decoder" and "cross" { list, choices }, list being { head, direction, line, value }; the teacher's resolved
--- encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all; lines of text. Output:
--- the text of a spec file.
+-- Input: { base, lines, encoding, masks, comment }: the teacher's spec file as seen from the student's ("./name.lua");
+-- for the families "decoder" and "cross" { list, choices }, list being { head, direction, line, value }; the teacher's
+-- resolved encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all; that encoding,
+-- for the masks that lines take the place of; lines of text. Output: the text of a spec file.
 
 local M = {}
 
@@ -58,9 +58,18 @@ local function lines_text(out, name, part)
   out[#out + 1] = "      },"
 end
 
-local function family(out, name, part, encoding)
+-- Lines are a mask: what the teacher had of its own goes.
+local function leave_mask_out(out, name, part, masks)
+  local mask = masks[name] and masks[name].mask or masks.mask
+  if part and #part.list > 0 and mask and mask.kind ~= "full" then
+    out[#out + 1] = '      mask = { kind = "full" },'
+  end
+end
+
+local function family(out, name, part, encoding, masks)
   local inner = {}
   leave_out(encoding and encoding[name] or {}, inner, "      ")
+  leave_mask_out(inner, name, part, masks)
   lines_text(inner, name, part)
   if #inner > 0 then
     out[#out + 1] = ("    %s = {"):format(name)
@@ -77,7 +86,7 @@ function M.text(student)
   out[#out + 1] = ("return {\n  use = %q,\n  encoding = {"):format(student.base)
   leave_out(student.encoding or {}, out, "    ")
   for _, name in ipairs({ "encoder", "decoder", "cross" }) do
-    family(out, name, student.lines[name], student.encoding)
+    family(out, name, student.lines[name], student.encoding, student.masks or {})
   end
   out[#out + 1] = "  },\n}\n"
   return table.concat(out, "\n")

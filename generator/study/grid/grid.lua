@@ -153,8 +153,8 @@ end
 
 local make_cell
 
--- Of what cell's run a cell of a later stage is made, and how; nil after errors. Its spec stands beside the cell's own
--- runs, by the run and the way it is made of it.
+-- Of what cell's run a cell of a later stage is made, and how; nil after errors. Its spec has a folder beside the
+-- cell's own runs, by the run and the way it is made of it.
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local there, axis = stages.source_of(stage, study.axes, point)
@@ -174,8 +174,8 @@ local function source_of(work, stage, point, id)
     return nil
   end
   local source = { id = cell.id, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
-  source.file = source.run and ("%s/%s_%s.lua"):format(id, stage.verb,
-    sha256.digest(canonical.text({ run = source.run, options = stage.options })))
+  source.file = source.run and ("%s/%s_%s/%s.lua"):format(id, stage.verb,
+    sha256.digest(canonical.text({ run = source.run, options = stage.options })), id)
   return source
 end
 
@@ -315,11 +315,12 @@ local function waiting_text(cell)
   return d:text()
 end
 
--- STUDY:CELL or STUDY:SCALE:CELL as a spec: what project:plan returns; or nil and the errors as text.
-function M.cell(project, text, sets)
+-- STUDY:CELL or STUDY:SCALE:CELL as a spec: what project:plan returns; or nil and the errors as text. out: the folder
+-- of all runs, runs unless given.
+function M.cell(project, text, sets, out)
   local argument, id = text:match("^(.*):([^:]*)$")
   local whole, scale = argument:match("^(.*):([^:]*)$")
-  local study, message = M.expand(project, whole or argument, { scale = scale, only = id, set = sets })
+  local study, message = M.expand(project, whole or argument, { scale = scale, only = id, set = sets, out = out })
   if study and not study.cells[1] then
     local d = diagnostics.new()
     local near = diagnostics.nearest(id, study.ids)

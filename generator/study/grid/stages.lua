@@ -55,6 +55,17 @@ local function is_option(value)
   return type(value) == "number" or type(value) == "string"
 end
 
+local function is_list(value)
+  if type(value) ~= "table" then
+    return false
+  end
+  local count = 0
+  for _, one in pairs(value) do
+    count = count + (is_option(one) and 1 or 0)
+  end
+  return count > 0 and count == #value
+end
+
 -- What the verb is given besides the run: numbers and words by name, or lists of them.
 local function read_options(context, node, path, verb)
   local options = {}
@@ -64,12 +75,9 @@ local function read_options(context, node, path, verb)
   nodes.check_fields(context, node, path, verb.options)
   for name, inner in tree.each(node) do
     local value = nodes.plain(inner)
-    for _, one in ipairs(type(value) == "table" and value or { value }) do
-      if not is_option(one) then
-        nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
-          "a number or a word, or a list of them")
-        break
-      end
+    if not is_option(value) and not is_list(value) then
+      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
+        "a number or a word, or a list of them")
     end
     options[name] = value
   end

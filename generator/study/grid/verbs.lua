@@ -2,8 +2,7 @@
 --
 -- Each has `options`, the names that it takes, and `folder`, the option that says where its other files go, if it has
 -- any. Its command line is `./longhand <verb> RUN --out FILE` with `--<option> <value>` for each option, and for each
--- value where that is a list. It leaves FILE, a spec, whole or not at all, and ends with 0; whatever else it ends with,
--- nothing can build upon it, and its output says why.
+-- value where that is a list. It leaves FILE, a spec, whole or not at all; where it does not, its output says why.
 
 local M = {}
 

@@ -379,13 +379,16 @@ function M.score(run, split, metric)
   return run.state == "evaluated" and M.percent(run[split or "test"], metric) or nil
 end
 
--- The plain mean of an evaluation in percent; nil of none.
+-- The plain mean of an evaluation in percent; nil of none, or where a line does not have the metric.
 function M.percent(evaluation, metric)
-  if not evaluation then
+  if not evaluation or #evaluation.accuracy == 0 then
     return nil
   end
   local sum = 0
   for _, share in ipairs(evaluation[metric or "accuracy"]) do
+    if not tonumber(share) then
+      return nil
+    end
     sum = sum + tonumber(share)
   end
   return 100 * sum / #evaluation.accuracy

@@ -95,10 +95,13 @@ local function with_own_spec(project, info, use)
   if spec and (spec.plan.task.text or data and not data.made) then
     results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
   elseif spec then
-    results = table.pack(use(spec, path))
+    results = table.pack(pcall(use, spec, path))
   end
   write.remove_tree(folder)
-  return table.unpack(results, 1, results.n)
+  if spec and results[1] == false then
+    error(results[2], 0)
+  end
+  return table.unpack(results, spec and results[1] == true and 2 or 1, results.n)
 end
 
 -- Calls use(spec, path) with the run's spec: `given`, or that of spec/runs where it is still the same, else run.json's

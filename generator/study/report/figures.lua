@@ -26,7 +26,8 @@ local function points_of(run, scored)
   local points, last = {}, run[scored.split]
   for _, split in ipairs({ run.axis == "length" and run.train or false, last }) do
     for i, length in ipairs(split and split.step == last.step and split.lengths or {}) do
-      points[#points + 1] = { length, 100 * tonumber(split[scored.metric][i]) }
+      local share = tonumber(split[scored.metric][i])
+      points[#points + 1] = share and { length, 100 * share }
     end
   end
   table.sort(points, by_x)
@@ -98,11 +99,12 @@ end
 local function add_cell(panel, cell, line, style, scored)
   local best = cell.summary.best
   local lists = {}
-  for i, run in ipairs(best and best.runs or {}) do
-    lists[i] = points_of(run, scored)
+  for _, run in ipairs(best and best.runs or {}) do
+    local points = points_of(run, scored)
+    lists[#lists + 1] = #points > 0 and points or nil
     panel.xlabel = runs.axis_text(run)
     add_mark(panel, trained_to(run))
-    panel.x[2] = math.max(panel.x[2], lists[i][#lists[i]][1] * 1.02)
+    panel.x[2] = math.max(panel.x[2], #points > 0 and points[#points][1] * 1.02 or 0)
   end
   panel.levels = levels_of(cell.task)
   panel.thinned = panel.thinned or lists[1] and #lists[1] > curves.POINTS

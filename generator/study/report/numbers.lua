@@ -11,7 +11,7 @@ local views = require("study.report.views")
 
 local M = {}
 
--- What the numbers of the evaluations are: the axis of the first run that has any.
+-- What the numbers of the evaluations are: the axis of the first run that has any; nil where none has.
 function M.axis(study)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
@@ -20,14 +20,14 @@ function M.axis(study)
       end
     end
   end
-  return "length"
 end
 
 local function at_number(run, scored, n)
   local evaluation = run[scored.split]
   for i, length in ipairs(evaluation and evaluation.lengths or {}) do
     if length == n then
-      return 100 * tonumber(evaluation[scored.metric][i])
+      local share = tonumber(evaluation[scored.metric][i])
+      return share and 100 * share
     end
   end
 end
@@ -100,7 +100,7 @@ local function quoted_rows(study, item, axis, published)
 end
 
 function M.table(study, item, published)
-  local axis, columns, rows = M.axis(study), {}, {}
+  local axis, columns, rows = M.axis(study) or "length", {}, {}
   for i, n in ipairs(item.at) do
     columns[i] = { title = views.label(axis, n) }
   end

@@ -39,7 +39,11 @@ local INPUT, ENVIRONMENT = 1, 4
 
 -- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
 local function ambiguous(study, item, file)
-  local place = item.at and { [numbers.axis(study)] = item.at[1] } or {}
+  local axis = item.at and numbers.axis(study)
+  if item.at and not axis then
+    return nil -- nothing has a score, and nobody knows what the numbers are
+  end
+  local place = item.at and { [axis] = item.at[1] } or {}
   for _, cell in ipairs(study.cells) do
     local key = views.with(cell.key, place)
     local _, count = published_module.lookup(file, entries.translate(key, item.names), file.columns[1])

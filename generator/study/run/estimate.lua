@@ -128,8 +128,18 @@ local function table_of(study, known, mean)
   return lines, total
 end
 
+-- The study without the cells that wait for others' runs.
+local function without_waiting(study)
+  local cells = {}
+  for _, cell in ipairs(study.cells) do
+    cells[#cells + 1] = cell.spec and cell or nil
+  end
+  return setmetatable({ cells = cells }, { __index = study })
+end
+
 -- options: threads, replicas (at most so many runs side by side), device. nil where no trainer could be measured.
 function M.lines(study, items, options)
+  study = without_waiting(study)
   local known, list = measure_groups(items, options)
   if #list == 0 then
     return nil

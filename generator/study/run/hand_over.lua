@@ -7,6 +7,7 @@
 local build = require("render.build")
 local canonical = require("base.canonical")
 local jobs = require("study.run.jobs")
+local lfs = require("lfs")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local verbs = require("study.grid.verbs")
@@ -33,17 +34,37 @@ local function states_of(study)
   return states
 end
 
--- The cells whose source has ended, one for each file.
-local function ready(study, refused)
-  local list, states, known = {}, states_of(study), {}
+local function is_there(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
+-- The cells whose source has ended, one for each file; how many of them have it by now, from another sweep.
+local function ready(options, study, refused)
+  local list, states, known, there = {}, states_of(study), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source
     if source and states[source.run] == "done" and not refused[source.file] and not known[source.file] then
       known[source.file] = true
-      list[#list + 1] = cell
+      if is_there(options.out .. "/" .. source.file) then
+        there = there + 1
+      else
+        list[#list + 1] = cell
+      end
     end
   end
-  return list
+  return list, there
+end
+
+-- The folder of a cell's source, made, and the log in it: no pipe, nor a link that leads out of the folder. nil and a
+-- message.
+local function open_log(options, source)
+  local folder = (options.out .. "/" .. source.file):match("^(.*)/")
+  local made, message = write.make_directory(folder)
+  local log = folder .. "/log.txt"
+  if made and lfs.symlinkattributes(log, "mode") ~= "file" then
+    os.remove(log)
+  end
+  return made and log, message
 end
 
 local function words_of(options, source)
@@ -51,7 +72,7 @@ local function words_of(options, source)
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
   local folder = verbs.VERBS[source.verb].folder
   if folder then
-    table.move({ "--" .. folder, (file:gsub("%.lua$", "")) }, 1, 2, #words + 1, words)
+    table.move({ "--" .. folder, (file:gsub("[^/]*$", folder)) }, 1, 2, #words + 1, words)
   end
   for _, name in ipairs(canonical.sorted_keys(source.options)) do
     local value = source.options[name]
@@ -78,14 +99,15 @@ end
 -- refused: files whose verb failed in this sweep, which grows here. Returns what jobs.run returns, an exit code, and
 -- whether there is a cell that waits no longer.
 function M.run(options, study, refused)
-  local cells, lines, logs, made, code = ready(study, refused), {}, {}, 0, DONE
+  local cells, made = ready(options, study, refused)
+  local lines, logs, code = {}, {}, DONE
   for i, cell in ipairs(cells) do
-    local folder, message = write.make_directory(options.out .. "/" .. cell.id)
-    if not folder then
+    local log, message = open_log(options, cell.source)
+    logs[i] = log
+    if not log then
       say("longhand: ", message)
       return "done", ENVIRONMENT, false
     end
-    logs[i] = (options.out .. "/" .. cell.source.file):gsub("%.lua$", ".txt")
     lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), tongues.shell(logs[i]))
   end
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
@@ -93,7 +115,7 @@ function M.run(options, study, refused)
     tick = function() end,
     finish = function(i, status, runner)
       local cell = cells[i]
-      if status == 0 then
+      if is_there(options.out .. "/" .. cell.source.file) then -- it may have failed at a picture, or come second
         made = made + 1
         say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
