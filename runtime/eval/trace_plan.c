@@ -79,7 +79,7 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
         status = group_shapes(traces, lh_lengths_at(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--lengths: all examples of these lengths were made for one axis of eval.by\n"
+                       "--lengths: there are no examples of these lengths but those made for one axis of eval.by\n"
                        "  hint: --input traces lines of one's own");
     return status;
 }
