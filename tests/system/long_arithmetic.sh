@@ -107,7 +107,7 @@ frames() {
         has 5 '"by":{"digits":[1-9],"frame":6}' "$(folder framed_runs)" &&
         has 7 '"by":{"digits":[1-9],"frame":12}' "$(folder framed_runs)" &&
         traced && traced --split test && traced --split validation --shuffle --seed 3 &&
-        ends_with 1 'were made for one axis of eval.by' "$work/framed/trainer" trace --what entropy --lengths 15 \
+        ends_with 1 'made for one axis of eval.by' "$work/framed/trainer" trace --what entropy --lengths 15 \
             --checkpoint "$(folder framed_runs)/checkpoint.safetensors" &&
         ends_with 0 'Exact match in percent by frame' ./longhand report "$work/framed_runs" --out "$work/by_frame" &&
         sed 's/sinusoid" }/learned", additive = { rows = 20 } }/' "$work/arithmetic.lua" >"$work/rows.lua" &&
