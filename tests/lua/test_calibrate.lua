@@ -1,4 +1,4 @@
--- Lines of attention (study/calibrate): the numeric examples of the fact sheet digit for digit, what is chosen
+-- Lines of attention (study/calibrate): worked examples digit for digit, what is chosen
 -- otherwise, what cannot pass.
 
 local support = dofile("tests/lua/support.lua")
@@ -181,7 +181,7 @@ local function noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
--- The sheet's 7.2: a perfect line whose sixth row looks at the last column. Means let the single cell of the corner
+-- A perfect line whose sixth row looks at the last column. Means let the single cell of the corner
 -- win; sums, and means of lines of half the rows, do not.
 function TestLines.test_a_cell_in_the_corner_of_the_strip()
   local head = filled(62, 125, function(row, column)

@@ -29,7 +29,7 @@ local function family_of(plan, name)
   end
 end
 
--- Rows of a head, 1 where a key is seen, as the sheet writes them.
+-- Rows of a head, 1 where a key is seen.
 local function ones(facets, name, T, S)
   local rows = mask_page.cells(family_of(plan_of(facets), name), T, S)[1]
   local words = {}
@@ -97,7 +97,7 @@ local function cross_lines(...)
   return "cross = { lines = { zero_corner = 'none', " .. table.concat({ ... }, ", ") .. " } }"
 end
 
--- The worked examples of the sheet, given the lines that their matrices keep: a square one by sums and by means.
+-- Worked examples, given the lines that their matrices keep: a square one by sums and by means.
 function TestMasks.test_extended_matrices_of_the_square_example()
   lu.assertEquals(gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
     { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
