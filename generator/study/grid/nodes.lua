@@ -11,7 +11,7 @@ local tree = require("spec.tree")
 local M = {}
 
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
-M.MOST_RUNS = 4096 -- of a cell: runtime/cli/verb_train.c
+local MOST_RUNS = 4096 -- of a cell: runtime/cli/verb_train.c
 
 function M.add(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
@@ -97,14 +97,14 @@ end
 
 -- { first, last }, both included, as a list.
 function M.seeds(context, node, path)
-  local expected = ("{ first, last }, integers from 0 to %d, at most %d of them"):format(LARGEST_SEED, M.MOST_RUNS)
+  local expected = ("{ first, last }, integers from 0 to %d, at most %d of them"):format(LARGEST_SEED, MOST_RUNS)
   local items, ends = M.items_of(context, node, path, expected), {}
   for i, item in ipairs(items) do
     ends[i] = math.tointeger(item.value)
   end
   local first, last = ends[1], ends[2]
   if #items ~= 2 or not first or not last or first < 0 or last < first or last > LARGEST_SEED
-    or last - first >= M.MOST_RUNS then
+    or last - first >= MOST_RUNS then
     M.add(context, node, path, "does not fit here", expected)
     return {}
   end

@@ -83,7 +83,8 @@ function M.read(project, name)
   return parsed
 end
 
-local function fits(row, key)
+-- Whether the columns of a row have the values of key, as text; columns that the file lacks are not compared.
+function M.fits(row, key)
   for name, value in pairs(key) do
     if row[name] ~= nil and row[name] ~= tostring(value) then
       return false
@@ -97,7 +98,7 @@ end
 function M.lookup(published, key, column)
   local found, count = nil, 0
   for _, row in ipairs(published.rows) do
-    if fits(row, key) then
+    if M.fits(row, key) then
       found, count = found or row, count + 1
     end
   end

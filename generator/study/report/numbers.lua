@@ -6,6 +6,7 @@
 -- what the paper took from another: they stand below, with a note.
 
 local entries = require("study.report.entries")
+local published_module = require("study.read.published")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
 
@@ -59,16 +60,6 @@ local function entry_of(study, item, cell, key, n, published)
   return entry
 end
 
--- Whether the row of the paper is of these cells.
-local function is_here(row, where, names)
-  for name, value in pairs(entries.translate(where, names)) do
-    if row[name] ~= nil and row[name] ~= tostring(value) then
-      return false
-    end
-  end
-  return true
-end
-
 -- A number of the paper in its place; one of another place, such as a mean over all, goes with the words.
 local function add_quoted(row, at, n, value)
   for i, here in ipairs(at) do
@@ -85,7 +76,7 @@ local function quoted_rows(study, item, axis, published)
   local rows, by_name = {}, {}
   for _, line in ipairs(published and published.rows or {}) do
     local name = line[item.rows]
-    if (line.quoted or "") ~= "" and is_here(line, item.where or {}, item.names) then
+    if (line.quoted or "") ~= "" and published_module.fits(line, entries.translate(item.where or {}, item.names)) then
       if not by_name[name] then
         by_name[name] = { title = name .. " (quoted)", cells = {}, about = line.quoted }
         rows[#rows + 1] = by_name[name]
