@@ -9,7 +9,6 @@
 local beside = require("study.report.beside")
 local draw = require("study.report.draw")
 local open = require("study.report.open")
-local shell = require("base.shell")
 local source = require("study.analyse.source")
 local trained = require("study.read.trained")
 local write = require("base.write")
@@ -108,18 +107,7 @@ local function analyse(options, folder)
 end
 
 function M.run(options)
-  local folder, message = shell.temporary()
-  if not folder then
-    return 4, message
-  end
-  local ok, problem = xpcall(analyse, function(err)
-    return type(err) == "table" and err or { bug = debug.traceback(err) }
-  end, options, folder)
-  write.remove_tree(folder)
-  if not ok and problem.bug then
-    error(problem.bug, 0)
-  end
-  return ok and 0 or problem.code, not ok and problem.text or nil
+  return source.in_folder(analyse, options)
 end
 
 return M

@@ -147,4 +147,21 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
+-- Calls work(options, folder) with a temporary folder, which is removed whatever comes of it. An exit code, and what a
+-- stop said.
+function M.in_folder(work, options)
+  local folder, message = shell.temporary()
+  if not folder then
+    return 4, message
+  end
+  local ok, problem = xpcall(work, function(err)
+    return type(err) == "table" and err or { bug = debug.traceback(err) }
+  end, options, folder)
+  write.remove_tree(folder)
+  if not ok and problem.bug then
+    error(problem.bug, 0)
+  end
+  return ok and 0 or problem.code, not ok and problem.text or nil
+end
+
 return M

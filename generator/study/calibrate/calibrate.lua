@@ -16,7 +16,6 @@ local lines = require("study.calibrate.lines")
 local load_module = require("spec.load")
 local paths = require("base.paths")
 local picture = require("study.calibrate.picture")
-local shell = require("base.shell")
 local source_module = require("study.analyse.source")
 local student = require("study.calibrate.student")
 local tongues = require("base.tongues")
@@ -279,19 +278,7 @@ function M.run(options)
   if not options.choices then
     return 2, message
   end
-  local folder
-  folder, message = shell.temporary()
-  if not folder then
-    return ENVIRONMENT, message
-  end
-  local ok, problem = xpcall(with_run, function(err)
-    return type(err) == "table" and err or { bug = debug.traceback(err) }
-  end, options, folder)
-  write.remove_tree(folder)
-  if not ok and problem.bug then
-    error(problem.bug, 0)
-  end
-  return ok and 0 or problem.code, not ok and problem.text or nil
+  return source_module.in_folder(with_run, options)
 end
 
 return M
