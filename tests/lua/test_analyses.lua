@@ -113,6 +113,12 @@ local VALUES = { ["n3.tokens.source"] = { 2, 4, 3 }, ["n3.tokens.target"] = { 9,
   ["n3.decoder.layers.0.cross.attention"] = { 0.5, 0.5, 0, 0, 0, 1, 9, 9, 9, --[[ second ]] 0, 1, 0, 1, 0, 0, 9, 9, 9 },
   ["n3.decoder.layers.1.attention"] = { 1, 0, 0, 0, 1, 0, 9, 9, 9, 1, 0, 0, 0, 1, 0, 9, 9, 9 } }
 
+-- A project without the spec of the run.
+local project = {
+  path = function() return "/nowhere" end,
+  plan = function() return nil, "not here" end,
+}
+
 -- What is said, and the files by their names. answers: of the model.
 local function decode(answers, targets, layers)
   local said, files = {}, {}
@@ -129,7 +135,7 @@ local function decode(answers, targets, layers)
     return { "decoder.layers.0", "decoder.layers.0.cross", "decoder.layers.1" }
   end
   for _, file in ipairs(decoding.run({ source }, { text = { "3+4" }, frame = 1, layers = layers,
-    project = { path = function() return "/nowhere" end, plan = function() return nil, "not here" end }, say = function(text)
+    project = project, say = function(text)
       said[#said + 1] = text
     end })) do
     files[file.path] = file.text
@@ -142,14 +148,16 @@ function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
   local said, files = decode({ 0, 1, -1 }, true, { 0 })
   lu.assertEquals(said[1], "sums: 3+4 -> 07  2 of 3 wrong")
   lu.assertStrContains(said[2], "sums: its bias is not drawn: ")
-  lu.assertEquals(files["decoding.csv"], "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
+  lu.assertEquals(files["decoding.csv"],
+    "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
   local script = files["decoding.gnuplot"]
   lu.assertStrContains(script, "$t1a1h1 << EOD\n1 0\n0.25 0.75\nEOD")
   lu.assertStrContains(script, "$t1a2h2 << EOD\n0 1 0\n1 0 0\nEOD")
-  lu.assertStrContains(script, 'set label \'0\' at first -1.2,0 center noenhanced font \',9\' textcolor rgb \'#c0392b\'')
+  local font, red = " center noenhanced font ',9' textcolor rgb ", "'#c0392b'"
+  lu.assertStrContains(script, "set label '0' at first -1.2,0" .. font .. red)
   lu.assertStrContains(script, "set label '' at first -2.3,0 point pt 2")
-  lu.assertStrContains(script, 'set label \'0\' at first 1,2.3 center noenhanced font \',9\' textcolor rgb \'#c0392b\'')
-  lu.assertStrContains(script, 'set label \'+\' at first 1,2.3 center noenhanced font \',9\' textcolor rgb \'#222222\'')
+  lu.assertStrContains(script, "set label '0' at first 1,2.3" .. font .. red)
+  lu.assertStrContains(script, "set label '+' at first 1,2.3" .. font .. "'#222222'")
   lu.assertNil(script:find("t1a3", 1, true)) -- the other layer
 end
 

@@ -43,8 +43,8 @@ local function answer_of(answers, targets, names)
   return answer
 end
 
--- What a stream's tokens are, and what queries in it write: two lists of symbols, as long as the stream is worth showing.
--- first: where the tokens begin that the answer is read at; nil: none of them is.
+-- What a stream's tokens are, and what queries in it write: two lists of symbols, up to the end of the answer. first:
+-- where the tokens begin that the answer is read at; nil: none of them is.
 local function stream_symbols(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(symbols_of(tokens, names)) do
@@ -215,7 +215,8 @@ local function picture(list)
     end
   end
   return panels.script({ name = "decoding", title = "Attention of every head while decoding",
-    note = "down: what is written; right: what is read; red with a cross: wrong; white: closed by a bias", panel = size, settings = heat.SETTINGS, data = data, rows = rows })
+    note = "down: what is written; right: what is read; red with a cross: wrong; white: closed by a bias",
+    panel = size, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
 -- ---- the files ----
