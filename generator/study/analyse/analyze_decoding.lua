@@ -43,9 +43,9 @@ local function answer_of(answers, targets, names)
   return answer
 end
 
--- What a stream's tokens are, and what queries in it write: two lists of symbols, up to the end of the answer. first:
+-- What a stream's tokens are, and what queries in it write: lists of symbols, up to the end of the answer. first:
 -- where the tokens begin that the answer is read at; nil: none of them is.
-local function stream_symbols(tokens, names, first, answer, forced)
+local function stream_of(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(symbols_of(tokens, names)) do
     local at = first and i - first
@@ -55,12 +55,12 @@ local function stream_symbols(tokens, names, first, answer, forced)
     reads[i] = at and at > 0 and (forced and answer[at] or NONE) or { text = text or "" }
     writes[i] = at and answer[at + 1] or reads[i]
   end
-  return reads, writes
+  return { reads = reads, writes = writes, tokens = #tokens }
 end
 
 -- ---- one text ----
 
--- Tokens of each stream { reads, writes }, and the answer.
+-- Each stream { reads, writes, tokens }, tokens being how many there are in all; and the answer.
 local function look(source, trace, front)
   local function ints(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
@@ -70,18 +70,22 @@ local function look(source, trace, front)
   local answer = answer_of(ints("answers"), ints("targets"), outputs)
   local single = ints("tokens")
   if not single then
-    return { source = { stream_symbols(ints("tokens.source"), inputs) },
-      target = { stream_symbols(ints("tokens.target"), outputs, 1, answer, true) } }, answer
+    return { stream_of(ints("tokens.source"), inputs), stream_of(ints("tokens.target"), outputs, 1, answer, true) },
+      answer
   end
   local outside = model.source or model.readout == "last" or model.readout == "probe"
   local first = not outside and #single - #ints("answers") + 1 or nil
-  return { source = { stream_symbols(single, inputs, first, answer, model.kind == "decoder") } }, answer
+  return { stream_of(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- The streams of an attention's queries and keys by its site.
-local function sides(site, streams)
-  local queries = streams.target and not site:find("^encoder") and streams.target or streams.source
-  return queries, site:find("%.cross$") and streams.source or queries
+-- The streams of an attention's queries and keys: by its site, unless they are not so long.
+local function sides(site, streams, shape)
+  local source, target = streams[1], streams[2]
+  local function so_long(stream, count)
+    return stream.tokens == count and stream or stream == source and target or source
+  end
+  local queries = so_long(target and not site:find("^encoder") and target or source, shape[3])
+  return queries, so_long(site:find("%.cross$") and source or queries, shape[4])
 end
 
 -- The first rows and columns of head `head` (from 0) of a matrix.
@@ -102,10 +106,10 @@ local function attentions(source, trace, front, streams, layers)
   for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
     local number = tonumber(site:match("layers%.(%d+)"))
     if not layers or layers[number] then
-      local queries, keys = sides(site, streams)
       local name = front .. site .. ".attention"
       local values, shape = source:read(trace, name), trace.entries[name].shape
-      local one = { site = site, writes = queries[2], reads = keys[1], heads = {} }
+      local queries, keys = sides(site, streams, shape)
+      local one = { site = site, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
         local matrix, peak = cut(values, head - 1, shape, #one.writes, #one.reads)
         one.heads[head] = { values = matrix, peak = peak }
@@ -146,13 +150,12 @@ local function biases(one, project)
   local list = {}
   local spec, message = trained.with_spec(project, one.source.run, nil, function(spec)
     for _, family in ipairs(spec.plan.attentions) do
-      local kind, queries, keys = family.mask.kind, sides(family.name, one.streams)
-      if family.name == "cross" then
-        keys = one.streams.source
-      end
+      local kind = family.mask.kind
+      local writes = one.streams[family.queries.stream + 1].writes
+      local keys = one.streams[family.keys.stream + 1]
       if kind == "lines" or kind == "window" or kind == "antidiagonal" then
-        list[#list + 1] = { site = family.name, writes = queries[2], reads = keys[1],
-          heads = project:mask_cells(family, #queries[2], #keys[1]) }
+        list[#list + 1] = { site = family.name, writes = writes, reads = keys.reads,
+          heads = project:mask_cells(family, #writes, keys.tokens) }
       end
     end
     return true
@@ -160,7 +163,7 @@ local function biases(one, project)
   return list, not spec and message or nil
 end
 
--- Row-major, -inf where a cell is closed.
+-- Row-major, the first columns, -inf where a cell is closed.
 local function flat(rows, columns)
   local values = {}
   for _, row in ipairs(rows) do
