@@ -40,7 +40,11 @@ static const lh_verb verb = {
     "both:\nn<N>.answers, and where they are known the right ones, n<N>.targets [examples][outputs]."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+    char text[120];
+    const char *literal = cli->spec->task->literal;
     *f = (flags){.what = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
+    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, likewise; or more",
+             literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
         {"--what", LH_OPTION_TEXT, &f->what, 0, 0, NULL, "KINDS", "see below (attention)"},
@@ -51,8 +55,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
-        {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS",
-         "an input in the task's symbols, likewise; or more"},
+        {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
         {"--frame", LH_OPTION_INTEGER, &f->frame, 0, 1e6, &f->frame_given, "N",
          "places of a number of --text, 0: no padding (the task's)"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},

@@ -14,7 +14,7 @@ local write = require("base.write")
 
 local M = {}
 
-local CELL, LEAST, MOST = 9, 150, 900 -- pixels: of a cell, and of a panel
+local CELL, LEAST, MOST = 9, 150, 640 -- pixels: of a cell, and of a panel
 local NONE = { text = "" }            -- what has no symbol
 
 -- ---- symbols ----
@@ -206,7 +206,7 @@ end
 
 local function picture(list)
   local size, most = panel_size(list)
-  local font = math.max(5, math.min(9, math.floor(0.8 * size / most)))
+  local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
   local data, rows = {}, {}
   for t, one in ipairs(list) do
     for a, attention in ipairs(one.attentions) do

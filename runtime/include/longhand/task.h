@@ -139,7 +139,7 @@ typedef struct lh_task {
     lh_task_sample *sample;
     lh_task_collect *collect; /* of finite data, in place of sample; NULL: examples are in files */
     lh_task_solve *solve;     /* NULL: it knows no answer but those of its examples */
-    const char *literal;      /* an input that it solves, for messages */
+    const char *literal;      /* an input that it solves, for people */
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* in the header's order: a choice's index from 0, or the number it is; NULL: there are none */
