@@ -14,7 +14,8 @@ typedef struct reading {
     lh_error *error;
 } reading;
 
-static int operator_of(const lh_operation *o) {
+/* What stands between the numbers; -1: there is one. */
+static int sign_of(const lh_operation *o) {
     return o->operands == LH_TWO_NUMBERS ? LH_PLUS : o->operands == LH_NUMBER_AND_DIGIT ? LH_TIMES : -1;
 }
 
@@ -58,11 +59,11 @@ static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
 }
 
 static lh_status read_literal(reading *r) {
-    int at = r->first, second = 0, operator= operator_of(r->o);
+    int at = r->first, second = 0, sign = sign_of(r->o);
     lh_status status = read_number(r, &at, r->x, &r->digits);
-    if (status == LH_OK && operator>= 0) {
+    if (status == LH_OK && sign >= 0) {
         if (at == r->end) return fail_end(r);
-        if (r->literal->token[at] != operator) return fail_symbol(r, at);
+        if (r->literal->token[at] != sign) return fail_symbol(r, at);
         at++;
         status = read_number(r, &at, r->y, &second);
         if (status == LH_OK && r->o->operands == LH_NUMBER_AND_DIGIT && second > 1) return fail_symbol(r, at - 1);

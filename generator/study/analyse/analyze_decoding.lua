@@ -9,6 +9,7 @@ local heat = require("study.analyse.heat")
 local input = require("base.input")
 local panels = require("study.analyse.panels")
 local sheets = require("study.analyse.sheets")
+local stop = require("study.analyse.source").stop
 local trained = require("study.read.trained")
 local write = require("base.write")
 
@@ -117,7 +118,8 @@ local function attentions(source, trace, front, streams, layers)
       list[#list + 1] = one
     end
   end
-  return list
+  return list[1] and list or stop(1, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on")
+    :format(source.run.dir))
 end
 
 local function words_of(answer)
