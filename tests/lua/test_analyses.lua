@@ -168,7 +168,7 @@ function TestDecoding.test_nothing_is_marked_where_nothing_is_wrong()
   lu.assertNil(files["decoding.gnuplot"]:find("point pt 2", 1, true))
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
   said, files = decode({ 0, 1, -1 }, false)
-  lu.assertEquals(said[1], "sums: 3+4 -> 07  the right answer is not known")
+  lu.assertEquals(said[1], "sums: 3+4 -> 07  right answer not known")
   lu.assertNil(files["decoding.gnuplot"]:find("point pt 2", 1, true))
   lu.assertStrContains(files["decoding.csv"], 'sums,3+4,0,0,,\n')
 end

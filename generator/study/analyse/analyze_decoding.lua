@@ -127,7 +127,7 @@ local function words_of(answer)
   for i, symbol in ipairs(answer) do
     texts[i] = symbol.text
   end
-  return table.concat(texts), not answer.known and "the right answer is not known" or answer.wrong == 0 and "right"
+  return table.concat(texts), not answer.known and "right answer not known" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
@@ -213,14 +213,14 @@ local function picture(list)
   for t, one in ipairs(list) do
     for a, attention in ipairs(one.attentions) do
       rows[#rows + 1] = attention_row(data, ("t%da%d"):format(t, a), one, attention, font)
-      rows[#rows].label = (a == 1 and one.words .. "; " or "") .. rows[#rows].label
+      rows[#rows].label = rows[#rows].label .. (a == 1 and "; " .. one.words or "")
     end
     for b, bias in ipairs(one.biases) do
       rows[#rows + 1] = bias_row(data, ("t%db%d"):format(t, b), one, bias, font)
     end
   end
   return panels.script({ name = "decoding", title = "Attention of every head while decoding",
-    note = "down: what is written; right: what is read; red with a cross: wrong; white: closed by a bias",
+    note = "down: what is written; right: what is read; a cross: wrong; white: closed",
     panel = size, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
