@@ -6,9 +6,9 @@
 #include <string.h>
 
 const char *const lh_pairs_name[LH_PAIRS_FILES] = {
-    "encoder_decoder", "identity_encoder", "drawn_layers", "masks",     "lines",
-    "abc_a",           "abc_b",            "abc_b_left",   "abc_c",     "abc_d",
-    "abc_lines",       "abc_lines_sinusoid", "abc_alibi",  "abc_rope",  "abc_shaw"};
+    "encoder_decoder", "identity_encoder", "drawn_layers", "masks", "lines",     "abc_a",
+    "abc_b",           "abc_b_left",       "abc_c",        "abc_d", "abc_lines", "abc_lines_sinusoid",
+    "abc_alibi",       "abc_rope",         "abc_shaw"};
 
 void lh_pairs_lengths(const lh_st_file *file, int length[LH_PAIRS_LENGTHS]) {
     lh_vectors_numbers(file, "lengths", LH_PAIRS_LENGTHS, length);
