@@ -7,8 +7,8 @@ shares no code with Longhand, nor with the other makers of networks here. README
 Where paper and code part, or neither says: both halves of a window along the anti-diagonal are open, as in the paper,
 unless a model says "left only"; cells outside of the matrix are left out, and a row without an open cell is open
 everywhere; the decoder's own attention is cut with the causal mask first, whatever its bias. Press et al. 2022: ALiBi
-takes slope times i - j; to both sides, as Ruoss et al. 2023. Su et al. 2021: RoPE turns projected queries and keys. Shaw
-et al. 2018: keys only. Two models read other tokens and have what the paper has not; their generated code is compared.
+takes slope times i - j; to both sides, as Ruoss et al. 2023. Su et al. 2021: RoPE turns projected queries and keys.
+Shaw et al. 2018: keys only. Two models read other tokens and have what the paper has not; their generated code is compared.
 
 Usage: python arithmetic.py [OUTPUT_DIRECTORY]
 """
@@ -71,8 +71,8 @@ class Model:
 UNARY, SELF = Family(diagonal=(1, 1, False)), Family(window=(1, 0))
 BINARY = Family(diagonal=(2, 1, False))
 
-# Two heads with lines that cross, one with a column, one without any. In the decoder's own attention a line that is
-# behind all queries opens nothing; in cross-attention rows of head 0 are left without a key.
+# Heads with lines that meet, with a column, and without any. In the decoder's own attention the line of head 2 has keys
+# behind the queries alone; in cross-attention there are rows without a key.
 SELF_LINES = ((0, 1, 0, 0.0), (0, 1, -1, -0.75), (1, 1, -1, 1.25), (1, 0, 0, -0.5), (2, 1, 2, 3.0))
 CROSS_LINES = ((0, -1, 1, 2.5), (0, -1, 7, 1.0), (1, -1, 1, 1.5), (1, 1, 4, -0.25), (1, 0, 2, 0.75), (3, 0, 1, 0.5))
 
@@ -81,7 +81,8 @@ MODELS = {
     "abc_b": (2, Model("successor", (4, 7), {"decoder": SELF, "cross": UNARY}, channels="halves")),
     "abc_b_left": (3, Model("successor", (4, 6), {"decoder": Family(window=(2, 0)), "cross": Family(
         diagonal=(1, 2, True))}, encoder=1, channels="interleaved")),
-    "abc_c": (4, Model("aligned addition", (3, 4), {"decoder": SELF, "cross": BINARY}, channels="interleaved", period=3)),
+    "abc_c": (4, Model("aligned addition", (3, 4), {"decoder": SELF, "cross": BINARY}, channels="interleaved",
+                       period=3)),
     # One answer more than the multiplicand has windows: the last row is open everywhere.
     "abc_d": (5, Model("aligned multiplication", (3, 4), {"decoder": SELF, "cross": BINARY})),
     "abc_lines": (6, Model("addition", (3, 4), {"decoder": Family(lines=SELF_LINES), "cross": Family(

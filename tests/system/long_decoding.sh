@@ -12,7 +12,7 @@ mkdir -p build/tests/specs
 
 # The decoders among the specs whose sources are there, by name.
 decoders() {
-    for spec in tests/specs/networks/*decoder*.lua tests/specs/networks/abc_*.lua tests/specs/parity_*decoder*.lua tests/specs/parity_float64_drawn_*.lua \
+    for spec in tests/specs/networks/*decoder*.lua tests/specs/parity_*decoder*.lua tests/specs/parity_float64_drawn_*.lua \
         tests/specs/parity_float64_masks.lua tests/specs/parity_float64_lines.lua; do
         id=$(basename "$spec" .lua)
         ./longhand gen "$spec" --target cpu --out "build/tests/specs/$id" >/dev/null || return
