@@ -153,11 +153,11 @@ function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
   local script = files["decoding.gnuplot"]
   lu.assertStrContains(script, "$t1a1h1 << EOD\n1 0\n0.25 0.75\nEOD")
   lu.assertStrContains(script, "$t1a2h2 << EOD\n0 1 0\n1 0 0\nEOD")
-  local font, red = " center noenhanced font ',9' textcolor rgb ", "'#c0392b'"
-  lu.assertStrContains(script, "set label '0' at first -1.2,0" .. font .. red)
-  lu.assertStrContains(script, "set label '' at first -2.3,0 point pt 2")
-  lu.assertStrContains(script, "set label '0' at first 1,2.3" .. font .. red)
-  lu.assertStrContains(script, "set label '+' at first 1,2.3" .. font .. "'#222222'")
+  local font, red = " noenhanced font ',9' textcolor rgb ", "'#c0392b'"
+  lu.assertStrContains(script, "set label '0' at graph 0,first 0 right offset -0.7,0" .. font .. red)
+  lu.assertStrContains(script, "set label '\u{D7}' at graph 0,first 0 right offset -2.1,0" .. font .. red)
+  lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)
+  lu.assertStrContains(script, "set label '+' at first 1,graph 0 center offset 0,-0.5" .. font .. "'#222222'")
   lu.assertNil(script:find("t1a3", 1, true)) -- the other layer
 end
 
@@ -165,11 +165,11 @@ end
 function TestDecoding.test_nothing_is_marked_where_nothing_is_wrong()
   local said, files = decode({ 1, 2, -1 }, true)
   lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
-  lu.assertNil(files["decoding.gnuplot"]:find("point pt 2", 1, true))
+  lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
   said, files = decode({ 0, 1, -1 }, false)
   lu.assertEquals(said[1], "sums: 3+4 -> 07  right answer not known")
-  lu.assertNil(files["decoding.gnuplot"]:find("point pt 2", 1, true))
+  lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.csv"], 'sums,3+4,0,0,,\n')
 end
 

@@ -86,13 +86,17 @@ function M.open_cells(data, name, title, matrix)
 end
 
 local PLAIN, WRONG = "#222222", "#c0392b"
+local CROSS = "\u{D7}"
+
+local function label(text, place, offset, font, colour)
+  return ("set label %s at %s offset %s noenhanced font ',%d' textcolor rgb '%s' front"):format(tongues.gnuplot(text),
+    place, offset, font, colour)
+end
 
 -- A symbol beside a row or below a column, the cross that says that it is wrong farther out.
-local function symbol_at(lines, symbol, x, y, cross_x, cross_y, font)
-  lines[#lines + 1] = ("set label %s at first %g,%g center noenhanced font ',%d' textcolor rgb '%s' front"):format(
-    tongues.gnuplot(symbol.text), x, y, font, symbol.wrong and WRONG or PLAIN)
-  lines[#lines + 1] = symbol.wrong and ("set label '' at first %g,%g point pt 2 ps 0.4 lc rgb '%s' front"):format(
-    cross_x, cross_y, WRONG) or nil
+local function add_symbol(lines, symbol, place, offsets, font)
+  lines[#lines + 1] = label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
+  lines[#lines + 1] = symbol.wrong and label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
 -- The panel with symbols on its axes in place of numbers: sides = { writes, reads }, lists of { text, wrong } of rows
@@ -100,10 +104,10 @@ end
 function M.letter(panel, sides, font)
   local lines = { "unset xtics\nunset ytics" }
   for i, symbol in ipairs(sides.writes) do
-    symbol_at(lines, symbol, -1.2, i - 1, -2.3, i - 1, font)
+    add_symbol(lines, symbol, ("graph 0,first %d right"):format(i - 1), { "-0.7,0", "-2.1,0" }, font)
   end
   for j, symbol in ipairs(sides.reads) do
-    symbol_at(lines, symbol, j - 1, #sides.writes + 0.3, j - 1, #sides.writes + 1.4, font)
+    add_symbol(lines, symbol, ("first %d,graph 0 center"):format(j - 1), { "0,-0.5", "0,-1.1" }, font)
   end
   lines[#lines + 1] = table.remove(panel.lines)
   lines[#lines + 1] = "unset label"
