@@ -23,7 +23,8 @@ local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
 local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
-local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true }
+local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
+  init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
 -- The sets that an evaluation goes over.
