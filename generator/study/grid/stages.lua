@@ -66,16 +66,28 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- What the verb is given besides the run: numbers and words by name, or lists of them.
+local function has(list, name)
+  for _, one in ipairs(list) do
+    if one == name then
+      return true
+    end
+  end
+  return false
+end
+
+-- What the verb is given besides the run: numbers and words by name, or lists of them; true for what has no value.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
     return options
   end
-  nodes.check_fields(context, node, path, verb.options)
+  nodes.check_fields(context, node, path, table.move(verb.flags, 1, #verb.flags, #verb.options + 1, { table.unpack(
+    verb.options) }))
   for name, inner in tree.each(node) do
     local value = nodes.plain(inner)
-    if not is_option(value) and not is_list(value) then
+    if has(verb.flags, name) and value ~= true then
+      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "true")
+    elseif not has(verb.flags, name) and not is_option(value) and not is_list(value) then
       nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
         "a number or a word, or a list of them")
     end
