@@ -1,8 +1,8 @@
 -- The header of a safetensors file: what tensors it has, and where.
 --
--- Input: a path. Output: M.open gives { path, front, metadata, names, entries }: front, the bytes before the data; names
--- sorted; entries[name] = { dtype, shape, begin, bytes }. Of a file that is damaged, cut short, no file or none of this
--- kind: nil and a message that names it. M.TYPES: how elements are packed, and their bytes, by dtype.
+-- Input: a path. Output: M.open gives { path, front, metadata, names, entries }: front, the bytes before the data;
+-- names sorted; entries[name] = { dtype, shape, begin, bytes }. Of a file that is damaged, cut short, no file or none
+-- of this kind: nil and a message that names it. M.TYPES: how elements are packed, and their bytes, by dtype.
 
 local input = require("base.input")
 local lfs = require("lfs")

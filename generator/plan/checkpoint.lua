@@ -1,7 +1,8 @@
 -- Whether the checkpoint that a run begins with is one of its model.
 --
 -- Input: a plan with its tensors and digests, the facts of spec/checkpoint.lua. Output: none; what does not fit is an
--- error { problem = true, field = "init", what, expected, hint }. The same as a trainer says of it, before there is one.
+-- error { problem = true, field = "init", what, expected, hint }. The same as a trainer says of it, before there is
+-- one.
 
 local M = {}
 
@@ -10,7 +11,8 @@ local function shape_text(shape)
 end
 
 local function refuse(init, what, expected, hint)
-  error({ problem = true, field = "init", what = ("%s: %s"):format(init.shown, what), expected = expected, hint = hint })
+  error({ problem = true, field = "init", what = ("%s: %s"):format(init.shown, what), expected = expected,
+    hint = hint })
 end
 
 function M.check(plan, init)

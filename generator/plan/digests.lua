@@ -130,8 +130,8 @@ local function has_own(encoding)
 end
 
 -- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
--- of another network than the first one its operations. A scaling of the rotation and lines are outside it: they are for
--- checkpoints that were trained without.
+-- of another network than the first one its operations. A scaling of the rotation and lines are outside it: they are
+-- for checkpoints that were trained without.
 function M.model(plan)
   local resolved, tensors = plan.resolved, {}
   for i, t in ipairs(plan.tensors) do

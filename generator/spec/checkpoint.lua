@@ -2,8 +2,8 @@
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
 -- model_digest, id, entries }: what the file is called, the sum that its trainer wrote over all that is in it, which
--- stands for its bytes, the model that it is of and its tensors, as safetensors.lua has them; nil where there is none, or
--- after an error. The data behind the header is for the trainer to read, and to compare with that sum.
+-- stands for its bytes, the model that it is of and its tensors, as safetensors.lua has them; nil where there is none,
+-- or after an error. The data behind the header is for the trainer to read, and to compare with that sum.
 
 local safetensors = require("base.safetensors")
 local tongues = require("base.tongues")

@@ -7,8 +7,8 @@
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
 --                  of the user's), lines (of pairs of tokens), network (a Lua file of theirs), checkpoint (of a
---                  trainer), file (any other), symbols, options (of a task), settings (of a network), by (what an evaluation goes by), names (a
---                  list of them)
+--                  trainer), file (any other), symbols, options (of a task), settings (of a network), by (what an
+--                  evaluation goes by), names (a list of them)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what

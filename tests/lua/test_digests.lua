@@ -412,8 +412,9 @@ function TestDigests.test_a_checkpoint_that_does_not_fit()
   local wide = MODEL:gsub("width = 16", "width = 32")
   local _, problem = plans.of_task(PARITY, wide .. "init = 'whole.safetensors'")
   lu.assertStrContains(problem.what, "has shape [")
-  for name, words in pairs({ ["mine.safetensors"] = "has no checksum", ["torn.safetensors"] = "are not those of its shape",
-    ["text.safetensors"] = "no safetensors file, or cut short", ["."] = "is a directory, expected a file" }) do
+  for name, words in pairs({ ["mine.safetensors"] = "has no checksum",
+    ["torn.safetensors"] = "are not those of its shape", ["text.safetensors"] = "no safetensors file, or cut short",
+    ["."] = "is a directory, expected a file" }) do
     local _, _, d = support.check_text(("return { task = { %s } %s init = %q }"):format(PARITY, MODEL, name))
     lu.assertStrContains(d:text(), words)
     lu.assertStrContains(d:text(), "error: init: ")

@@ -2,9 +2,9 @@
 -- gain what the teacher's attention shows along lines (docs/calibration.md).
 --
 -- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
--- force }, see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder. Output: an
--- exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it,
--- and a folder of tables and pictures.
+-- force }, see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
+-- Output: an exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no
+-- file of it, and a folder of tables and pictures.
 
 local choices_module = require("study.calibrate.choices")
 local controls = require("study.calibrate.controls")
@@ -291,8 +291,8 @@ function M.run(options)
   if not options.choices then
     return 2, message
   elseif options.init and options.positions == "none" then
-    return 2, "--init --positions none: the teacher's parameters were learnt with its positions\n  expected: --positions "
-      .. "keep, which goes without saying"
+    return 2, "--init --positions none: the teacher's parameters were learnt with its positions\n  expected: "
+      .. "--positions keep, which goes without saying"
   end
   options.positions = options.positions or options.init and "keep" or "none"
   return source_module.in_folder(with_run, options)

@@ -1,8 +1,8 @@
 -- Safetensors files: reads those that trainers write, and writes analyses.
 --
 -- Input: a path. Output: M.open gives what base/safetensors.lua reads of the header; M.read gives elements as a flat
--- list, row-major. M.file gives the bytes of a new file. A file that is damaged or no safetensors file: nil and a message
--- that names it.
+-- list, row-major. M.file gives the bytes of a new file. A file that is damaged or no safetensors file: nil and a
+-- message that names it.
 
 local json = require("dkjson")
 local safetensors = require("base.safetensors")
