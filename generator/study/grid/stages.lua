@@ -29,28 +29,6 @@ local function read_name(context, node, path, known)
   end
 end
 
--- { <axis> = { <value> = true } }
-local function read_cells(context, axes, node, path, stage)
-  local expected, names, by_name, cells = "{ <axis> = { names of its values } }", {}, {}, {}
-  for i, axis in ipairs(axes) do
-    names[i], by_name[axis.name] = axis.name, axis
-  end
-  if not node then
-    nodes.add(context, stage, path, "is missing", expected)
-  elseif nodes.is_table(context, node, path, expected) then
-    nodes.check_fields(context, node, path, names)
-    for name, inner in tree.each(node) do
-      if by_name[name] then
-        cells[name] = {}
-        for _, value in ipairs(nodes.pick(context, by_name[name].values, inner, locate.join(path, name))) do
-          cells[name][value.name] = true
-        end
-      end
-    end
-  end
-  return cells
-end
-
 local function is_option(value)
   return type(value) == "number" or type(value) == "string"
 end
@@ -126,7 +104,7 @@ function M.read(context, axes, node)
       nodes.check_fields(context, item, path, FIELDS)
       local stage = { origin = item.origin, path = path }
       stage.name = read_name(context, item.fields.name or item, path .. ".name", known)
-      stage.cells = read_cells(context, axes, item.fields.cells, path .. ".cells", item)
+      stage.cells = nodes.cells(context, axes, item.fields.cells, path .. ".cells", item)
       stage.seeds = item.fields.seeds and nodes.seeds(context, item.fields.seeds, path .. ".seeds")
       read_making(context, item, path, stage, names)
       list[#list + 1] = stage
