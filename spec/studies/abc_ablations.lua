@@ -40,7 +40,7 @@ return {
       { name = "frame-50", with = teacher, spec = { task = { options = { width = 50 } },
         eval = { by = { digits = { 1, 49 } } } } },
       { name = "frame-200", with = student, spec = { task = { options = { width = 200 } },
-        eval = { by = { digits = { list = { 6, 10, 15, 20, 50, 100, 199 } } } } } },
+        eval = { by = { digits = { list = { 1, 2, 3, 4, 5, 6, 7, 10, 15, 20, 50, 100, 199 } } } } } },
       { name = "encoder", spec = { model = { encoder_layers = 1 } }, with = pair },
       { name = "rate-1e-5", spec = { train = { learning_rate = 1e-5 } }, with = pair },
       { name = "width-64", spec = { model = { width = 64, feedforward = 256 } }, with = pair },
