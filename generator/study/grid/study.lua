@@ -3,9 +3,9 @@
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
 -- seeds, learning_rates, stages, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates,
 -- seeds, with } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data,
--- scored as { split, select, metric } or nil; or nil, with the errors in the diagnostics. Invariants: reads files,
--- writes none; reports every error it can find in one run; fragments themselves are checked where specs are, when a
--- cell is resolved.
+-- scored as { split, select, metric } or nil; or nil, with the errors in the diagnostics.
+-- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
+-- where specs are, when a cell is resolved.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
