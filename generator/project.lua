@@ -106,8 +106,8 @@ function M.parse_sets(sets, d)
   return list
 end
 
--- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network }; nil when
--- there are errors, from here or from before.
+-- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network, init }; nil
+-- when there are errors, from here or from before.
 local function validated(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   if not resolved then
@@ -116,6 +116,7 @@ local function validated(loaded, d, facts)
   return {
     id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
     origins = more.origins, warnings = more.warnings or {}, score = more.score, network = more.network,
+    init = more.init,
   }
 end
 
@@ -141,7 +142,7 @@ end
 local function add_plan(spec, d)
   local problem
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
-    network = spec.network })
+    network = spec.network, init = spec.init })
   if problem and spec.network and problem.path == spec.network.path then
     d:source(problem.path, spec.network.text)
   end

@@ -142,6 +142,19 @@ beside_the_teacher() {
         grep -q 'use = "../../counts.lua"' "$work/deep/er/reads_code.lua"
 }
 
+digest() { ./longhand plan "$@" --json 2>/dev/null | grep '"digest"'; }
+
+# A student that goes on from its teacher: its spec names the checkpoint, which fits under the lines, and is another plan.
+goes_on() {
+    made=$work/out/goes_on.lua
+    calibrate --trainer "$work/counts/trainer" --set threshold.cross=2 --init --out "$made" &&
+        grep -qF "  init = \"../runs/counts/" "$made" && grep -q -- '--init$' "$made" && ! grep -q additive "$made" &&
+        ./longhand check "$made" && [ "$(digest "$made")" != "$(digest "$made" --set init=false)" ] &&
+        ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$made" \
+            --set model.width=64 &&
+        ends_with 2 'parameters were learnt with its positions' calibrate --init --positions none
+}
+
 # Why nothing passes: 21 lines are too few for 4.5 deviations; there is no spec then.
 nothing_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
@@ -208,6 +221,7 @@ if [ "$failures" -eq 0 ]; then
     expect calibrate_tells_all_lines tells_all_lines
     expect calibrate_leaves_what_is_there leaves_what_is_there
     expect calibrate_beside_the_teacher beside_the_teacher
+    expect calibrate_goes_on_from_its_teacher goes_on
     expect calibrate_nothing_passes nothing_passes
     expect calibrate_refuses refuses
     expect calibrate_ends_with_a_signal ends_with_a_signal
