@@ -13,16 +13,22 @@ typedef struct ${name}_head {
     int T, S, h;
 } ${name}_head;
 
-% include("cpu/mask.tpl", { spans = true })
+% include("cpu/mask.tpl")
 
-/* Gains of a group with the keys of its span; those outside stay hidden. */
+% local shape = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
+/* Gains of a group with the keys of its span; those outside stay hidden, and those of which no query is asked are open. */
 static void gains_of(const ${name}_head *head, int first, int begin, int end, real *gain) {
 % if mask.kind == "lines" then
     open_${name}_lines(head, first, begin, end, gain);
 % else
     for (int j = begin; j < end; j++)
-        store(gain + j * LANES, choose(${name}_visible(head->T, head->${cross and "S" or "T"}, first, j), broadcast(0),
+        store(gain + j * LANES, choose(${name}_visible(${shape}, first, j), broadcast(0),
                 broadcast(-(real)__builtin_inf())));
+% end
+% if mask.kind == "window" then
+    int open, shut;
+    ${name}_open_span(head, first, begin, end, &open, &shut);
+    for (int j = open; j < shut; j++) store(gain + j * LANES, broadcast(0));
 % end
 }
 
