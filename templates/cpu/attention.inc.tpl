@@ -9,7 +9,7 @@
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
 % local score_pass = (scored or hides) and "head, " or ""
-% local open_score = scored and name .. "_open_score(head, &queries, key, j)" or name .. "_logit(&queries, key, j)"
+% local open_score = scored and name .. "_open_score(head, %s, key, j)" or name .. "_logit(%s, key, j)"
 % local lengths = cross and "T = head->T, S = head->S" or "T = head->T"
 % local cached = ranged and not cross
 % local attend_key = (cross or ranged) and "const real *restrict key, " or ""
@@ -29,11 +29,13 @@
 % first_score = ("%s + load(weights + %s * LANES)"):format(first_score, from)
 % next_score = next_score .. " + load(weights + j * LANES)"
 % end
-% local parts = { { from = "begin", to = "shut", score = open_score } }
+% local score_of_open = open_score:format("group")
+% local open_part = { from = mask.left and "open" or "begin", to = "shut", score = open_score:format("&queries") }
+% local last_part = { from = "shut", to = "end", score = next_score }
+% local parts = { open_part, last_part }
 % if mask.left then
-% parts = { { from = "begin", to = "open", score = next_score }, { from = "open", to = "shut", score = open_score } }
+% parts = { { from = "begin", to = "open", score = next_score }, open_part, last_part }
 % end
-% parts[#parts + 1] = { from = "shut", to = "end", score = next_score }
 % include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention[name] })
 
 /* What the layers call, with the workspace whole:
@@ -160,16 +162,12 @@ INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries
 
 /* What the softmax sees of a group with key j. */
 INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int j) {
-% if scored and hides then
-    vector score = ${name}_open_score(head, group, key, j);
+% if hides then
+    vector score = ${score_of_open};
+    score = choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
 % else
     vector score = ${name}_logit(group, key, j);
-% end
-% if scored and not hides then
     score = ${name}_score_pair(head->scores, head->h, group->first, j, score);
-% end
-% if hides then
-    score = choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
 % end
     return score;
 }
@@ -411,18 +409,5 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     kept->weights += (size_t)groups * kept->step;
     if (kept->step) kept->inverse_sum += groups * LANES;
 }
-% if spans then
-
-/* Pairs of a head that its groups of queries leave out. */
-static double ${name}_skipped_pairs(const ${name}_head *head) {
-    double pairs = 0;
-    for (int first = 0; first < head->T; first += LANES) {
-        int begin, end, count = head->T - first < LANES ? head->T - first : LANES;
-        ${name}_span(head, first, &begin, &end);
-        pairs += (double)count * (begin + head->${S} - end);
-    }
-    return pairs;
-}
-% end
 
 % include("cpu/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })

@@ -22,7 +22,8 @@ INLINE int ${name}_line_key(const ${name}_line *line, int S, int i) {
     return j >= 0 && j < ${stop} ? j : -1;
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
+ * is stored or read. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = ${S}, last = first + LANES < head->T ? first + LANES : head->T;
     int low = S, high = 0;

@@ -16,7 +16,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     return near | at_most(broadcast((real)(S + ${beyond})), along);
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
+ * is stored or read. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = ${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = S + ${mask.low} - ${line}last, high = round_up(S + ${beyond} - ${line}first, 8);
@@ -45,7 +46,8 @@ INLINE bits ${name}_visible(int T, int i, int j) {
 % end
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
+ * is stored or read. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = ${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
 % if mask.sees_all then
@@ -75,3 +77,14 @@ INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, in
 }
 % end
 % end
+
+/* Pairs of a head that its groups of queries leave out. */
+static double ${name}_skipped_pairs(const ${name}_head *head) {
+    double pairs = 0;
+    for (int first = 0; first < head->T; first += LANES) {
+        int begin, end, count = head->T - first < LANES ? head->T - first : LANES;
+        ${name}_span(head, first, &begin, &end);
+        pairs += (double)count * (begin + ${S} - end);
+    }
+    return pairs;
+}

@@ -33,17 +33,23 @@ static void gains_of(const ${name}_head *head, int first, int begin, int end, re
 }
 
 static void print_head(const ${name}_head *head) {
+    double outside = 0;
     for (int first = 0; first < head->T; first += LANES) {
         real *gain = aligned_alloc(64, (size_t)head->S * LANES * sizeof(real) + 64);
         int begin, end;
         ${name}_span(head, first, &begin, &end);
         gains_of(head, first, begin, end, gain);
         for (int lane = 0; lane < LANES && first + lane < head->T; lane++) {
-            for (int j = 0; j < head->S; j++) printf("%g ", j < begin || j >= end ? -(real)__builtin_inf() : gain[j * LANES + lane]);
+            for (int j = 0; j < head->S; j++) {
+                const bool out = j < begin || j >= end;
+                printf("%g ", out ? -(real)__builtin_inf() : gain[j * LANES + lane]);
+                outside += out;
+            }
             printf("\n");
         }
         free(gain);
     }
+    if (outside != ${name}_skipped_pairs(head)) printf("%g pairs are outside\n", outside);
 }
 
 int main(int count, char **words) {

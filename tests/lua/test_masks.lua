@@ -235,10 +235,10 @@ local FAMILIES = {
 -- The first lines of two texts that differ, which luaunit can print at once; nil: none do.
 local function differing(a, b)
   local next_of = b:gmatch("[^\n]*\n")
-  for line in a:gmatch("[^\n]*\n") do
-    local other = next_of()
-    if line ~= other then
-      return line, other
+  for first in a:gmatch("[^\n]*\n") do
+    local second = next_of()
+    if first ~= second then
+      return first, second
     end
   end
   return nil, next_of()
