@@ -1,7 +1,8 @@
 % local spans = mask.kind ~= "none"
-% local S, sizes = cross and "S" or "T", cross and "S = head->S" or "T = head->T"
-% if relative.biases and cross then
-% sizes = "T = head->T, S = head->S"
+% local S, all = cross and "S" or "T", relative.toeplitz or not spans
+% local sizes = (relative.biases or all and not cross) and "T = head->T"
+% if all and cross then
+% sizes = (sizes and sizes .. ", " or "") .. "S = head->S"
 % end
 
 % if relative.biases then
@@ -17,7 +18,9 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, const real *restrict dlogits,
         ${relative.biases and "vector inverse, " or ""}vector *dq) {
 % end
+% if sizes then
     const int ${sizes};
+% end
 % if relative.biases then
     vector dposition[${PREFIX}HEAD_WIDTH];
     UNROLL
