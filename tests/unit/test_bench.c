@@ -105,9 +105,9 @@ static void test_bench_skipped_work_is_not_executed(void **state) {
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     lh_shape shape = lh_shape_at(&spec, 3, spec.train.batch);
     const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN), skipped = skips_two(&shape, LH_MODE_TRAIN);
-    assert_double_equal(all.flops_per_second, all.nominal_per_second, 0);
-    assert_double_equal(fewer.nominal_per_second, nominal * fewer.steps_per_second, 0);
-    assert_double_equal(fewer.flops_per_second, (nominal - skipped) * fewer.steps_per_second, 0);
+    assert_true(all.flops_per_second == all.nominal_per_second);
+    assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);
+    assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
 }
 
 /* Replicas do not wait for each other: twice the steps of one, since the time is sleep and no processor is short. */
