@@ -7,6 +7,7 @@ local diagnostics = require("base.diagnostics")
 local gen = require("render.gen")
 local lfs = require("lfs")
 local load_module = require("spec.load")
+local mask_page = require("plan.mask_page")
 local model = require("plan.model")
 local options = require("spec.options")
 local paths = require("base.paths")
@@ -165,6 +166,11 @@ end
 -- The network of what was planned, as its description left it.
 function Project.network(_, spec)
   return (model.network(spec.plan, spec.network))
+end
+
+-- What an attention of a plan opens to queries, and gives them, as mask_page.lua has it.
+function Project.mask_cells(_, family, queries, keys)
+  return mask_page.cells(family, queries, keys)
 end
 
 -- Validates and plans what load.lua made; nil when there are errors in d.

@@ -122,6 +122,8 @@ function M.read(tensors, name, first, count)
   return unpack_all(bytes, kind), entry.shape
 end
 
+local TOKENS = { tokens = true, answers = true, targets = true }
+
 -- What a trace's tensor of this length is of: its site and kind (docs/trace.md), or nil.
 local function site_of(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
@@ -129,7 +131,7 @@ local function site_of(name, front)
   if kind == "attention" or kind == "scores" or kind == "entropy" then
     return site, kind
   end
-  return rest ~= "" and rest ~= "tokens" and site ~= "tokens" and rest or nil, "activations"
+  return rest ~= "" and not TOKENS[rest] and site ~= "tokens" and rest or nil, "activations"
 end
 
 -- Names of the sites that a trace has of a length and kind ("attention", "scores", "entropy", "activations"), in the
