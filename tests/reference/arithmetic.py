@@ -400,6 +400,7 @@ def metadata(model, tensors):
 
 
 def main():
+    torch.set_num_threads(1)  # so that the order of sums is one
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, (number_of_file, model) in MODELS.items():
         path = directory / f"{name}.safetensors"

@@ -59,8 +59,9 @@ facets_of() {
 }
 
 # The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws so,
-# sums_<scheme> adds numbers, whose digits stand side by side, in an encoder-decoder; wide_<scheme> is as wide as a model whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have
-# heads too wide for a thread, of 36 and 72 channels.
+# sums_<scheme> adds numbers, whose digits stand side by side, in an encoder-decoder; wide_<scheme> is as wide as a model
+# whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have heads too wide for a thread, of 36 and
+# 72 channels.
 spec_of() {
     positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train
