@@ -2,8 +2,8 @@
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
 -- id, number, runs, summary, spec, lost }; a run is as runs.lua has it, with `score`; a run that is not there has the
--- state "missing", or "waiting" in a cell without a spec. problems: folders that could not be read. summary is described
--- at summarise. whole: the study itself, also of what over and within cut out of it.
+-- state "missing", or "waiting" in a cell without a spec. problems: folders that could not be read. summary is
+-- described at summarise. whole: the study itself, also of what over and within cut out of it.
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
 local canonical = require("base.canonical")

@@ -173,7 +173,8 @@ local function command_of(options, study)
   if not study.found then
     local sweep = shell.line(sweep_words(options, study))
     return function(cell)
-      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost or "waits for another's run")
+      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
+        or "waits for another's run")
     end
   end
   return function(cell)
