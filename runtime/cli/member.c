@@ -52,6 +52,7 @@ static lh_overfit_run overfit_of(const lh_member *m) {
         .seed = m->run.seed,
         .learning_rate = m->run.learning_rate,
         .metrics = m->run.metrics,
+        .init = m->flags->init,
     };
 }
 
