@@ -10,6 +10,7 @@
 #include "cli/data_files.h"
 #include "cli/trace_answers.h"
 #include "cli/trace_inputs.h"
+#include "data/arithmetic.h"
 #include "eval/trace.h"
 #include "train/json_text.h"
 #include "train/run_files.h"
@@ -56,7 +57,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
         {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
-        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, 1e6, &f->frame_given, "N",
+        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MOST_PLACES, &f->frame_given, "N",
          "places of a number of --text, 0: no padding (the task's)"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},
         {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over what comes out right alone"},
