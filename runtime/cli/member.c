@@ -80,8 +80,7 @@ lh_status lh_members_load_init(lh_member *members, int count, lh_error *error) {
     if (status != LH_OK) return status;
     status = lh_checkpoint_read_init(flags->init, spec, state.real_bytes, state.parameters, error);
     for (int i = first; status == LH_OK && i < count; i++)
-        if (!goes_on(&members[i]))
-            status = members[i].engine->ops->write_state(members[i].engine, &state, 0, error);
+        if (!goes_on(&members[i])) status = members[i].engine->ops->write_state(members[i].engine, &state, 0, error);
     lh_state_close(&state);
     return status;
 }

@@ -82,8 +82,8 @@ static lh_status choose_frame(const reading *r, lh_framed *to) {
                        LH_MOST_PLACES);
     if (least > LH_MOST_PLACES)
         return lh_fail(r->error, LH_ERR_INPUT,
-                       "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d", r->o->kind,
-                       r->digits, least, LH_MOST_PLACES);
+                       "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d",
+                       r->o->kind, r->digits, least, LH_MOST_PLACES);
     *to = lh_with_width(r->o, l->options, width);
     if (r->digits <= to->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,

@@ -256,12 +256,14 @@ static void test_literals_that_are_none_are_told(void **state) {
         int frame;
         const char *text, *said; /* text NULL: a number of as many digits as a frame has places at most */
     } cases[] = {
-        {lh_solve_successor, next, LH_MOST_PLACES + 1, "12", "successor: a frame of 4097 places\n  expected: 0 to 4096"},
+        {lh_solve_successor, next, LH_MOST_PLACES + 1, "12",
+         "successor: a frame of 4097 places\n  expected: 0 to 4096"},
         {lh_solve_addition, add, 1000000, "1+2", "addition: a frame of 1000000 places\n  expected: 0 to 4096"},
         {lh_solve_successor, next, 0, NULL,
          "a number of 4096 digits, which needs a frame of 4097 places\n  expected: at most 4096"},
         {lh_solve_successor, next, TASKS, NULL, "which needs a frame of 4097 places\n  expected: at most 4096"},
-        {lh_solve_parity, bits, TASKS, NULL, "a frame of 8 places has room for 8\n  expected: a frame of at least 4096"},
+        {lh_solve_parity, bits, TASKS, NULL,
+         "a frame of 8 places has room for 8\n  expected: a frame of at least 4096"},
         {lh_solve_successor, next, TASKS, "12+3", "successor: symbol 3 is '+'\n  expected: a number in base 10"},
         {lh_solve_successor, next, TASKS, "$&", "successor: there is a number missing"},
         {lh_solve_successor, next, TASKS, "$12&4", "successor: symbol 4 is '&'"},
@@ -282,7 +284,8 @@ static void test_literals_that_are_none_are_told(void **state) {
         lh_error error;
         shown got;
         const char *text = cases[i].text != NULL ? cases[i].text : most;
-        lh_assert_error(solve(cases[i].task, cases[i].options, text, cases[i].frame, &got, &error), LH_ERR_INPUT, &error, cases[i].said);
+        lh_assert_error(solve(cases[i].task, cases[i].options, text, cases[i].frame, &got, &error), LH_ERR_INPUT,
+                        &error, cases[i].said);
     }
 }
 

@@ -415,8 +415,9 @@ static void test_train_begins_with_what_it_overwrites(void **state) {
     run(state, 0, "train --out want --steps 5 --no-eval --seeds 1:1 --init a/" FOLDER "/checkpoint.safetensors");
     run(state, 0, "train --out a --steps 0 --no-eval --overwrite --init a/" FOLDER "/checkpoint.safetensors");
     assert_same_parameters(state, "a/" FOLDER, "b/" FOLDER);
-    run(state, 0, "train --out b --steps 5 --no-eval --threads 1 --seeds 0:1 --overwrite --init b/" FOLDER
-                  "/checkpoint.safetensors");
+    run(state, 0,
+        "train --out b --steps 5 --no-eval --threads 1 --seeds 0:1 --overwrite --init b/" FOLDER
+        "/checkpoint.safetensors");
     assert_same_parameters(state, "want/toy/0123456789abcdef/lr0.01-seed1", "b/toy/0123456789abcdef/lr0.01-seed1");
 }
 
