@@ -73,13 +73,13 @@ lh_status lh_members_load_init(lh_member *members, int count, lh_error *error) {
     const lh_train_flags *flags = members[0].flags;
     const lh_spec *spec = members[0].spec;
     lh_state state;
-    int first = 0;
-    while (first < count && (flags->init == NULL || goes_on(&members[first]))) first++;
-    if (first == count) return LH_OK;
-    lh_status status = lh_state_open(&state, members[first].engine, true, error);
+    bool needed = false;
+    for (int i = 0; i < count; i++) needed = needed || !goes_on(&members[i]);
+    if (flags->init == NULL || !needed) return LH_OK;
+    lh_status status = lh_state_open(&state, members[0].engine, true, error);
     if (status != LH_OK) return status;
     status = lh_checkpoint_read_init(flags->init, spec, state.real_bytes, state.parameters, error);
-    for (int i = first; status == LH_OK && i < count; i++)
+    for (int i = 0; status == LH_OK && i < count; i++)
         if (!goes_on(&members[i])) status = members[i].engine->ops->write_state(members[i].engine, &state, 0, error);
     lh_state_close(&state);
     return status;
