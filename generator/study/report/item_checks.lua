@@ -136,6 +136,16 @@ function checks.number(_, _, value)
   end
 end
 
+function checks.percent(study, item, value)
+  local what, expected = checks.number(study, item, value)
+  if what then
+    return what, expected
+  elseif value <= 1 or value > 100 then
+    return ("%s is no number of percent that a score reaches"):format(diagnostics.show(value)),
+      "a number above 1, at most 100", value > 0 and value <= 1 and "percent, not a share" or nil
+  end
+end
+
 -- A name below spec/published.
 local function is_file(value)
   return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
