@@ -7,6 +7,7 @@
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
@@ -172,15 +173,6 @@ function M.over(study, axis)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
-local function is_among(values, value)
-  for _, one in ipairs(values) do
-    if one == value then
-      return true
-    end
-  end
-  return false
-end
-
 local function fits(cell, where, only)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
@@ -188,7 +180,7 @@ local function fits(cell, where, only)
     end
   end
   for name, values in pairs(only) do
-    if not is_among(values, cell.key[name]) then
+    if not lists.has(values, cell.key[name]) then
       return false
     end
   end
