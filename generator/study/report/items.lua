@@ -213,13 +213,13 @@ end
 
 -- Names by axis, without those that a scale leaves out.
 local function named_only(study, only)
-  local lists = {}
+  local by_axis = {}
   for name, values in pairs(only) do
     local axis = study.scale and axis_of(study, name)
     values = named(values)
-    lists[name] = axis and type(values) == "table" and common(values, axis.values) or values
+    by_axis[name] = axis and type(values) == "table" and common(values, axis.values) or values
   end
-  return lists
+  return by_axis
 end
 
 local NAMED = { where = true, of = true, against = true, slow = true, fast = true }
