@@ -127,18 +127,22 @@ end
 -- Weights of five layers and their transposes, and the output's; in columns that are filled up.
 local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
--- Four vectors of parameters, packed weights, and for two threads a gradient and a workspace each; tables and draws of
--- positions. tests/unit/test_parity.c compares with what programs take.
+-- Packed weights, draws and tables of positions; of a process whole large pages: four vectors of parameters, what
+-- threads share, for two threads a gradient and a workspace each, at a checkpoint three vectors and what is written.
+-- tests/unit/test_parity.c compares with what programs take.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals(plan.memory_bytes, 6 * plan.vector_bytes + PANELS + 2 * plan.workspace_bytes)
+  lu.assertEquals({ plan.shared_bytes, plan.tables_bytes }, { PANELS, 0 })
+  local page = 2 << 20
+  lu.assertEquals(plan.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2) + 3) * page + 3 * 4 * plan.parameters)
   lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
   local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
+  lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
   local both = plan_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
-  lu.assertEquals(both.memory_bytes, plan.memory_bytes + 2048 * (64 + 32) * 4 + 6 * 2048 * 8)
+  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
 -- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
@@ -207,8 +211,7 @@ function TestCosts.test_memory_of_scores()
   local function more(encoding)
     local plan = scored(encoding)
     local own = plan.workspace_bytes - plain.workspace_bytes
-    local vectors = 8 * (plan.vector_bytes - plain.vector_bytes)
-    return (plan.memory_bytes - plain.memory_bytes - vectors - 2 * own) / 4, own / 4
+    return (plan.shared_bytes - plain.shared_bytes) / 4, own / 4
   end
   local function both(encoding, shared, own)
     lu.assertEquals({ more(encoding) }, { shared, own }, encoding)
