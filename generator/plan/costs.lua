@@ -6,8 +6,8 @@
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
 --                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
 --                   backward) and of plan.passes (each its own), there also kept_bytes and scratch_bytes
---   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the widest
---                   level; memory_bytes of a process that trains with THREADS (memory.lua)
+--   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
+--                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
 --   largest_block   { bytes, size, sequences }: the block that a workspace has room for
 --   longest_training, mean_tokens   of the training lengths
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
