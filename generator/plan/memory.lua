@@ -305,7 +305,8 @@ function M.process(plan, threads)
   local states = #plan.optimizer.states
   local vector, written = allocated(plan.vector_bytes), plan.parameters * sizes_of(plan).real
   return PROGRAM + allocated((2 + states) * plan.vector_bytes) + allocated(plan.shared_bytes)
-    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes)) + (1 + states) * (vector + written)
+    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes))
+    + (1 + states) * (vector + written)
 end
 
 return M
