@@ -32,12 +32,10 @@ local function carry(net)
   end
 end
 
-local GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
-
 local function written(list)
   local names = {}
   for _, b in ipairs(list) do
-    for _, role in ipairs(GRADIENTS) do
+    for _, role in ipairs(buffers.GRADIENTS) do
       if b[role] and not b[role].outside then
         names[b[role].name] = true
       end

@@ -38,6 +38,10 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 % include("cpu/workspace.tpl")
 
+% if cpu.part then
+% include("cpu/part.tpl")
+
+% end
 % for _, family in ipairs(attentions) do
 #include "attention_${family.name}.inc"
 % end

@@ -1,0 +1,1 @@
+% call("spread_rows", self, part, width, gradient)

@@ -1,0 +1,1 @@
+% call("const real *" .. name .. " = take_rows", self, part, width, x, rows)
