@@ -6,38 +6,41 @@
 
 local M = {}
 
--- The buffer for the labelled rows of a value that has all: <value>_part, or with a number.
-local function room_of(cpu, value)
-  local taken, name, number = {}, value.name .. "_part", 1
+-- The buffer for the labelled rows of a value that has all: <value>_read, or with a number. Its first reader counts as
+-- who writes it.
+local function room_of(cpu, value, reader)
+  local taken, name, number = {}, value.name .. "_read", 1
   if cpu.part.rooms[value] then
     return cpu.part.rooms[value]
   end
-  for _, b in ipairs(cpu.workspace) do
+  for _, b in ipairs(cpu.buffers.workspace) do
     taken[b.name or ""] = true
   end
   while taken[name] do
     number = number + 1
-    name = ("%s_part%d"):format(value.name, number)
+    name = ("%s_read%d"):format(value.name, number)
   end
   cpu.part.rooms[value] = name
-  table.insert(cpu.workspace, { name = name, form = "rows", width = value.width, stream = value.stream,
-    training = false, kept = false, about = "rows that are read" })
+  table.insert(cpu.buffers.workspace, { name = name, form = "rows", width = value.width, stream = value.stream,
+    training = false, kept = false, about = "rows that are read", writer = reader })
   return name
 end
 
 -- What records of labelled rows alone are made with: names of the scope, and where values lie. Of one that has all rows
--- these are taken by a record ahead of the first that reads them; in a training step the network takes them once.
+-- these are taken by a record ahead of the first that reads them; in a training step the network takes them once. The
+-- names are told the operation that they are for: `reader`.
 function M.maker(cpu, scope, at, place, records, mode)
   if not cpu.part then
     return nil
   end
   local taken = scope == cpu.net and mode == "train" and cpu.part.taken or {}
-  return setmetatable({ partly = true }, { __index = at }), function(value)
+  local part_at = setmetatable({ partly = true }, { __index = at })
+  return part_at, function(value)
     if cpu.part.values[value] then
       return place(value)
     elseif not taken[value] then
-      taken[value] = room_of(cpu, value)
-      records[#records + 1] = { template = "cpu/op/take_rows.tpl", kind = "take_rows", self = at.self, part = at.part,
+      taken[value] = room_of(cpu, value, part_at.reader)
+      records[#records + 1] = { template = "cpu/op/part.tpl", kind = "part", self = at.self, part = at.part,
         name = taken[value], width = value.width.text, x = place(value), rows = at.w .. taken[value] }
     end
     return taken[value]
@@ -47,7 +50,7 @@ end
 -- Ahead of an entry, or at the end of a scope, gradients of labelled rows become those of all.
 function M.spread(cpu, at, records, key)
   for _, buffer in ipairs(cpu.part and cpu.part.spread[key] or {}) do
-    records[#records + 1] = { template = "cpu/op/spread_rows.tpl", kind = "spread_rows", self = at.self,
+    records[#records + 1] = { template = "cpu/op/spread.tpl", kind = "spread", self = at.self,
       part = at.part, width = buffer.width.text, gradient = at.w .. buffer.name }
   end
 end

@@ -129,7 +129,8 @@ end
 
 function forward.attention(cpu, at, op, place)
   return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
-    kept = "&" .. at.kept .. op.family.name, drops = op.dropout ~= nil, site = op.scope.first_site or false, loops = op.scope.loops or 1,
+    kept = "&" .. at.kept .. op.family.name, drops = op.dropout ~= nil, site = op.scope.first_site or false,
+    loops = op.scope.loops or 1,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL", out = place(op.out) }
 end
@@ -263,7 +264,8 @@ end
 
 function back.attention_grad(cpu, at, b, place)
   local op = b.op
-  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op), kept = "&" .. at.kept .. op.family.name,
+  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
+    kept = "&" .. at.kept .. op.family.name,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
     dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
@@ -316,6 +318,9 @@ local function maker_of(cpu, scope, at, place, records, mode)
   local part_at, part_place = part.maker(cpu, scope, at, place, records, mode)
   return function(by_kind, entry)
     local partly = part_at and cpu.part.partial[entry] and entry.kind ~= "attention"
+    if partly then
+      part_at.reader = entry
+    end
     local record = by_kind[entry.kind](cpu, partly and part_at or at, entry, partly and part_place or place, mode)
     record.kind, record.template = entry.kind, OP:format(entry.kind)
     records[#records + 1] = record

@@ -17,16 +17,16 @@
 % if cross then
 /* All heads of all sequences: query [sequences][${asked}][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
  * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const token_part *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
 % elseif ranged then
 /* All heads of all sequences: query_key_value [sequences][to - from][3 WIDTH]${turned},
  * attended [sequences][to - from][WIDTH]. cache [sequences][T][3 WIDTH]: the same of the tokens before, to which these
  * are added; NULL where these are all. kept->step 0: forward only.${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const token_part *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
  * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const token_part *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${key_count};
@@ -89,10 +89,10 @@
 
 % if cross then
 /* dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH] written, from dattended [sequences][T][WIDTH]. */
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const token_part *part", "const " .. name .. "_kept *kept", "const real *query", "const real *key_value", "const real *attended", "const real *dattended", "real *dquery", "real *dkey_value")
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *query", "const real *key_value", "const real *attended", "const real *dattended", "real *dquery", "real *dkey_value")
 % else
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const token_part *part", "const " .. name .. "_kept *kept", "const real *query_key_value", "const real *attended", "const real *dattended", "real *dquery_key_value")
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *query_key_value", "const real *attended", "const real *dattended", "real *dquery_key_value")
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${key_count};

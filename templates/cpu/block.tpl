@@ -17,7 +17,7 @@
     const bool train = w->step->mode == LH_MODE_TRAIN;
 % end
 % if part.forward then
-    const token_part *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
+    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
 % end
 % for _, op in ipairs(forward) do
     % include(op.template, op)
@@ -37,7 +37,7 @@
 % end
     const ${name}_state *s = &w->${name}[${use}];
 % if part.backward then
-    const token_part *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
+    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
 % end
 % for _, op in ipairs(backward) do
     % include(op.template, op)

@@ -7,7 +7,7 @@
 % else
  * attended [sequences][T][WIDTH]. kept->step 0: forward only.${part_words} */
 % end
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const token_part *part", name .. "_kept *kept", "real *query_key_value", directional and "const real *direction", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", name .. "_kept *kept", "real *query_key_value", directional and "const real *direction", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length;
     ${name}_kept of_head = *kept;
@@ -39,7 +39,7 @@
 % else
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
 % end
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const token_part *part", "const " .. name .. "_kept *kept", "const real *query_key_value", directional and "const real *direction", "const real *attended", "const real *dattended", "real *dquery_key_value", directional and "real *ddirection")
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *query_key_value", directional and "const real *direction", "const real *attended", "const real *dattended", "real *dquery_key_value", directional and "real *ddirection")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length;
     ${name}_kept of_head = *kept;

@@ -5,7 +5,7 @@
 % if cpu.part then
 /* Masks of `width` channels for the part's tokens of every sequence of the block at one site: those that they have
  * among all tokens. */
-static void draw_masks(const workspace *w, const token_part *part, uint32_t layer, uint32_t place, uint16_t drop_below,
+static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
     const int count = part->count * width;

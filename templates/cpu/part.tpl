@@ -1,6 +1,6 @@
 % local decoded = cpu.decoding and "w->from + " or ""
 /* The first of the part's tokens of sequence s. */
-INLINE int first_of(const workspace *w, const token_part *part, int s) {
+INLINE int first_of(const workspace *w, const row_set *part, int s) {
 % if readout == "probe" then
     return part->count < w->all.count ? w->block->place[s * part->count] : 0;
 % else
@@ -10,7 +10,7 @@ INLINE int first_of(const workspace *w, const token_part *part, int s) {
 }
 
 /* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
-static const real *take_rows(const workspace *w, const token_part *part, int width, const real *x, real *rows) {
+static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
@@ -19,7 +19,7 @@ static const real *take_rows(const workspace *w, const token_part *part, int wid
 }
 
 /* Gradients of the part's rows become those of all tokens, in place; zero elsewhere. */
-static void spread_rows(const workspace *w, const token_part *part, int width, real *gradient) {
+static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {

@@ -26,10 +26,10 @@ typedef struct stream_size {
 % end
 % if cpu.part then
 /* Which tokens of each sequence there are rows of, one sequence behind the other. */
-typedef struct token_part {
+typedef struct row_set {
     int count; /* of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */
-} token_part;
+} row_set;
 
 % end
 /* A block of sequences on its way through the network. */
@@ -46,7 +46,7 @@ typedef struct workspace {
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % if cpu.part then
-    token_part all, read; /* tokens; those whose results are read behind the last attention: they have labels */
+    row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
 % end
 % if cpu.decoding then
     int from, to; /* tokens of each sequence that are there: all, but while they are decoded */
@@ -113,7 +113,7 @@ static stream_size size_of(int sequences, int length) {
     ${name}->tokens = ${streams[2] and "sequences" or "w->sequences"} * (to - from);
     ${name}->rows = round_up(${name}->tokens, TILE_ROWS);
 % if cpu.part then
-    w->all = (token_part){to - from, w->tokens, w->rows};
+    w->all = (row_set){to - from, w->tokens, w->rows};
 % end
 }
 
@@ -148,12 +148,12 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
 % if cpu.part then
-    w->all = (token_part){w->length, w->tokens, w->rows};
+    w->all = (row_set){w->length, w->tokens, w->rows};
 % end
 % end
 % if cpu.part then
     const int labels = shape->labels, labelled = w->sequences * labels;
-    w->read = (token_part){labels, labelled, round_up(labelled, TILE_ROWS)};
+    w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
 % end
     size_t row = (size_t)w->rows * sizeof(real);
 % end

@@ -1,1 +1,0 @@
-% call("spread_rows", self, part, width, gradient)

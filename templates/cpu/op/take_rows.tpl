@@ -1,1 +1,0 @@
-% call("const real *" .. name .. " = take_rows", self, part, width, x, rows)
