@@ -13,6 +13,7 @@ M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but an axis of no data: what is added to embeddings
 M.LOUDEST = 1e6
 M.FRAME = "frame" -- what is made for the values that are asked for: there is no all of it
+local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
 
 -- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
@@ -82,9 +83,9 @@ local function greatest(wanted)
   return list[#list] or 0
 end
 
--- An axis as far as this evaluation's frames go: wider ones have room for more digits.
+-- An axis as far as this evaluation's frames go: wider ones have room for more digits, and for longer carries.
 local function in_frames(axis, by)
-  if axis.name ~= "digits" or greatest(by[M.FRAME]) <= axis.last then
+  if not IN_FRAME[axis.name] or greatest(by[M.FRAME]) <= axis.last then
     return axis
   end
   return { name = axis.name, first = axis.first, last = greatest(by[M.FRAME]), doc = axis.doc }

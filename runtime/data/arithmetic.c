@@ -314,9 +314,32 @@ static bool wants_digits(const making *m, int digits) {
     return !m->c->goes_by(m->c, DIGITS) || m->c->asks(m->c, DIGITS, digits);
 }
 
+/* The most digits that numbers may have in the frame at hand, 0 if no count of them is wanted. */
+static int most_digits(const making *m) {
+    int most = m->f.digits;
+    if (m->by_frame > 0) most = with_width(m->o, m->c->options, m->by_frame).frame.digits;
+    if (most > m->f.digits && !m->c->goes_by(m->c, DIGITS)) most = m->f.digits;
+    if (most > LH_MOST_PLACES - 2) most = LH_MOST_PLACES - 2;
+    while (most > 0 && !wants_digits(m, most)) most--;
+    return most;
+}
+
+/* The least frame that numbers of so many digits fit in. */
+static int least_width(const making *m, int digits) {
+    int width = digits > 2 ? digits : 2;
+    while (with_width(m->o, m->c->options, width).frame.digits < digits) width++;
+    return width;
+}
+
+/* Numbers of so many digits come next, in the frame at hand. */
+static void set_width(making *m, int digits) {
+    m->width = m->by_frame == LH_NO_VALUE ? 0 : m->by_frame > 0 ? m->by_frame : least_width(m, digits);
+}
+
 static lh_status keep_chain(making *m, const lh_chains *chains, int digits, int chain) {
     lh_status status = LH_OK;
     bool there = true;
+    set_width(m, digits);
     for (uint32_t i = 0; there && status == LH_OK && i < MOST_OF_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
         lh_rng rng = stream(m->c->seed, step_of(digits, chain), i);
@@ -341,10 +364,9 @@ static lh_status keep_chains_to(making *m, lh_chains *chains, int longest) {
 
 /* Of every count of digits and every chain as many. */
 static lh_status keep_chains(making *m) {
-    int longest = m->f.digits;
+    int longest = most_digits(m);
     lh_chains *chains = NULL;
     lh_status status = LH_OK;
-    while (longest > 0 && !wants_digits(m, longest)) longest--;
     if (longest > LH_MOST_CHAIN_DIGITS)
         return lh_fail(m->error, LH_ERR_INPUT,
                        "%s: eval.by asks for carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
@@ -356,33 +378,30 @@ static lh_status keep_chains(making *m) {
     return status;
 }
 
-/* The least frame that numbers of so many digits fit in. */
-static int least_width(const making *m, int digits) {
-    int width = digits > 2 ? digits : 2;
-    while (with_width(m->o, m->c->options, width).frame.digits < digits) width++;
-    return width;
+/* The test in the frame at hand. */
+static lh_status keep_numbers(making *m, int most) {
+    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
+    lh_status status = LH_OK;
+    for (int digits = 1; status == LH_OK && digits <= most; digits++) {
+        if (!wants_digits(m, digits)) continue;
+        set_width(m, digits);
+        status = keep_digits(m, digits);
+    }
+    return status == LH_OK && by_carry ? keep_chains(m) : status;
 }
 
 /* The numbers of the test once more, in a frame of so many places, as far as they fit; 0: each in the least. */
 static lh_status keep_frame(making *m, int frame) {
-    int most = frame > 0 ? with_width(m->o, m->c->options, frame).frame.digits : m->f.digits, kept = 0;
-    lh_status status = LH_OK;
     m->by_frame = frame;
-    for (int digits = 1; status == LH_OK && digits <= most && digits <= LH_MOST_PLACES - 2; digits++) {
-        if (!m->c->goes_by(m->c, DIGITS) && digits > m->f.digits) break;
-        if (!wants_digits(m, digits)) continue;
-        m->width = frame > 0 ? frame : least_width(m, digits);
-        status = keep_digits(m, digits);
-        kept++;
-    }
+    int most = most_digits(m);
+    lh_status status = most > 0 ? keep_numbers(m, most) : LH_OK;
     m->width = 0;
     m->by_frame = LH_NO_VALUE;
-    if (status == LH_OK && kept == 0)
-        return lh_fail(m->error, LH_ERR_INPUT,
-                       "%s: eval.by asks for a frame of %d places, which has room for numbers of %d digits\n"
-                       "  expected: one with room for some of eval.by.digits",
-                       m->o->kind, frame, most);
-    return status;
+    if (most > 0) return status;
+    return lh_fail(m->error, LH_ERR_INPUT,
+                   "%s: eval.by asks for a frame of %d places, which has room for numbers of %d digits\n"
+                   "  expected: one with room for some of eval.by.digits",
+                   m->o->kind, frame, with_width(m->o, m->c->options, frame).frame.digits);
 }
 
 static lh_status keep_frames(making *m) {
@@ -396,12 +415,8 @@ static lh_status keep_frames(making *m) {
 }
 
 static lh_status keep_test(making *m) {
-    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
-    lh_status status = LH_OK;
-    for (int digits = 1; status == LH_OK && digits <= m->f.digits; digits++)
-        if (wants_digits(m, digits)) status = keep_digits(m, digits);
     if (m->o->operands != LH_ONE_NUMBER) m->c->apart[LH_SET_TEST] = 1u << CARRY;
-    if (status == LH_OK && by_carry) status = keep_chains(m);
+    lh_status status = keep_numbers(m, most_digits(m));
     return status == LH_OK ? keep_frames(m) : status;
 }
 
@@ -417,17 +432,19 @@ static lh_status check_frame(const making *m) {
                    m->f.stratified ? "" : ", or a smaller task.options.numbers");
 }
 
-/* About how many examples there will be. */
+/* About how many examples there will be: in every frame those of the task's. */
 static int64_t count_examples(const making *m) {
-    int64_t count = m->f.numbers, cells = 0;
+    int64_t count = m->f.numbers, tests = 0, cells = 0, frames = 1;
     bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
     for (int digits = 1; digits <= m->f.digits; digits++) {
         if (!wants_digits(m, digits)) continue;
-        count += MOST_OF_DIGITS;
+        tests += MOST_OF_DIGITS;
         for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
             cells += m->c->asks(m->c, CARRY, chain);
     }
-    return count + cells * MOST_OF_CHAIN;
+    for (int frame = 0; m->c->goes_by(m->c, frame_axis(m->o)) && frame <= LH_MOST_PLACES; frame++)
+        frames += m->c->asks(m->c, frame_axis(m->o), frame);
+    return count + frames * (tests + cells * MOST_OF_CHAIN);
 }
 
 static bool open_making(making *m) {

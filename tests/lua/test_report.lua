@@ -228,8 +228,10 @@ function TestSettings.test_what_is_held_out()
     eval = line('"digits":1', 1, ',"trained":1')
       .. line('"digits":2', 0.5, ',"trained":1') .. line('"digits":3', 0.5, ',"trained":0.125')
       .. line('"digits":3,"carry":0', 0.5) .. line('"digits":2,"carry":0', 0.25)
-      .. line('"digits":3,"carry":3', 0.75, ',"beyond":["carry"]'),
-    facts = { spec = spec, data = { train = "addition", by = { "digits", "carry" } } } })
+      .. line('"digits":3,"carry":3', 0.75, ',"beyond":["carry"]')
+      .. line('"digits":3,"frame":0', 0.25) .. line('"digits":3,"frame":30', 0.125)
+      .. line('"digits":3,"carry":0,"frame":30', 0) .. line('"digits":25,"carry":25,"frame":30', 1),
+    facts = { spec = spec, data = { train = "addition", by = { "digits", "carry", "frame" } } } })
   local said = ""
   report.run({ project = project, runs = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"), say = function(text)
     said = said .. text
@@ -237,6 +239,10 @@ function TestSettings.test_what_is_held_out()
   lu.assertStrContains(said, "task options                     base = 10, odd = x, width = 20")
   lu.assertStrContains(said, "Exact match in percent by carry\n")
   lu.assertStrContains(said, "\n0                 37.5\n3 (beyond)        75.0\n")
+  lu.assertStrContains(said, "Exact match in percent by carry in a frame of 30\n")
+  lu.assertStrContains(said, "\n0             0.0\n25          100.0\n")
+  lu.assertStrContains(said, "Exact match in percent by frame\n")
+  lu.assertStrContains(said, "\n0            25.0\n30           12.5\n")
   lu.assertStrContains(said, "Examples that were trained on, by digits\n")
   lu.assertStrContains(said, "addition_x  100% of 1 to 2, 12.5% of 3\n")
 end

@@ -18,7 +18,7 @@ enum { MOST_TOKENS = 128, DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 typedef struct kept {
     lh_set set;
-    uint16_t word[8];
+    uint16_t word[16];
     int input_length, output_length;
     int32_t axes[4];
 } kept;
@@ -44,7 +44,7 @@ static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const i
     kept *k = &s->item[s->count++];
     *k = (kept){set, {0}, item->input_length, item->output_length, {axes[0], axes[1], axes[2], LH_NO_VALUE}};
     if (s->frame_axis > 0) k->axes[FRAME] = axes[s->frame_axis];
-    assert_in_range(item->words, 1, 8);
+    assert_in_range(item->words, 1, 16);
     memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);
     return LH_OK;
 }
@@ -446,6 +446,7 @@ static void check_frames(shelf *s, lh_task_collect *task, int own_width) {
             assert_string_equal(got.input, want.input);
             assert_string_equal(got.target, want.target);
             assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);
+            assert_int_equal(other->axes[CARRY], k->axes[CARRY]);
             assert_int_equal(other->axes[TRAINED], k->axes[TRAINED]);
         }
     }
@@ -462,7 +463,7 @@ static void test_frames_hold_the_same_numbers(void **state) {
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
     check_frames(&s, lh_task_addition, 7);
-    s = shelf_of(next, 5, 4, false);
+    s = shelf_of(next, 5, 4, true); /* and those drawn by their chains */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit */
     check_frames(&s, lh_task_successor, 7);
@@ -476,6 +477,45 @@ static void test_frames_hold_the_same_numbers(void **state) {
     s.frame[0] = s.frame[1] = 1;
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
                     "successor: eval.by asks for a frame of 1 places, which has room for numbers of 0 digits");
+    free(s.item);
+}
+
+/* Digits and chains that only a wider frame has: as many examples of each, in it alone. */
+static void test_frames_have_chains_of_their_own(void **state) {
+    (void)state;
+    enum { OWN = 6, FRAMES = 3, MOST = 8 };
+    static const int frame[FRAMES] = {LH_NO_VALUE, 0, 12};
+    const int add[] = {10, OWN + 1, 0, 0, 64, 8};
+    int uniform[FRAMES][MOST + 1] = {{0}}, cell[FRAMES][MOST + 1][MOST + 1] = {{{0}}};
+    shelf s = shelf_of(add, 5, MOST, true);
+    s.least = OWN;
+    s.frame_axis = FRAME;
+    memcpy(s.frame, frame + 1, sizeof s.frame);
+    fill(&s, lh_task_addition);
+    for (int i = 0; i < s.count; i++) {
+        const kept *k = &s.item[i];
+        if (k->set != LH_SET_TEST) continue;
+        int f = k->axes[FRAME] == LH_NO_VALUE ? 0 : k->axes[FRAME] == 0 ? 1 : 2, digits = k->axes[DIGITS];
+        shown text = show_kept(&s, k);
+        int width = f == 2 ? 12 : OWN + 1;
+        assert_int_equal(strlen(text.input), 2 * width + 3);
+        uint64_t x = value_of(text.input, 1, 1 + width, 10), y = value_of(text.input, 2 + width, 2 + 2 * width, 10);
+        assert_int_equal(reversed_value(text.target, 10), x + y);
+        assert_int_equal(digits_of(10, x < y ? x : y), digits);
+        if (k->axes[CARRY] == LH_NO_VALUE) uniform[f][digits]++;
+        else {
+            assert_int_equal(k->axes[CARRY], chain_of(10, false, x, y, digits));
+            cell[f][digits][k->axes[CARRY]]++;
+        }
+    }
+    for (int f = 0; f < FRAMES; f++)
+        for (int digits = 1; digits <= MOST; digits++) {
+            bool there = digits == OWN || (f == 2 && digits > OWN);
+            assert_int_equal(uniform[f][digits], there ? 10000 : 0);
+            for (int chain = 0; chain <= MOST; chain++)
+                assert_int_equal(cell[f][digits][chain], there && chain <= digits ? 500 : 0);
+        }
+    assert_int_equal(s.c.apart[LH_SET_TEST], 1u << CARRY | 1u << FRAME);
     free(s.item);
 }
 
@@ -639,6 +679,46 @@ static void test_groups_know_what_was_trained_on(void **state) {
     lh_corpus_close(&c);
 }
 
+/* By digits, carries and frames at once: every cell in the frame of training and in the other; by two of them the rest
+ * stays out. */
+static void test_groups_have_carries_in_frames(void **state) {
+    (void)state;
+    static const int32_t wide[] = {12};
+    const int options[] = {10, 9, 64, 8};
+    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
+    lh_by by = digits;
+    by.of[1].axis = CARRY;
+    by.of[1].all = true;
+    by.of[2].axis = FRAME;
+    by.of[2].values = (lh_lengths){wide, 1, 0, 0, 0};
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    by.count = 3;
+    make_spec(&f, options, by);
+    f.data.longest = 27;
+    f.spec.eval.with_trained = true;
+    open_groups(&f, &c);
+    assert_int_equal(c.final.count, 2 * (3 + 2 + 3 + 4));
+    int framed = 0;
+    for (int i = 0; i < c.final.count; i++) {
+        const lh_group *g = &c.final.group[i];
+        framed += g->value[2] == 12;
+        if (g->value[1] != LH_NO_VALUE) assert_int_equal(g->count, 500);
+        else assert_int_equal(g->count, g->value[0] == 1 ? 9 : g->value[0] == 2 ? 90 : 900);
+    }
+    assert_int_equal(framed, 12);
+    lh_groups_close(&c.final);
+    by.count = 2;
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.count, 12);
+    lh_groups_close(&c.final);
+    by.of[1] = by.of[2];
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.count, 6);
+    lh_corpus_close(&c);
+}
+
 /* Frames have shapes of their own, which come before that of the split: its order stays. */
 static void test_frames_leave_the_order_of_the_split(void **state) {
     (void)state;
@@ -678,10 +758,12 @@ int main(void) {
         cmocka_unit_test(test_stratified_operands_have_all_counts_of_digits),
         cmocka_unit_test(test_digits_are_tested_as_the_paper_does),
         cmocka_unit_test(test_long_numbers_have_their_digits),
+        cmocka_unit_test(test_frames_have_chains_of_their_own),
         cmocka_unit_test(test_a_frame_too_narrow_is_told),
         cmocka_unit_test(test_draws_by_chain_are_uniform),
         cmocka_unit_test(test_draws_of_long_numbers_have_their_chain),
         cmocka_unit_test(test_groups_know_what_was_trained_on),
+        cmocka_unit_test(test_groups_have_carries_in_frames),
         cmocka_unit_test(test_frames_leave_the_order_of_the_split),
     };
     return cmocka_run_group_tests_name("arithmetic", tests, NULL, NULL);

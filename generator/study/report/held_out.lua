@@ -90,12 +90,26 @@ local function finer_axes(study)
   return names
 end
 
+-- Whether the table by an axis takes a condition: one of this frame, nil that of training. That of frames is
+-- of numbers as they come, without another axis besides.
+local function belongs(condition, run, axis, frame)
+  if axis ~= runs.FRAME then
+    return condition.by[runs.FRAME] == frame
+  end
+  for name in pairs(condition.by) do
+    if name ~= axis and name ~= run.axis then
+      return false
+    end
+  end
+  return true
+end
+
 -- Exact matches of a cell by the number on an axis: lists of shares, and the numbers that are beyond training.
-local function by_axis(study, cell, axis)
+local function by_axis(study, cell, axis, frame)
   local lists, beyond = {}, {}
-  each_condition(study, cell, function(condition)
+  each_condition(study, cell, function(condition, run)
     local n = condition.by[axis]
-    if n and not is_alone(condition) then
+    if n and not is_alone(condition) and belongs(condition, run, axis, frame) then
       lists[n] = lists[n] or {}
       table.insert(lists[n], tonumber(condition.exact_match) or 0)
       for _, name in ipairs(condition.beyond or {}) do
@@ -106,10 +120,26 @@ local function by_axis(study, cell, axis)
   return lists, beyond
 end
 
-local function finer(study, axis)
+-- The values of other frames that conditions with an axis have, in order.
+local function frames_of(study, axis)
+  local seen, list = {}, {}
+  for _, cell in ipairs(study.cells) do
+    each_condition(study, cell, function(condition)
+      local frame = condition.by[axis] and condition.by[runs.FRAME]
+      if frame and not seen[frame] then
+        seen[frame], list[#list + 1] = true, frame
+      end
+    end)
+  end
+  table.sort(list)
+  return list
+end
+
+-- The table by an axis; frame: of numbers in that one.
+local function finer(study, axis, frame)
   local columns, all, beyond, numbers, rows = {}, {}, {}, {}, {}
   for i, cell in ipairs(study.cells) do
-    local lists, far = by_axis(study, cell, axis)
+    local lists, far = by_axis(study, cell, axis, frame)
     columns[i], all[i] = { title = views.key_text(study, cell) }, lists
     for n in pairs(lists) do
       numbers[#numbers + 1], beyond[n] = beyond[n] == nil and n or nil, beyond[n] or far[n] or false
@@ -129,7 +159,12 @@ local function finer(study, axis)
     about = "the mean over the digits that fit; places of a number, 0: no padding. Scores and curves are of the frame "
       .. "of training, where more digits are no longer sequences"
   end
-  return { name = "by_" .. axis, title = ("Exact match in percent by %s"):format(axis), about = about, corner = axis,
+  local name, where = "by_" .. axis, ""
+  if frame then
+    name = ("%s_in_%d"):format(name, frame)
+    where = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
+  end
+  return { name = name, title = ("Exact match in percent by %s%s"):format(axis, where), about = about, corner = axis,
     subs = { "" }, columns = columns, rows = rows, notes = {} }
 end
 
@@ -166,6 +201,9 @@ function M.tables(study)
   local list = { by_noise(study) }
   for _, axis in ipairs(finer_axes(study)) do
     list[#list + 1] = finer(study, axis)
+    for _, frame in ipairs(axis ~= runs.FRAME and frames_of(study, axis) or {}) do
+      list[#list + 1] = finer(study, axis, frame)
+    end
   end
   list[#list + 1] = trained(study)
   return list
