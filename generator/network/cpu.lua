@@ -6,8 +6,8 @@
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
---   part        whether rows that nobody reads are left out (labelled_rows.lua); of blocks: whether the last repetition
---               leaves some out, { forward, backward }
+--   part        where rows that nobody reads are left out (labelled_rows.lua), what one of them would cost, { per_token,
+--               per_pair }, else false; of blocks: whether the last repetition leaves some out, { forward, backward }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
@@ -176,12 +176,11 @@ local function decoded(cpu, stream)
   return of
 end
 
--- part: the rows that somebody reads (labelled_rows.lua), or nil; room gets what they are copied to. stream: that which is
--- decoded token by token, or nil.
+-- part: the rows that somebody reads (labelled_rows.lua), or nil; room gets what they are copied to. stream: that which
+-- is decoded token by token, or nil.
 function M.derive(net, lists, structs, room, part, stream)
   local taken = names.taken()
-  local cpu = { net = net, lists = lists, buffers = room,
-    part = part,
+  local cpu = { net = net, lists = lists, buffers = room, part = part,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
@@ -198,7 +197,8 @@ function M.derive(net, lists, structs, room, part, stream)
     return r.kind ~= "embed" and r.dropout
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace), part = cpu.part ~= nil,
+    rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
+    part = part and { per_token = part.per_token, per_pair = part.per_pair } or false,
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embedding_functions(cpu),

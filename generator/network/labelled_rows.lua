@@ -7,6 +7,7 @@
 --   values    those that have only these rows there, one behind the other
 --   spread    entry of a backward list -> the buffers of gradients that are spread ahead of it: from the labelled rows,
 --             one behind the other, to those of all tokens, zero elsewhere; scope -> likewise at its end
+--   per_token, per_pair   floating-point operations of a forward pass that a row left out would need
 --   rooms, taken   what targets have for the rows of values that have all (cpu_part.lua)
 --
 -- The lists are walked back from the labels: what works row by row hands on which rows of it are read, everything else
@@ -27,12 +28,15 @@ local find
 
 -- One operation whose result is read at labelled rows alone.
 local function find_partial(found, lists, op)
+  local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
   if BY_ROW[op.kind] then
+    found.per_token = found.per_token + (flops.token or 0)
     found.partial[op], found.values[op.out] = true, true
     if op.sum then
       found.values[op.sum] = true
     end
   elseif op.kind == "attention" then
+    found.per_pair = found.per_pair + (flops.pair or 0)
     found.partial[op] = true
   elseif op.kind == "block" then
     find(found, lists, op.block)
@@ -133,7 +137,8 @@ end
 
 -- With the scopes that are done whole; nil where one more has to be.
 local function derive(net, lists, whole)
-  local found = { partial = {}, values = {}, spread = {}, rooms = {}, taken = {}, scopes = {}, whole = whole }
+  local found = { partial = {}, values = {}, spread = {}, rooms = {}, taken = {}, scopes = {}, whole = whole,
+    per_token = 0, per_pair = 0 }
   find(found, lists, net)
   for _, scope in ipairs(found.scopes) do
     if not walk(found, lists, scope) then
@@ -149,10 +154,11 @@ function M.derive(net, lists)
   if net.streams[2] then
     return nil
   end
-  local whole, found = {}, nil
-  repeat
+  local whole = {}
+  local found = derive(net, lists, whole)
+  while not found do
     found = derive(net, lists, whole)
-  until found
+  end
   return found.values[net.classified.op.x] and found or nil
 end
 
