@@ -7,7 +7,7 @@
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   part        where rows that nobody reads are left out (labelled_rows.lua), what one of them would cost, { per_token,
---               per_pair }, else false; of blocks: whether the last repetition leaves some out, { forward, backward }
+--               per_pair, pairs }, else false; of blocks: whether the last repetition leaves some out, { forward, backward }
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
@@ -198,7 +198,7 @@ function M.derive(net, lists, structs, room, part, stream)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
-    part = part and { per_token = part.per_token, per_pair = part.per_pair } or false,
+    part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embedding_functions(cpu),

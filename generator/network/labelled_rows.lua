@@ -7,7 +7,8 @@
 --   values    those that have only these rows there, one behind the other
 --   spread    entry of a backward list -> the buffers of gradients that are spread ahead of it: from the labelled rows,
 --             one behind the other, to those of all tokens, zero elsewhere; scope -> likewise at its end
---   per_token, per_pair   floating-point operations of a forward pass that a row left out would need
+--   per_token, per_pair   floating-point operations of a forward pass on a row that is left out, and on its pairs with
+--             keys; pairs: the same by the name of the family
 --   rooms, taken   what targets have for the rows of values that have all (cpu_part.lua)
 --
 -- The lists are walked back from the labels: what works row by row hands on which rows of it are read, everything else
@@ -36,7 +37,7 @@ local function find_partial(found, lists, op)
       found.values[op.sum] = true
     end
   elseif op.kind == "attention" then
-    found.per_pair = found.per_pair + (flops.pair or 0)
+    found.per_pair, found.pairs[op.family.name] = found.per_pair + flops.pair, flops.pair
     found.partial[op] = true
   elseif op.kind == "block" then
     find(found, lists, op.block)
@@ -138,7 +139,7 @@ end
 -- With the scopes that are done whole; nil where one more has to be.
 local function derive(net, lists, whole)
   local found = { partial = {}, values = {}, spread = {}, rooms = {}, taken = {}, scopes = {}, whole = whole,
-    per_token = 0, per_pair = 0 }
+    per_token = 0, per_pair = 0, pairs = {} }
   find(found, lists, net)
   for _, scope in ipairs(found.scopes) do
     if not walk(found, lists, scope) then

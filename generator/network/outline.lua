@@ -131,9 +131,10 @@ end
 
 -- Sums over the network. streams: { name, index, weights, products } each: by what every token is multiplied, and as
 -- text; attentions: { queries, keys, count, rows }: of pairs of two streams, and of the rows of distances of these;
--- pairs: what attention does as text.
+-- pairs: what attention does as text; families: by the name of each, of a pair of tokens.
 function M.counts(net, outline)
-  local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, streams = {}, attentions = {} }
+  local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, streams = {}, attentions = {},
+    families = {} }
   local pairs_of = {}
   for i, stream in ipairs(net.streams) do
     sums.streams[i] = { name = stream.name, index = stream.index, weights = 0, products = {} }
@@ -148,6 +149,8 @@ function M.counts(net, outline)
         terms[at] = terms[at] or {}
         table.insert(terms[at], ("%d x %d"):format(op.x.width.count, width_of(op)))
       elseif op.kind == "attention" then
+        local name = op.family.name
+        sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
         pairs_of[#pairs_of + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count,
           op.family.relative.kind == "none" and "twice" or "three times")
       end

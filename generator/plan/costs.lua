@@ -2,7 +2,8 @@
 --
 -- Input: a plan with its network; that network (network/builder.lua); the task's header (lengths as formulas). Output,
 -- into the plan:
---   flops           factors for the generated formulas; flops_per_step; and `flops` of a whole step, all repetitions,
+--   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a pair
+--                   of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all repetitions,
 --                   mean over the training lengths, into the operations of plan.network (forward and backward) and of
 --                   plan.passes (each its own), there also kept_bytes and scratch_bytes
 --   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
@@ -133,6 +134,18 @@ local function derive_memory(plan, sizes, longest)
     + memory.tables(plan, longest) + 2 * (plan.vector_bytes + plan.workspace_bytes)
 end
 
+-- Of what generated code on the CPU leaves out, since no query of a group sees it.
+local function masked(plan, counts)
+  local list = {}
+  for _, family in ipairs(plan.attentions) do
+    if family.mask.kind ~= "none" and counts[family.name] then
+      local count = counts[family.name]
+      list[#list + 1] = { family = family, count = count, of_head = count / family.heads }
+    end
+  end
+  return list
+end
+
 function M.derive(plan, net, facts)
   local counts = outline.counts(net, plan.network)
   plan.flops = {
@@ -141,6 +154,7 @@ function M.derive(plan, net, facts)
     relative = counts.per_distance // 2,
     output = counts.per_label // 2,
     pairs_text = counts.pairs,
+    masked = masked(plan, counts.families),
   }
   local sizes = all_sizes(plan.resolved.train.lengths, facts)
   local longest_of, tokens, pairs_of = means_of(sizes)

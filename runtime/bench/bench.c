@@ -106,6 +106,12 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
     return LH_OK;
 }
 
+static double executed_flops(const lh_target *target, const lh_shape *shape, lh_mode mode) {
+    double flops = target->spec.executed_flops(shape, mode);
+    if (target->cpu != NULL && target->cpu->skipped_flops != NULL) flops -= target->cpu->skipped_flops(shape, mode);
+    return flops;
+}
+
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
     const lh_spec *spec = &request->target->spec;
     lh_shape shape = lh_shape_at(spec, request->length, spec->train.batch);
@@ -117,7 +123,7 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
                                 .replicas = crew.count,
                                 .threads = crew.workers};
     if (status == LH_OK) status = measure(&crew, request->seconds, result, error);
-    result->flops_per_second = spec->executed_flops(&shape, request->mode) * result->steps_per_second;
+    result->flops_per_second = executed_flops(request->target, &shape, request->mode) * result->steps_per_second;
     result->nominal_per_second = spec->nominal_flops(&shape, request->mode) * result->steps_per_second;
     lh_crew_close(&crew);
     return status;

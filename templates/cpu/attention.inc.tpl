@@ -1,6 +1,7 @@
 % local relates, scored, lined = relative.kind ~= "none", score.kind ~= "none", mask.kind == "lines"
 % local hides = mask.kind ~= "none" and not lined
-% local spans = (lined or mask.kind == "antidiagonal") and not relates and not score.gathers
+% local spans = mask.kind ~= "none"
+% local opens = mask.kind == "causal" or mask.kind == "window"
 % local numbered = scored or drops or lined
 % local seen_of = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
 % local score_of = (scored or hides) and name .. "_score" or name .. "_logit"
@@ -8,6 +9,7 @@
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
 % local score_pass = (scored or hides) and "head, " or ""
+% local open_score = scored and name .. "_open_score(head, %s, key, j)" or name .. "_logit(%s, key, j)"
 % local lengths = cross and "T = head->T, S = head->S" or "T = head->T"
 % local cached = ranged and not cross
 % local attend_key = (cross or ranged) and "const real *restrict key, " or ""
@@ -32,6 +34,13 @@
 % if lined then
 % first_score = ("%s + load(weights + %s * LANES)"):format(first_score, from)
 % next_score = next_score .. " + load(weights + j * LANES)"
+% end
+% local score_of_open = open_score:format("group")
+% local open_part = { from = mask.left and "open" or "begin", to = "shut", score = open_score:format("&queries") }
+% local last_part = { from = "shut", to = "end", score = next_score }
+% local parts = { open_part, last_part }
+% if mask.left then
+% parts = { { from = "begin", to = "open", score = next_score }, open_part, last_part }
 % end
 % include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention[name] })
 
@@ -160,18 +169,25 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 % include("cpu/logit.tpl")
 % if mask.kind ~= "none" then
 
-% include("cpu/mask.tpl", { spans = spans })
+% include("cpu/mask.tpl")
+% end
+% if scored and hides then
+
+/* What the softmax sees of a group with key j, where no query is without it. */
+INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int j) {
+    return ${name}_score_pair(head->scores, head->h, group->first, j, ${name}_logit(group, key, j));
+}
 % end
 % if scored or hides then
 
 /* What the softmax sees of a group with key j. */
 INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int j) {
-    vector score = ${name}_logit(group, key, j);
-% if scored then
-    score = ${name}_score_pair(head->scores, head->h, group->first, j, score);
-% end
 % if hides then
+    vector score = ${score_of_open};
     score = choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
+% else
+    vector score = ${name}_logit(group, key, j);
+    score = ${name}_score_pair(head->scores, head->h, group->first, j, score);
 % end
     return score;
 }
@@ -232,18 +248,27 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if lined then
         open_${name}_lines(head, first, ${from}, ${to}, weights);
 % end
+% if opens then
+% if mask.left then
+        int open, shut;
+        ${name}_open_span(head, first, begin, end, &open, &shut);
+% else
+        const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
+% end
+        vector largest = broadcast(-(real)__builtin_inf());
+% for _, part in ipairs(parts) do
+        % include("cpu/attend_scores.tpl", part)
+% end
+% else
         vector largest = ${first_score};
 % if spans then
         store(weights + begin * LANES, largest);
-        for (int j = begin + 1; j < end; j++) {
+        % include("cpu/attend_scores.tpl", { from = "begin + 1", to = "end", score = next_score })
 % else
         store(weights, largest);
-        for (int j = 1; j < ${S}; j++) {
+        % include("cpu/attend_scores.tpl", { from = "1", to = S, score = next_score })
 % end
-            vector score = ${next_score};
-            largest = maximum(largest, score);
-            store(weights + j * LANES, score);
-        }
+% end
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then
@@ -295,9 +320,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
 % end
-% if relative.toeplitz and partial then
+% if relative.toeplitz and partial and not spans then
     memset(dlogits - ${PREFIX}KEYS * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
-% elseif relative.toeplitz then
+% elseif relative.toeplitz and not spans then
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
 % local group_from = partial and "first_group" or "0"
@@ -351,13 +376,16 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
         }
 % if score.gathers then
-        end_${name}_score_group(head->dscores, head->h, &gathered, ${S}, first);
+        end_${name}_score_group(head->dscores, head->h, &gathered, ${spans and "begin, end" or S}, first);
+% end
+% if relative.toeplitz and spans then
+        memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
 % if relative.toeplitz then
-        memset(dlogits + ${S} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
+        memset(dlogits + ${to} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
 % if relates then
-        ${name}_relative_queries(head, first, dlogits, ${relative.biases and "inverse, " or ""}dq);
+        % call(name .. "_relative_queries", "head", "first", spans and "begin, end", "dlogits", relative.biases and "inverse", "dq")
 % end
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] *= inverse * ${PREFIX}LOGIT_SCALE;
@@ -404,7 +432,7 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
         % call("attend_" .. name .. "_keys", (spans or partial) and "head", "T", "j", "kept.weights", "scratch", "dquery + WIDTH", "dquery + 2 * WIDTH")
 % end
 % if relative.toeplitz then
-    for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${partial and "head, " or ""}${T_S}, x, scratch, head->drows);
+    for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${(spans or partial) and "head, " or ""}${T_S}, x, scratch, head->drows);
 % elseif relates then
     for (int i = ${partial and "head->first_query" or "0"}; i < ${partial and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
 % end

@@ -21,9 +21,9 @@ INLINE int ${name}_line_key(const ${name}_line *line, int S, int i) {
     const int j = line->keys * S + line->first + line->step * i;
     return j >= 0 && j < ${stop} ? j : -1;
 }
-% if spans then
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
+ * is stored or read. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = ${S}, last = first + LANES < head->T ? first + LANES : head->T;
     int low = S, high = 0;
@@ -48,7 +48,6 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     *begin = low / 8 * 8;
     *end = high < S ? high : S;
 }
-% end
 
 /* What the scores of LANES queries, from `first` on, gain with the keys from `begin` to end - 1, key after key; minus
  * infinity where they do not see it. Lanes beyond the last query repeat it. */

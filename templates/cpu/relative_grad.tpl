@@ -1,6 +1,8 @@
-% local S, sizes = cross and "S" or "T", cross and "S = head->S" or "T = head->T"
-% if relative.biases and cross then
-% sizes = "T = head->T, S = head->S"
+% local spans = mask.kind ~= "none"
+% local S, all = cross and "S" or "T", relative.toeplitz or not spans
+% local sizes = (relative.biases or all and not cross) and "T = head->T"
+% if all and cross then
+% sizes = (sizes and sizes .. ", " or "") .. "S = head->S"
 % end
 
 % if relative.biases then
@@ -9,9 +11,16 @@
 % else
 /* Adds to dq, without its factors still, what a group's queries get through the rows. */
 % end
+% if spans then
+INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+        const real *restrict dlogits, ${relative.biases and "vector inverse, " or ""}vector *dq) {
+% else
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, const real *restrict dlogits,
         ${relative.biases and "vector inverse, " or ""}vector *dq) {
+% end
+% if sizes then
     const int ${sizes};
+% end
 % if relative.biases then
     vector dposition[${PREFIX}HEAD_WIDTH];
     UNROLL
@@ -20,7 +29,7 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, const 
 % if relative.toeplitz then
     const real *rows = head->rows + first + ${S} - 1;
 % end
-    for (int j = 0; j < ${S}; j++) {
+    for (int j = ${spans and "begin" or "0"}; j < ${spans and "end" or S}; j++) {
         vector dlogit = load(dlogits + j * LANES);
 % if not relative.toeplitz then
         vector row[${PREFIX}HEAD_WIDTH];

@@ -6,6 +6,8 @@
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
 % local dscores = score.trains and ("const %s_score_tables *d, "):format(name) or ""
 % local group = score.gathers and name .. "_score_group *group, " or ""
+% local spans = mask.kind ~= "none"
+% local to, and_begin, less_begin = spans and "end" or S, spans and " + begin" or "", spans and " - begin" or ""
 % local logit, weighted = score.recomputes and "vector logit, " or "", score.trains and "vector weighted, " or ""
 % for _, c in ipairs(score.constants) do
 % if #c.lines == 1 then
@@ -213,8 +215,13 @@ INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, ${dscores}i
 % if score.gathers then
 
 /* Adds what a group of queries, from i on, has gathered to the tables' gradients. */
+% if spans then
+INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group, int begin,
+        int end, int i) {
+% else
 INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group, int ${S},
         int i) {
+% end
 % for _, unused in ipairs(score.gathered_unused) do
     (void)${unused};
 % end
@@ -224,12 +231,12 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
 % elseif t.class == "query" then
     add_at(${t.address}, group->${t.name});
 % elseif t.class == "distance" then
-    store(d->${t.row} + i + LANES, (vector){0});
-    for (int o = i - ${S} + 1; o < i + LANES; o += LANES)
+    store(d->${t.row} + i${less_begin} + LANES, (vector){0});
+    for (int o = i - ${to} + 1; o < i${less_begin} + LANES; o += LANES)
         add_at(${t.address}, load(d->${t.row} + o));
 % elseif t.class == "sum" then
-    store(d->${t.row} + i + ${S} + LANES - 1, (vector){0});
-    for (int t = i; t < i + ${S} + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
+    store(d->${t.row} + i + ${to} + LANES - 1, (vector){0});
+    for (int t = i${and_begin}; t < i + ${to} + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
 % end
 % end
 }

@@ -160,6 +160,10 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 #include "decode.inc"
 % end
 
+% if flops.masked[1] or cpu.part then
+% include("cpu/skipped.tpl")
+
+% end
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
@@ -198,4 +202,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,
+% if flops.masked[1] or cpu.part then
+        .skipped_flops = skipped_flops,
+% end
 };

@@ -13,31 +13,43 @@ typedef struct ${name}_head {
     int T, S, h;
 } ${name}_head;
 
-% include("cpu/mask.tpl", { spans = true })
+% include("cpu/mask.tpl")
 
-/* Gains of a group with the keys of its span; those outside stay hidden. */
+% local shape = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
+/* Gains of a group with the keys of its span; those outside stay hidden, and those of which no query is asked are open. */
 static void gains_of(const ${name}_head *head, int first, int begin, int end, real *gain) {
 % if mask.kind == "lines" then
     open_${name}_lines(head, first, begin, end, gain);
 % else
     for (int j = begin; j < end; j++)
-        store(gain + j * LANES, choose(${name}_visible(head->T, head->${cross and "S" or "T"}, first, j), broadcast(0),
+        store(gain + j * LANES, choose(${name}_visible(${shape}, first, j), broadcast(0),
                 broadcast(-(real)__builtin_inf())));
+% end
+% if mask.kind == "window" then
+    int open, shut;
+    ${name}_open_span(head, first, begin, end, &open, &shut);
+    for (int j = open; j < shut; j++) store(gain + j * LANES, broadcast(0));
 % end
 }
 
 static void print_head(const ${name}_head *head) {
+    double outside = 0;
     for (int first = 0; first < head->T; first += LANES) {
         real *gain = aligned_alloc(64, (size_t)head->S * LANES * sizeof(real) + 64);
         int begin, end;
         ${name}_span(head, first, &begin, &end);
         gains_of(head, first, begin, end, gain);
         for (int lane = 0; lane < LANES && first + lane < head->T; lane++) {
-            for (int j = 0; j < head->S; j++) printf("%g ", j < begin || j >= end ? -(real)__builtin_inf() : gain[j * LANES + lane]);
+            for (int j = 0; j < head->S; j++) {
+                const bool out = j < begin || j >= end;
+                printf("%g ", out ? -(real)__builtin_inf() : gain[j * LANES + lane]);
+                outside += out;
+            }
             printf("\n");
         }
         free(gain);
     }
+    if (outside != ${name}_skipped_pairs(head)) printf("%g pairs are outside\n", outside);
 }
 
 int main(int count, char **words) {

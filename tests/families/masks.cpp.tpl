@@ -10,7 +10,7 @@ enum { ${PREFIX}HEADS = ${heads} };
 
 % include("cuda/mask.tpl")
 
-% local of = mask.kind == "antidiagonal" and ", S" or ""
+% local of, key_of = mask.kind == "antidiagonal" and ", S" or "", mask.sees_all and "i, S" or "i"
 % if mask.kind == "lines" then
 static int first_of(int h, int i, int S) { return ${prefix}next_key(h, i, -1, S); }
 static int next_of(int h, int i, int j, int S) { return ${prefix}next_key(h, i, j, S); }
@@ -18,10 +18,14 @@ static int first_query_of(int h, int j, int S, int T) { return ${prefix}next_que
 static int next_query_of(int h, int i, int j, int S, int T) { return ${prefix}next_query(h, i, j, S, T); }
 static real gain_of(int h, int i, int j, int S) { return ${prefix}line_value(h, i, j, S); }
 % else
-static int first_of(int, int i, int S) { return ${prefix}first_key(i, S); }
+static int first_of(int, int i, int S) { return (void)S, ${prefix}first_key(${key_of}); }
 static int next_of(int, int i, int j, int S) { return j + 1 < ${prefix}end_key(i, S) ? j + 1 : S; }
 static int first_query_of(int, int j, int S, int) { return ${prefix}first_query(j${of}); }
+% if mask.sees_all then
 static int next_query_of(int, int i, int j, int S, int) { return ${prefix}next_query(i, j, S); }
+% else
+static int next_query_of(int, int i, int j, int, int T) { return i + 1 < ${prefix}end_query(j, T) ? i + 1 : T; }
+% end
 static real gain_of(int, int, int, int) { return 0; }
 % end
 

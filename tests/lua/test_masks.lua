@@ -221,11 +221,28 @@ local FAMILIES = {
   binary = { antidiagonal(", stride = 2"), "cross" },
   wide = { "cross = { mask = { kind = 'antidiagonal', width = 9, stride = 3, left_only = true } }", "cross" },
   encoder = { "encoder = { mask = { kind = 'antidiagonal', width = 2 } }", "encoder" },
+  causal = { "kind = 'none'", "decoder" },
+  window = { "encoder = { mask = { kind = 'window', left = 1, right = 9 } }", "encoder" },
+  wide_window = { "decoder = { mask = { kind = 'window', left = 21 } }", "decoder" },
+  far_window = { "cross = { mask = { kind = 'window', left = 3, right = 2 } }", "cross" },
+  wide_far_window = { "cross = { mask = { kind = 'window', left = 12, right = 17 } }", "cross" },
   lines = { "cross = { lines = { " .. table.concat({ line(-1, 1, 2.5), line(-1, 63, 1.5), line(1, -3, 0.5, 1),
     line(0, 0, -1, 1), line(0, 20, 3, 1), line(1, 2, 7, 3) }, ", ") .. " } }", "cross", 4 },
   own = { "decoder = { lines = { " .. table.concat({ line(1, 0, 2.5), line(1, -1, 1.5), line(-1, 3, 0.5, 1),
     line(0, 2, -1, 1), line(1, 5, 1, 2) }, ", ") .. " } }", "decoder", 4 },
 }
+
+-- The first lines of two texts that differ, which luaunit can print at once; nil: none do.
+local function differing(a, b)
+  local next_of = b:gmatch("[^\n]*\n")
+  for first in a:gmatch("[^\n]*\n") do
+    local second = next_of()
+    if first ~= second then
+      return first, second
+    end
+  end
+  return nil, next_of()
+end
 
 function TestMasks.test_generated_code_has_the_same_cells()
   for name, case in pairs(FAMILIES) do
@@ -235,7 +252,8 @@ function TestMasks.test_generated_code_has_the_same_cells()
     support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, template, nil, family))))
     for _, source in ipairs(SOURCES) do
       local text = support.shell(compiled(name, source[1], source[2], plan, family) .. " " .. words)
-      lu.assertEquals(text, want, name .. " " .. source[1])
+      local row, seen = differing(want, text)
+      lu.assertEquals(seen, row, name .. " " .. source[1])
     end
   end
 end

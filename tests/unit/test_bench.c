@@ -92,6 +92,24 @@ static void test_bench_slow_shard_is_waiting(void **state) {
     assert_true(one.parts[LH_PART_REST] > 0.8);
 }
 
+static double skips_two(const lh_shape *shape, lh_mode mode) {
+    return 2.0 * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
+}
+
+/* Operations that the code of a level leaves out are not counted as executed, and nominal ones stay. */
+static void test_bench_skipped_work_is_not_executed(void **state) {
+    (void)state;
+    lh_cpu_program skips = toy_float;
+    skips.skipped_flops = skips_two;
+    lh_bench_result all = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
+    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_shape shape = lh_shape_at(&spec, 3, spec.train.batch);
+    const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN), skipped = skips_two(&shape, LH_MODE_TRAIN);
+    assert_true(all.flops_per_second == all.nominal_per_second);
+    assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);
+    assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
+}
+
 /* Replicas do not wait for each other: twice the steps of one, since the time is sleep and no processor is short. */
 static void test_bench_replicas_side_by_side(void **state) {
     (void)state;
@@ -160,9 +178,13 @@ static void test_crew_failure_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_laps_nested_parts_apart),     cmocka_unit_test(test_laps_meeting_is_waiting),
-        cmocka_unit_test(test_bench_slow_shard_is_waiting), cmocka_unit_test(test_bench_replicas_side_by_side),
-        cmocka_unit_test(test_crew_replicas_same_bits),     cmocka_unit_test(test_crew_failure_reported),
+        cmocka_unit_test(test_laps_nested_parts_apart),
+        cmocka_unit_test(test_laps_meeting_is_waiting),
+        cmocka_unit_test(test_bench_slow_shard_is_waiting),
+        cmocka_unit_test(test_bench_replicas_side_by_side),
+        cmocka_unit_test(test_crew_replicas_same_bits),
+        cmocka_unit_test(test_crew_failure_reported),
+        cmocka_unit_test(test_bench_skipped_work_is_not_executed),
     };
     return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

@@ -138,15 +138,17 @@ local function describe_functions(out, family)
       table.insert(out.grad_unused, entry[2])
     end
   end
-  local S = family.cross and "S" or "T"
+  local keys = family.mask.kind ~= "none" and { "begin", "end" } or { family.cross and "S" or "T" }
   words = out.gathered.mentioned
   for _, t in ipairs(out.gathered) do
     local wide = t.class == "distance" or t.class == "sum"
-    words[S] = words[S] or wide
+    for _, word in ipairs(keys) do
+      words[word] = words[word] or wide
+    end
     words.i = words.i or t.class ~= "uniform"
     words.group = words.group or not wide
   end
-  out.gathered_unused = unused(words, { "h", "group", S, "i" })
+  out.gathered_unused = unused(words, { "h", "group", keys[1], "i", keys[2] })
 end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }

@@ -158,6 +158,10 @@ typedef struct lh_cpu_program {
      * state of a tensor that is not learned are 0, and its elements stay as they are; an optimiser that changes
      * parameters without a gradient must leave them out. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
+
+    /* Of lh_spec.nominal_flops those that this code leaves out, because a mask hides a pair of tokens from all queries
+     * that lie in a vector together, or nobody reads a row of the last layer. NULL: none. */
+    double (*skipped_flops)(const lh_shape *shape, lh_mode mode);
 } lh_cpu_program;
 
 #endif

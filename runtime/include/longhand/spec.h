@@ -203,7 +203,8 @@ typedef struct lh_spec {
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:
      * dense products and attention, two per multiply-add, backward twice the forward; see docs/performance.md. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
-    double (*executed_flops)(const lh_shape *shape, lh_mode mode); /* what this code really computes */
+    /* What this code really computes, before lh_cpu_program.skipped_flops is taken off. */
+    double (*executed_flops)(const lh_shape *shape, lh_mode mode);
 
     lh_train_defaults train;
     lh_eval_defaults eval;
