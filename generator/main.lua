@@ -258,7 +258,7 @@ function verbs.train(project, arguments)
   if not made then
     return code
   end
-  local dir, files = made.dir, trainer_flags.of_files(made.spec.data_files)
+  local dir, files = made.dir, trainer_flags.of_training(made.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
   local words = { "env", defaults.environment(made.spec.plan.defaults), trainer, "train" }
   table.move(files, 1, #files, #words + 1, words) -- flags of the user's win

@@ -7,6 +7,7 @@ local diagnostics = require("base.diagnostics")
 local gen = require("render.gen")
 local lfs = require("lfs")
 local load_module = require("spec.load")
+local mask_page = require("plan.mask_page")
 local model = require("plan.model")
 local options = require("spec.options")
 local paths = require("base.paths")
@@ -105,8 +106,8 @@ function M.parse_sets(sets, d)
   return list
 end
 
--- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network }; nil when
--- there are errors, from here or from before.
+-- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network, init }; nil
+-- when there are errors, from here or from before.
 local function validated(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   if not resolved then
@@ -115,6 +116,7 @@ local function validated(loaded, d, facts)
   return {
     id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
     origins = more.origins, warnings = more.warnings or {}, score = more.score, network = more.network,
+    init = more.init,
   }
 end
 
@@ -140,7 +142,7 @@ end
 local function add_plan(spec, d)
   local problem
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
-    network = spec.network })
+    network = spec.network, init = spec.init })
   if problem and spec.network and problem.path == spec.network.path then
     d:source(problem.path, spec.network.text)
   end
@@ -165,6 +167,11 @@ end
 -- The network of what was planned, as its description left it.
 function Project.network(_, spec)
   return (model.network(spec.plan, spec.network))
+end
+
+-- What an attention of a plan opens to queries, and gives them, as mask_page.lua has it.
+function Project.mask_cells(_, family, queries, keys)
+  return mask_page.cells(family, queries, keys)
 end
 
 -- Validates and plans what load.lua made; nil when there are errors in d.

@@ -167,6 +167,8 @@ class Trace(Tensors):
         site, _, kind = name.rpartition(".")
         if kind in ("attention", "scores", "entropy"):
             return site, kind
+        if name in ("answers", "targets"):
+            return name, name
         return name, "tokens" if "tokens" in (name, site) else "activations"
 
     def _at(self, length, site, kind, outputs):
@@ -181,6 +183,14 @@ class Trace(Tensors):
     def tokens(self, length, outputs=None, stream=None):
         """What the model read: [examples][T]; of a model with several streams that of one, by name."""
         return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
+
+    def answers(self, length, outputs=None):
+        """Of inputs of one's own what the model answers: [examples][outputs], -1 behind the end symbol."""
+        return self._named(length, outputs, "answers")
+
+    def targets(self, length, outputs=None):
+        """What is right, where that is known: as answers, -1 where it is not known or does not count."""
+        return self._named(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
         """Weights of attention: [examples][heads][T][T], query by key; layer: its number from 0, or its site."""

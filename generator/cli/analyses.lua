@@ -26,12 +26,15 @@ local function lengths(fewest)
   end
 end
 
+-- An analysis of what runs trace; of examples of some lengths, unless fewest is nil.
 local function add_analysis(analyze, name, summary, fewest)
   local command = analyze:command(name):summary(summary):description(summary .. ".")
   command:argument("runs"):argname("RUN"):args("+"):description("folder of a run, or a checkpoint in one; several "
     .. "are shown one below the other")
-  command:option("--lengths"):argname("A,B"):default("40,150"):convert(lengths(fewest)):description("task "
-    .. "lengths")
+  if fewest then
+    command:option("--lengths"):argname("A,B"):default("40,150"):convert(lengths(fewest)):description("task "
+      .. "lengths")
+  end
   command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples and position draws")
   command:option("--trainer"):argname("FILE"):description("the runs' trainer; default: the one in build/trainers, "
     .. "built again where it is missing")
@@ -43,6 +46,32 @@ local function points(text)
   local number = tonumber(text)
   return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
     :format(text)
+end
+
+-- Numbers of layers, or places of a frame, from 0 on.
+local function count(text)
+  local number = math.tointeger(tonumber(text))
+  return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
+end
+
+local function counts(text)
+  local list = {}
+  for word in (text .. ","):gmatch("([^,]*),") do
+    list[#list + 1] = count(word)
+    if not count(word) then
+      return nil, ("--layers %s: expected numbers of layers from 0 on, such as 0,5"):format(text)
+    end
+  end
+  return list
+end
+
+local function add_decoding(analyze)
+  local command = add_analysis(analyze, "decoding", "attention of every head while an input of your own is answered")
+  command:option("--text"):argname("SYMBOLS"):count("+"):description("the input, such as 078114514+0241919810; "
+    .. "may stand there several times")
+  command:option("--frame"):argname("N"):convert(count):description("places of its numbers, 0: no padding; default: "
+    .. "those of the task")
+  command:option("--layers"):argname("A,B"):convert(counts):description("numbers of layers, from 0; default: all")
 end
 
 -- An analysis of all runs in a folder.
@@ -155,8 +184,8 @@ local function add_noise(analyze)
 end
 
 function M.add(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, similarity, tables, "
-    .. "people, noise; compare seeds"):command_target("what")
+  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, decoding, "
+    .. "similarity, tables, people, noise, seeds"):command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
   pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
@@ -164,6 +193,7 @@ function M.add(parser)
   local attention = add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1)
   attention:option("--sequence"):argname("I"):default("1"):convert(positive):description("which one")
   attention:option("--crop"):argname("N"):convert(positive):description("the first N queries and keys alone")
+  add_decoding(analyze)
   add_comparison(analyze)
   add_similarity(analyze)
   add_tables(analyze)

@@ -25,8 +25,10 @@ function M.add(parser)
   command:option("--seed"):argname("S"):default("1"):convert(positive):description("of the examples")
   command:option("--length"):argname("N"):convert(positive):description("task length of the examples; default: the "
     .. "longest of training")
-  command:option("--positions"):choices({ "none", "keep" }):default("none"):description("whether the student keeps "
-    .. "what tells its teacher where tokens stand")
+  command:option("--positions"):choices({ "none", "keep" }):description("whether the student keeps what tells its "
+    .. "teacher where tokens stand; default: none, with --init keep")
+  command:flag("--init"):description("the student goes on from its teacher's parameters, and begins with none of its "
+    .. "own")
   command:option("--control"):choices({ "values", "heads", "shifted", "random" }):description("not the student, but "
     .. "one to compare it with: the mask without its values, heads in another order, lines one key to the left, as "
     .. "many random lines; by --seed")

@@ -1,8 +1,8 @@
 -- What of an experiment changes no code: the text that a trainer holds of it, as runtime/train/defaults.h has it.
 --
--- Input: the resolved spec. Output: { text, digest, room, lines }: the text whole, the digest in its first line, the
--- bytes that a program keeps for it, and the text as C string literals. Where only this differs, trainer_defaults.lua
--- writes it into a trainer that is there.
+-- Input: the resolved spec, the checkpoint that runs begin with or nil (spec/checkpoint.lua). Output: { text, digest,
+-- room, lines }: the text whole, the digest in its first line, the bytes that a program keeps for it, and the text as C
+-- string literals. Where only this differs, trainer_defaults.lua writes it into a trainer that is there.
 
 local axes = require("spec.axes")
 local canonical = require("base.canonical")
@@ -47,7 +47,7 @@ local function splits_text(splits)
 end
 
 -- { name, value }, as lh_spec calls them; a value of nil or false is absent.
-local function values(resolved)
+local function values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
   return {
@@ -60,6 +60,8 @@ local function values(resolved)
     { "train.checkpoint_minutes", train.checkpoint.minutes },
     { "train.keep_all", keep == "all" },
     { "train.keep_steps", type(keep) == "table" and table.concat(keep, ",") },
+    { "train.init", init and init.shown },
+    { "train.init_checksum", init and init.checksum },
     { "eval.lengths", lengths_text(eval.lengths) },
     { "eval.by", by_text(eval.by) },
     { "eval.noise", noise_text(eval.by and eval.by.noise) },
@@ -113,9 +115,9 @@ function M.environment(made)
   return "LONGHAND_DEFAULTS=" .. made.digest
 end
 
-function M.of(resolved)
+function M.of(resolved, init)
   local lines = {}
-  for _, entry in ipairs(values(resolved)) do
+  for _, entry in ipairs(values(resolved, init)) do
     local name, value = entry[1], entry[2]
     if value then
       lines[#lines + 1] = ("%s %s\n"):format(name, type(value) == "number" and canonical.text(value) or tostring(value))

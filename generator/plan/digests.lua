@@ -71,6 +71,7 @@ function M.plan(plan)
       clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
+    init = plan.init and plan.init.checksum,
   }))
 end
 
@@ -103,7 +104,8 @@ local function additive_words(encoding)
   return own[2] and own or own[1]
 end
 
--- What of an encoding decides whether a checkpoint fits.
+-- What of an encoding decides whether a checkpoint fits. Lines are constants of attention, which a model is given that
+-- was trained without.
 local function encoding_identity(encoding)
   return {
     additive = additive_words(encoding),
@@ -111,24 +113,34 @@ local function encoding_identity(encoding)
     positions = encoding.positions.period and { "cyclic", encoding.positions.period } or encoding.positions.kind,
     relative = relative_words(encoding),
     mask = encoding.mask,
-    lines = encoding.lines,
     normaliser = encoding.normaliser,
     score = encoding.score,
     parameters = parameter_shapes(encoding.parameters),
   }
 end
 
+-- Whether a family has facets of its own that count.
+local function has_own(encoding)
+  for name in pairs(encoding or {}) do
+    if name ~= "lines" then
+      return true
+    end
+  end
+  return false
+end
+
 -- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
--- of another network than the first one its operations. A scaling of the rotation is outside it: it is for checkpoints
--- that were trained without.
+-- of another network than the first one its operations. A scaling of the rotation and lines are outside it: they are
+-- for checkpoints that were trained without.
 function M.model(plan)
   local resolved, tensors = plan.resolved, {}
   for i, t in ipairs(plan.tensors) do
     tensors[i] = { t.name, t.shape }
   end
   local identity = encoding_identity(resolved.encoding)
-  for _, name in ipairs(families.NAMES) do -- of those alone that have facets of their own
-    identity[name] = resolved.encoding[name] and encoding_identity(families.encoding(resolved.encoding, name))
+  for _, name in ipairs(families.NAMES) do
+    identity[name] = has_own(resolved.encoding[name]) and encoding_identity(families.encoding(resolved.encoding, name))
+      or nil
   end
   identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
   identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil

@@ -81,6 +81,7 @@ local function task_fields(facts, task)
     blanks = #(facts.blank or {}),
     probe = token_of(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
+    literal = facts.literal or false,
     alphabets = {
       { name = "input_symbols", lines = literals.names(facts.input_symbols) },
       { name = "output_symbols", lines = literals.names(facts.output_symbols) },

@@ -1,10 +1,12 @@
 -- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
 --
 -- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score where
--- there is one (spec/score/score.lua), the file of the network where that is the user's own.
+-- there is one (spec/score/score.lua), the file of the network where that is the user's own, the checkpoint that runs
+-- begin with where there is one (spec/checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
 -- for the diagnostics where a formula turns out too large for code, or a network is none.
 
+local checkpoint = require("plan.checkpoint")
 local costs = require("plan.costs")
 local cuda = require("plan.cuda")
 local defaults = require("plan.defaults")
@@ -56,7 +58,8 @@ local function build(resolved, facts)
     command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,
     resolved = resolved,
-    defaults = defaults.of(resolved),
+    defaults = defaults.of(resolved, facts.init),
+    init = facts.init and { shown = facts.init.shown, checksum = facts.init.checksum },
   }
   experiment.derive(plan, facts.task, facts.network)
   dimensions.derive(plan)
@@ -71,6 +74,9 @@ local function build(resolved, facts)
   cuda.derive(plan, net, lists)
   plan.about = describe.comments(plan)
   plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
+  if facts.init then
+    checkpoint.check(plan, facts.init)
+  end
   return plan
 end
 

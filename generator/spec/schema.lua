@@ -6,9 +6,9 @@
 -- An entry is
 --   path, doc      where it stands, one line on what it says
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user's), lines (of pairs of tokens), network (a Lua file of theirs), file (any other),
---                  symbols, options (of a task), settings (of a network), by (what an evaluation goes by), names (a
---                  list of them)
+--                  of the user's), lines (of pairs of tokens), network (a Lua file of theirs), checkpoint (of a
+--                  trainer), file (any other), symbols, options (of a task), settings (of a network), by (what an
+--                  evaluation goes by), names (a list of them)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
@@ -49,6 +49,9 @@ local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), re
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
     doc = "float64: for gradient checks; tf32, bf16: on a GPU products round what they multiply, the rest is float32" },
+  { path = "init", type = "checkpoint", optional = true, flag = "--init",
+    doc = "a checkpoint whose parameters a run begins with (docs/training.md); relative to the spec file",
+    more = { "false: none, where the spec that is built upon has one" } },
 }
 for _, section in ipairs(SECTIONS) do
   table.move(section, 1, #section, #M.fields + 1, M.fields)
@@ -139,6 +142,7 @@ M.TEXT = {
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   network = "a Lua file named <name>.lua, the name being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",
+  checkpoint = "the path of a checkpoint, relative to the spec file, or false",
   options = "{ name = choice, ... }",
   settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
   by = "{ axis = true, ... }: for each axis true for all there are, { first, last } or { list = { 1, 3 } }",

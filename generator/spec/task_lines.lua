@@ -66,6 +66,7 @@ readers["input length"], readers["output length"] = read_formula, read_formula
 readers["symbol count"] = read_count
 readers["input symbol count"], readers["output symbol count"] = read_count, read_count
 readers["start symbol"] = read_formula
+readers["literal"] = read_formula
 readers["end symbol"] = read_formula
 readers["chance"], readers["baseline"] = read_chance, read_share
 
@@ -200,7 +201,7 @@ end
 -- All keys but `option NAME` and `axis NAME`.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
   "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
-  "probe", "grid" }
+  "probe", "grid", "literal" }
 
 -- Reads one line; named: "option" or "axis", where it begins so.
 function M.read(facts, named, key, value)
@@ -305,6 +306,23 @@ local function check_marks(facts, report)
   end
 end
 
+-- An input of the task, in symbols that there always are.
+local function check_literal(facts, report)
+  local rest, count = facts.literal or "", facts.input_symbol_count
+  local symbols = table.move(facts.input_symbols or {}, 1, count and count.least or #(facts.input_symbols or {}), 1, {})
+  while rest ~= "" do
+    local longest = 0
+    for _, symbol in ipairs(symbols) do
+      longest = rest:sub(1, #symbol) == symbol and math.max(longest, #symbol) or longest
+    end
+    if longest == 0 then
+      return report("literal", diagnostics.show(rest:match("^%S+") or rest) .. " is not always an input symbol",
+        "an input of the task in its symbols, such as 12+345")
+    end
+    rest = rest:sub(longest + 1):match("^%s*(.*)$")
+  end
+end
+
 local function check_axis(facts, axis, report)
   for _, trial in ipairs(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {})) do
     local first = formulas.value(formulas.with(tostring(axis.first), trial))
@@ -345,6 +363,7 @@ function M.finish(facts, report)
   check_start(facts, report)
   check_end(facts, report)
   check_marks(facts, report)
+  check_literal(facts, report)
   check_chance(facts, report)
   for _, axis in ipairs(facts.axes or {}) do
     check_axis(facts, axis, report)

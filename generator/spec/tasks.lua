@@ -29,7 +29,7 @@ local REQUIRED = { "input symbols", "output symbols", "input length", "output le
 local KEYS = task_lines.KEYS
 
 -- What else than samplers longhand/task.h calls lh_task_<kind>.
-local TAKEN = { sample = true, collect = true, expand = true }
+local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
 -- The value of a length's formula at task length n; nil and a message where it has none.
 M.length = formulas.value
@@ -190,6 +190,10 @@ local function read_task(kind, path, text, d)
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
     report({ line = 1, col = 1 }, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
+  if facts.literal and not text:find("lh_solve_" .. kind .. "%s*%(") then
+    report(given.literal, ("literal: lh_solve_%s is not defined here"):format(kind),
+      "a function that solves such inputs: longhand/task.h")
+  end
   return d:count() == before and facts or nil
 end
 
@@ -203,6 +207,10 @@ function M.own(path, text, d)
     return nil
   elseif facts and not text:find("lh_task_sample%s+lh_task_" .. kind .. "%s*;") then
     d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_sample lh_task_%s;` is missing"):format(kind),
+      expected = "it before the function, so that the compiler compares their parameters" })
+    return nil
+  elseif facts and facts.literal and not text:find("lh_task_solve%s+lh_solve_" .. kind .. "%s*;") then
+    d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_solve lh_solve_%s;` is missing"):format(kind),
       expected = "it before the function, so that the compiler compares their parameters" })
     return nil
   elseif facts then

@@ -24,6 +24,13 @@ function M.of_files(files)
   return words
 end
 
+-- The same for training, with the checkpoint that it begins with.
+function M.of_training(files)
+  local words = M.of_files(files)
+  words[#words + 1] = files.init and "--init=" .. files.init.real
+  return words
+end
+
 -- All flags: by name { kind, least, most }, and their names in the list part.
 function M.read(root)
   local flags = {}

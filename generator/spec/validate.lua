@@ -9,6 +9,7 @@
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
+local checkpoint = require("spec.checkpoint")
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
@@ -407,6 +408,7 @@ function M.resolve(loaded, d, given)
   read_children(context, "", context.root, context.resolved)
   settle_task(context)
   settle_model(context)
+  context.init = checkpoint.read(context, context.root.fields.init)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
   local formula = known and resolve_score(context, loaded.texts)
   context.good = d:count() == 0
@@ -419,7 +421,7 @@ function M.resolve(loaded, d, given)
     origins[path] = origin_text(origin)
   end
   return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
-    score = formula or nil, network = context.own_network }
+    score = formula or nil, network = context.own_network, init = context.init }
 end
 
 return M

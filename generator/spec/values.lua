@@ -320,6 +320,14 @@ function readers.file(context, field, node)
   return name
 end
 
+-- Likewise, of a checkpoint; or false, which is none.
+function readers.checkpoint(context, field, node)
+  if node.value == false then
+    return nil
+  end
+  return readers.file(context, field, node)
+end
+
 local function read_names(context, field, node)
   local names, seen = {}, {}
   for i, item in ipairs(node.items) do

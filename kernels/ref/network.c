@@ -87,9 +87,10 @@ static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node 
 }
 
 static void show(const run *r, int layer, const node *input, const node *output, int from) {
-    lh_ref_seen seen = {input->x, output->x, NULL, NULL};
+    lh_ref_seen seen = {.input = input->x, .output = output->x};
     for (int i = r->length - 1; i >= from; i--) {
         if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
+        seen.cross = seen.attention;
         seen.scores = r->tape[i].kept.logits;
         seen.attention = r->tape[i].kept.weights;
     }

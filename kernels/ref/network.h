@@ -158,6 +158,7 @@ typedef struct lh_ref_model {
 typedef struct lh_ref_seen {
     const double *input, *output;     /* [tokens][width] */
     const double *scores, *attention; /* [heads][tokens][tokens] */
+    const double *cross;              /* [heads][queries][keys] what its second attention gives, or NULL */
 } lh_ref_seen;
 
 typedef struct lh_ref_observer {

@@ -55,16 +55,22 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+/* Those of the line become shape 1. */
+static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
     *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
-    if (now->input + now->output > spec->data->longest)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",
-                       (long long)line, now->input, now->output, spec->data->longest);
     if (now->input > most->input) most->input = now->input;
     if (now->output > most->output) most->output = now->output;
     input->n = 1;
+}
+
+static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    int outputs = input->outputs > 0 ? input->outputs : 1;
+    if (input->input_length + outputs > spec->data->longest)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",
+                       (long long)line, input->input_length, outputs, spec->data->longest);
+    put_shape(input, spec);
     return LH_OK;
 }
 
@@ -203,7 +209,113 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
     return LH_OK;
 }
 
-lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
+/* ---- right answers ---- */
+
+/* "target" and "mask" of the line, of any length so far. */
+static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object,
+                             lh_error *error) {
+    const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
+    char where[32];
+    lh_alphabet alphabet;
+    if (list == NULL) return LH_OK;
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail_line(line, error, "\"target\" is no list of tokens");
+    size_t count = json_array_size(list);
+    if (mask != NULL && json_array_size(mask) != count)
+        return fail_line(line, error, "\"mask\" is not as long as \"target\"");
+    input->target_length = (int)count;
+    input->target = calloc(count, sizeof *input->target);
+    input->mask = calloc(count, sizeof *input->mask);
+    if (input->target == NULL || input->mask == NULL) return no_memory(line, error);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *counts = mask != NULL ? json_array_get(mask, i) : NULL;
+        input->mask[i] = counts == NULL || json_integer_value(counts) == 1;
+        if (counts != NULL && (!json_is_integer(counts) || json_integer_value(counts) >> 1 != 0))
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: mask[%zu] is neither 0 nor 1", (long long)line, i);
+    }
+    snprintf(where, sizeof where, "line %lld", (long long)line);
+    lh_status status = lh_alphabet_open(&alphabet, spec->task->output_symbol, spec->task->output_symbols, error);
+    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, "target", input->target, error);
+    lh_alphabet_close(&alphabet);
+    return status;
+}
+
+static lh_status wrong_length(int64_t line, int found, int expected, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: a target of %d tokens\n  expected: %d", (long long)line, found,
+                   expected);
+}
+
+/* What the task makes of a literal, in place of what input holds. A user's own task is not trusted. */
+static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *literal, int64_t line, lh_error *error) {
+    lh_example example = {.options = task->options};
+    lh_error problem = {""};
+    lh_status status = task->solve(literal, &example, &problem);
+    if (status != LH_OK) return lh_fail(error, status, "line %lld: %s", (long long)line, problem.text);
+    int inputs = example.input_length, outputs = example.output_length;
+    if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task makes nothing of it");
+    example.input = calloc((size_t)inputs, sizeof *example.input);
+    example.target = calloc((size_t)outputs, sizeof *example.target);
+    example.mask = calloc((size_t)outputs, 1);
+    if (example.input == NULL || example.target == NULL || example.mask == NULL) status = no_memory(line, error);
+    if (status == LH_OK) {
+        memset(example.mask, 1, (size_t)outputs);
+        status = task->solve(literal, &example, error);
+    }
+    free(input->input);
+    input->input = example.input;
+    input->target = example.target;
+    input->mask = example.mask;
+    input->input_length = inputs;
+    input->target_length = input->outputs = outputs;
+    for (int i = 0; status == LH_OK && i < inputs; i++)
+        if (input->input[i] >= task->input_symbols) status = fail_line(line, error, "the task makes no input of it");
+    for (int i = 0; status == LH_OK && i < outputs; i++)
+        if (input->target[i] >= task->output_symbols) status = fail_line(line, error, "the task makes no target of it");
+    return status;
+}
+
+static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int count, int frame) {
+    return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
+}
+
+/* The task's answer to an input that stands as its examples do; of another one nothing is known. */
+static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
+    lh_input solved = {.input = NULL};
+    lh_error ignored;
+    lh_literal literal = literal_of(spec->task, input->input, input->input_length, LH_NO_VALUE);
+    if (solve(&solved, spec->task, &literal, 0, &ignored) == LH_OK && solved.input_length == input->input_length &&
+        memcmp(solved.input, input->input, (size_t)solved.input_length * sizeof *solved.input) == 0) {
+        input->target = solved.target;
+        input->mask = solved.mask;
+        input->target_length = solved.target_length;
+        solved.target = NULL;
+        solved.mask = NULL;
+    }
+    lh_input_free(&solved);
+}
+
+/* The right answer, where it is known; with finite data it says how many outputs there are. */
+static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_error *error) {
+    lh_status status = read_target(input, spec, line, object, error);
+    if (status != LH_OK) return status;
+    if (input->target == NULL && input->outputs == 0 && spec->task->solve != NULL) solve_as_it_stands(input, spec);
+    if (input->target == NULL || spec->corpus == NULL) return LH_OK;
+    if (input->outputs > 0 && input->outputs != input->target_length)
+        return wrong_length(line, input->target_length, input->outputs, error);
+    input->outputs = input->target_length;
+    return LH_OK;
+}
+
+static lh_status check_target(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    int outputs = lh_output_length(spec, input->n);
+    if (input->target == NULL || input->target_length == outputs) return LH_OK;
+    return wrong_length(line, input->target_length, outputs, error);
+}
+
+/* ---- whole inputs ---- */
+
+lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
+                             lh_error *error) {
     json_error_t problem;
     memset(input, 0, sizeof *input);
     json_t *object = json_loads(text, 0, &problem);
@@ -218,21 +330,56 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
         status = check_distances(&input->distances[s], label_of(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
+    if (status == LH_OK && right == LH_IF_KNOWN) status = find_right(input, spec, line, object, error);
     json_decref(object);
-    return status == LH_OK ? find_length(input, spec, line, error) : status;
+    if (status == LH_OK) status = find_length(input, spec, line, error);
+    return status == LH_OK ? check_target(input, spec, line, error) : status;
 }
 
-lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
-    const lh_task *task = spec->task;
+/* Tokens of a text, in input. */
+static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, const char *text, lh_error *error) {
     memset(input, 0, sizeof *input);
     input->input = calloc(strlen(text) + 1, sizeof *input->input);
     if (input->input == NULL) return no_memory(line, error);
     input->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, text, input->input);
-    if (input->input_length < 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s", (long long)line,
-                       text - 1 - input->input_length, task->kind);
-    if (input->input_length == 0) return fail_line(line, error, "there are no symbols");
-    return find_length(input, spec, line, error);
+    if (input->input_length < 0) {
+        int at = -1 - input->input_length;
+        char names[LH_SYMBOL_LIST];
+        lh_list_symbols(task->input_symbol, task->input_symbols, names);
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s, at column %d\n  expected: %s",
+                       (long long)line, text + at, task->kind, at + 1, names);
+    }
+    return input->input_length > 0 ? LH_OK : fail_line(line, error, "there are no symbols");
+}
+
+lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
+    lh_status status = read_text(input, spec->task, line, text, error);
+    return status == LH_OK ? find_length(input, spec, line, error) : status;
+}
+
+/* A frame of its own may be longer than what is trained on, as far as the encoding goes. */
+static lh_status check_room(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    lh_shape shape = lh_shape_at(spec, input->n, 1);
+    for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
+        if (shape.length[s] > spec->limit.tokens)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: a sequence has %d tokens, the encoding allows %d (%s)",
+                           (long long)line, shape.length[s], spec->limit.tokens, spec->limit.because);
+    return LH_OK;
+}
+
+lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
+                                lh_error *error) {
+    const lh_task *task = spec->task;
+    lh_status status = read_text(input, task, line, text, error);
+    if (status == LH_OK && task->solve != NULL) {
+        lh_literal literal = literal_of(task, input->input, input->input_length, frame);
+        status = solve(input, task, &literal, line, error);
+    }
+    if (status != LH_OK) return status;
+    if (task->solve == NULL || spec->corpus == NULL) status = find_length(input, spec, line, error);
+    else put_shape(input, spec);
+    if (status == LH_OK) status = check_room(input, spec, line, error);
+    return status == LH_OK ? check_target(input, spec, line, error) : status;
 }
 
 lh_query lh_input_query(const lh_input *input) {
@@ -246,6 +393,8 @@ lh_query lh_input_query(const lh_input *input) {
 
 void lh_input_free(lh_input *input) {
     free(input->input);
+    free(input->target);
+    free(input->mask);
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         free(input->positions[s].numbers);
         free(input->distances[s].numbers);

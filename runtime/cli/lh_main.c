@@ -11,7 +11,7 @@
 #include "cli/data_files.h"
 #include "train/defaults.h"
 
-typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where --input is given */ } reading;
+typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where inputs are given */ } reading;
 
 static const struct {
     const char *name;
@@ -54,9 +54,14 @@ static void report(const char *program, lh_status status, const lh_error *error)
         fprintf(stderr, "%s: stopped by a signal; the same command with --resume goes on\n", program);
 }
 
+static bool is_flag(const char *word, const char *flag) {
+    size_t bytes = strlen(flag);
+    return strncmp(word, flag, bytes) == 0 && (word[bytes] == 0 || word[bytes] == '=');
+}
+
 static bool reads_examples(reading data, const lh_cli *cli) {
     for (int i = 0; data == UNLESS_INPUT && i < cli->argc; i++)
-        if (strcmp(cli->argv[i], "--input") == 0 || strncmp(cli->argv[i], "--input=", 8) == 0) return false;
+        if (is_flag(cli->argv[i], "--input") || is_flag(cli->argv[i], "--text")) return false;
     return data != NOTHING;
 }
 

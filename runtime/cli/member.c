@@ -66,10 +66,9 @@ static bool is_perfect(void *context, lh_engine *engine) {
 
 static lh_status load_init(lh_member *m, lh_error *error) {
     lh_state state;
-    int64_t step;
     lh_status status = lh_state_open(&state, m->engine, true, error);
     if (status != LH_OK) return status;
-    status = lh_checkpoint_read_parameters(m->flags->init, m->spec, state.real_bytes, state.parameters, &step, error);
+    status = lh_checkpoint_read_init(m->flags->init, m->spec, state.real_bytes, state.parameters, error);
     if (status == LH_OK) status = m->engine->ops->write_state(m->engine, &state, 0, error);
     lh_state_close(&state);
     return status;

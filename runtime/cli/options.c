@@ -183,13 +183,24 @@ static lh_status parse_lengths(const lh_option *option, const char *text, lh_err
     return LH_OK;
 }
 
+static lh_status take_text(const lh_option *option, const char *text, lh_error *error) {
+    if (*text == 0)
+        return lh_fail(error, LH_ERR_USAGE, "%s: the value is empty\n  expected: %s", option->name, option->word);
+    if (option->kind == LH_OPTION_TEXT) {
+        *(const char **)option->value = text;
+        return LH_OK;
+    }
+    lh_option_texts *texts = option->value;
+    if (texts->count == LH_OPTION_MOST_TEXTS)
+        return lh_fail(error, LH_ERR_USAGE, "%s: more than %d of them", option->name, LH_OPTION_MOST_TEXTS);
+    texts->list[texts->count++] = text;
+    return LH_OK;
+}
+
 static lh_status parse_value(const lh_option *option, const char *text, lh_error *error) {
     switch (option->kind) {
     case LH_OPTION_TEXT:
-        if (*text == 0)
-            return lh_fail(error, LH_ERR_USAGE, "%s: the value is empty\n  expected: %s", option->name, option->word);
-        *(const char **)option->value = text;
-        return LH_OK;
+    case LH_OPTION_TEXTS: return take_text(option, text, error);
     case LH_OPTION_LENGTHS: return parse_lengths(option, text, error);
     case LH_OPTION_RANGE: return parse_range(option, text, error);
     case LH_OPTION_NUMBERS: return parse_numbers(option, text, error);

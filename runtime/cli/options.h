@@ -13,18 +13,29 @@ typedef enum lh_option_kind {
     LH_OPTION_INTEGER, /* int64_t *, within least..most */
     LH_OPTION_NUMBER,  /* double *, within least..most */
     LH_OPTION_TEXT,    /* const char ** */
+    LH_OPTION_TEXTS,   /* lh_option_texts *: the flag may stand there several times */
     LH_OPTION_LENGTHS, /* lh_option_lengths *: A:B, A:B:STEP, or 41,50,60 */
     LH_OPTION_RANGE,   /* lh_option_range *: A:B or A, within least..most */
     LH_OPTION_NUMBERS  /* lh_option_numbers *: X or X,Y,..., each once, within least..most */
 } lh_option_kind;
 
-enum { LH_OPTION_MOST_LENGTHS = 512, LH_OPTION_MOST_NUMBERS = 64, LH_LONGEST_LENGTH = 1000000 };
+enum {
+    LH_OPTION_MOST_LENGTHS = 512,
+    LH_OPTION_MOST_NUMBERS = 64,
+    LH_OPTION_MOST_TEXTS = 64,
+    LH_LONGEST_LENGTH = 1000000
+};
 #define LH_LARGEST_SEED 9007199254740992.0 /* 2^53: exact in a double */
 
 typedef struct lh_option_lengths {
     lh_lengths lengths; /* points into list where it was a list */
     int32_t list[LH_OPTION_MOST_LENGTHS];
 } lh_option_lengths;
+
+typedef struct lh_option_texts {
+    int count;
+    const char *list[LH_OPTION_MOST_TEXTS];
+} lh_option_texts;
 
 typedef struct lh_option_range {
     int64_t first, last; /* inclusive */

@@ -23,13 +23,12 @@ static int shape_of(lh_corpus *corpus, const lh_sizes *sizes) {
     return i + 1;
 }
 
-static lh_status read_line(lh_trace_inputs *inputs, lh_line_shapes *lines, int64_t number, const char *line,
-                           lh_error *error) {
+/* Takes the input that was read last, whatever came of it. */
+static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
-    lh_status status = lh_input_read_json(input, &lines->spec, number, line, error);
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = shape_of(&inputs->corpus, &lines->sizes[0]);
+    inputs->right[inputs->count] = (lh_right_answer){input->target, input->mask};
     inputs->queries[inputs->count++] = lh_input_query(input);
-    return status;
 }
 
 static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, char *text,
@@ -41,27 +40,49 @@ static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const 
         lh_error problem = {""};
         number++;
         if (is_blank(line)) continue;
-        lh_status status = read_line(inputs, &lines, number, line, &problem);
+        lh_status status =
+            lh_input_read_json(&inputs->list[inputs->count], &lines.spec, number, line, LH_IF_KNOWN, &problem);
+        add(inputs, &lines, status);
         if (status != LH_OK) return lh_fail(error, status, "%s: %s", path, problem.text);
     }
     return inputs->count > 0 ? LH_OK : lh_fail(error, LH_ERR_INPUT, "%s: there is no input in it", path);
 }
 
+static lh_status take_room(lh_trace_inputs *inputs, const lh_spec *spec, size_t most, lh_error *error) {
+    *inputs = (lh_trace_inputs){.spec = *spec};
+    inputs->list = calloc(most, sizeof *inputs->list);
+    inputs->queries = calloc(most, sizeof *inputs->queries);
+    inputs->right = calloc(most, sizeof *inputs->right);
+    inputs->corpus.sizes = calloc(most, sizeof *inputs->corpus.sizes);
+    if (spec->data != NULL) inputs->spec.corpus = &inputs->corpus;
+    if (inputs->list != NULL && inputs->queries != NULL && inputs->right != NULL && inputs->corpus.sizes != NULL)
+        return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %zu inputs", most);
+}
+
 lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error) {
     char *text;
     size_t bytes;
-    *inputs = (lh_trace_inputs){.spec = *spec};
-    if (spec->data != NULL) inputs->spec.corpus = &inputs->corpus;
+    *inputs = (lh_trace_inputs){.count = 0};
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    size_t most = (size_t)count_lines(text);
-    inputs->list = calloc(most, sizeof *inputs->list);
-    inputs->queries = calloc(most, sizeof *inputs->queries);
-    inputs->corpus.sizes = calloc(most, sizeof *inputs->corpus.sizes);
-    if (inputs->list != NULL && inputs->queries != NULL && inputs->corpus.sizes != NULL)
-        status = read_lines(inputs, spec, path, text, error);
-    else status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory", path);
+    status = take_room(inputs, spec, (size_t)count_lines(text), error);
+    if (status == LH_OK) status = read_lines(inputs, spec, path, text, error);
     free(text);
+    return status;
+}
+
+lh_status lh_trace_inputs_take(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts, int frame,
+                               lh_error *error) {
+    lh_line_shapes lines;
+    lh_status status = take_room(inputs, spec, (size_t)texts->count, error);
+    lh_line_shapes_open(&lines, spec);
+    for (int i = 0; status == LH_OK && i < texts->count; i++) {
+        lh_error problem = {""};
+        status = lh_input_read_literal(&inputs->list[i], &lines.spec, i + 1, texts->list[i], frame, &problem);
+        add(inputs, &lines, status);
+        if (status != LH_OK) return lh_fail(error, status, "--text: %s", problem.text);
+    }
     return status;
 }
 
@@ -69,5 +90,6 @@ void lh_trace_inputs_free(lh_trace_inputs *inputs) {
     for (int i = 0; i < inputs->count; i++) lh_input_free(&inputs->list[i]);
     free(inputs->list);
     free(inputs->queries);
+    free(inputs->right);
     free(inputs->corpus.sizes);
 }

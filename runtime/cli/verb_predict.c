@@ -56,7 +56,8 @@ static void print_text(const prediction *p) {
 static lh_status predict_line(prediction *p, const char *line, bool text, lh_error *error) {
     p->logits = NULL;
     p->answers = NULL;
-    lh_status status = (text ? lh_input_read_symbols : lh_input_read_json)(&p->in, p->spec, p->line, line, error);
+    lh_status status = text ? lh_input_read_symbols(&p->in, p->spec, p->line, line, error)
+                            : lh_input_read_json(&p->in, p->spec, p->line, line, LH_NOT_ASKED, error);
     if (status == LH_OK) status = forward(p, error);
     if (status == LH_OK) (text ? print_text : print_json)(p);
     lh_input_free(&p->in);

@@ -1,5 +1,6 @@
 /* trainer trace: attention, scores, activations and the entropy of attention, as tensors of a file. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/files.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
+#include "cli/trace_answers.h"
 #include "cli/trace_inputs.h"
 #include "eval/trace.h"
 #include "train/json_text.h"
@@ -14,6 +16,9 @@
 
 typedef struct flags {
     const char *checkpoint, *what, *input, *out, *split;
+    lh_option_texts texts;
+    int64_t frame;
+    bool frame_given;
     lh_option_lengths lengths;
     int64_t length, examples, draws, seed;
     bool lengths_given, examples_given, average, exact, shuffle, json;
@@ -30,10 +35,16 @@ static const lh_verb verb = {
     "examples, and the tokens; of those that come out right alone with --exact. The examples are the first of those "
     "that an evaluation of this length and seed sees.\n"
     "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
-    "FILE of --input has JSON lines as predict reads them; lines of one length are traced together."};
+    "FILE of --input has JSON lines as predict reads them; lines of one length are traced together. --text has symbols "
+    "of\nthe task, such as 12+345, which a task that solves them pads to its frame. A decoder reads its own answers to "
+    "both:\nn<N>.answers, and where they are known the right ones, n<N>.targets [examples][outputs]."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+    char text[120];
+    const char *literal = cli->spec->task->literal;
     *f = (flags){.what = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
+    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, likewise; or more",
+             literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
         {"--what", LH_OPTION_TEXT, &f->what, 0, 0, NULL, "KINDS", "see below (attention)"},
@@ -44,6 +55,9 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
+        {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
+        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, 1e6, &f->frame_given, "N",
+         "places of a number of --text, 0: no padding (the task's)"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},
         {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over what comes out right alone"},
         {"--shuffle", LH_OPTION_SWITCH, &f->shuffle, 0, 0, NULL, NULL, "examples of finite data that --seed draws"},
@@ -85,16 +99,46 @@ static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     return shortest;
 }
 
+/* The flag that gives inputs in place of examples, or NULL. */
+static const char *inputs_flag(const flags *f) {
+    return f->input != NULL ? "--input" : f->texts.count > 0 ? "--text" : NULL;
+}
+
+static bool has_frames(const lh_task *task) {
+    for (int i = 0; i < task->axes; i++)
+        if (strcmp(task->axis[i], "frame") == 0) return true;
+    return false;
+}
+
+/* --input, --text and --frame beside what they do not go with. */
+static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
+    const char *inputs = inputs_flag(f);
+    if (f->input != NULL && f->texts.count > 0)
+        return lh_fail(error, LH_ERR_USAGE, "--input and --text: only one of the two");
+    if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "%s: its %s are the examples; leave out %s", inputs,
+                       f->input != NULL ? "lines" : "symbols",
+                       f->examples_given  ? "--examples"
+                       : f->split != NULL ? "--split"
+                                          : "--length and --lengths");
+    if (f->frame_given && f->texts.count == 0) return lh_fail(error, LH_ERR_USAGE, "--frame: is for numbers of --text");
+    if (f->frame_given && (spec->task->solve == NULL || !has_frames(spec->task)))
+        return lh_fail(error, LH_ERR_USAGE, "--frame: inputs of %s stand in no frame", spec->task->kind);
+    return LH_OK;
+}
+
 /* --exact and --shuffle where they mean nothing. */
 static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wanted, lh_error *error) {
     bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
-    if (f->exact && f->input != NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--exact: lines of --input have no target to compare with");
+    const char *inputs = inputs_flag(f);
+    if (f->exact && inputs != NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--exact: is for examples; inputs of %s are all traced", inputs);
     if (f->exact && kept && !f->average)
         return lh_fail(error, LH_ERR_USAGE, "--exact: is for means\n  expected: --average beside it");
-    if (f->shuffle && (spec->corpus == NULL || f->input != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; %s",
-                       f->input != NULL ? "lines of --input keep their order" : "other examples follow from --seed");
+    if (f->shuffle && inputs != NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; inputs of %s keep their order", inputs);
+    if (f->shuffle && spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; other examples follow from --seed");
     return LH_OK;
 }
 
@@ -110,11 +154,8 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     if (status != LH_OK) return status;
     if (f->length > 0 && f->lengths_given)
         return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
-    if (f->input != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "--input: its lines are the examples; leave out %s",
-                       f->examples_given  ? "--examples"
-                       : f->split != NULL ? "--split"
-                                          : "--length and --lengths");
+    status = check_inputs(spec, f, error);
+    if (status != LH_OK) return status;
     status = lh_data_files_set(spec, f->split, &request->set, error);
     if (status != LH_OK) return status;
     status = check_means(spec, f, request->wanted, error);
@@ -124,7 +165,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
     int n = f->length > 0 ? (int)f->length : shortest_length(spec, request->set);
     request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
-    if (n == 0 && !f->lengths_given && f->input == NULL)
+    if (n == 0 && !f->lengths_given && inputs_flag(f) == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
     return f->out != NULL ? lh_can_replace(f->out, error) : LH_OK;
 }
@@ -138,6 +179,7 @@ static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, 
 
 static const char *source_of(const flags *f, const lh_spec *spec, const lh_dataset *set) {
     if (f->input != NULL) return f->input;
+    if (f->texts.count > 0) return "text";
     if (spec->corpus == NULL) return "task";
     return set != NULL ? set->path : spec->corpus->eval.path;
 }
@@ -181,14 +223,24 @@ static void print_exact(const lh_traces *traces, bool json) {
 
 /* ---- the file ---- */
 
+/* Names as a JSON list, for free(). */
+static char *names_text(const char *const *names, int count) {
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));
+    char *text = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+    return text;
+}
+
 static lh_status write_file(const flags *f, const lh_traces *traces, const lh_engine *engine, lh_error *error) {
-    char step[32], seed[32], draws[32], examples[32], exact[64];
+    char step[32], seed[32], draws[32], examples[32], exact[64], frame[32];
+    const lh_task *task = engine->spec->task;
     const lh_trace_request *request = &traces->request;
     snprintf(step, sizeof step, "%" PRId64, engine->step);
     snprintf(seed, sizeof seed, "%" PRId64, f->seed);
     snprintf(draws, sizeof draws, "%d", request->draws);
     snprintf(examples, sizeof examples, "%d", request->inputs != NULL ? request->input_count : request->examples);
-    lh_st_meta meta[12 + LH_IDENTITY_COUNT] = {
+    lh_st_meta meta[15 + LH_IDENTITY_COUNT] = {
         {"format", "longhand trace 1"},
         [1 + LH_IDENTITY_COUNT] = {"checkpoint", f->checkpoint},
         {"step", step},
@@ -204,8 +256,20 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     if (f->split != NULL) meta[count++] = (lh_st_meta){"split", f->split};
     if (f->shuffle) meta[count++] = (lh_st_meta){"shuffle", "true"};
     if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
+    snprintf(frame, sizeof frame, "%" PRId64, f->frame);
+    if (f->frame_given) meta[count++] = (lh_st_meta){"frame", frame};
     lh_identity(engine->spec, engine->level, engine->compiler, meta + 1);
-    return lh_traces_write(traces, f->out, meta, count, error);
+    if (request->inputs == NULL) return lh_traces_write(traces, f->out, meta, count, error);
+    char *inputs = names_text(task->input_symbol, task->input_symbols);
+    char *outputs = names_text(task->output_symbol, task->output_symbols);
+    lh_status status = inputs != NULL && outputs != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    meta[count++] = (lh_st_meta){"input_symbols", inputs};
+    meta[count++] = (lh_st_meta){"output_symbols", outputs};
+    if (status != LH_OK) lh_fail(error, status, "no memory for the names of symbols");
+    else status = lh_traces_write(traces, f->out, meta, count, error);
+    free(inputs);
+    free(outputs);
+    return status;
 }
 
 static void put_shape(const lh_traced *t, const char *before, const char *between, const char *after) {
@@ -292,6 +356,8 @@ static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_er
     if (status == LH_OK && f->out != NULL) status = write_file(f, traces, engine, error);
     if (status != LH_OK) return status;
     if (f->exact) print_exact(traces, f->json);
+    status = lh_print_answers(traces, f->json, error);
+    if (status != LH_OK) return status;
     if (traces->request.wanted[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
     if (f->out != NULL && f->json) print_tensors_json(traces);
     else if (f->out != NULL) print_tensors(traces, f->out);
@@ -320,14 +386,17 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = make_request(cli->spec, &f, &request, error);
-    if (status == LH_OK && f.input == NULL) status = settle_lengths(spec, &request, error);
-    if (status == LH_OK && f.input != NULL) {
-        status = lh_trace_inputs_read(&inputs, spec, f.input, error);
+    if (status == LH_OK && inputs_flag(&f) == NULL) status = settle_lengths(spec, &request, error);
+    if (status == LH_OK && inputs_flag(&f) != NULL) {
+        int frame = f.frame_given ? (int)f.frame : LH_NO_VALUE;
+        status = f.input != NULL ? lh_trace_inputs_read(&inputs, spec, f.input, error)
+                                 : lh_trace_inputs_take(&inputs, spec, &f.texts, frame, error);
         spec = &inputs.spec;
     }
     if (status == LH_OK) status = lh_cli_open_checkpoint(&model, spec, f.checkpoint, "cpu", 1, error);
     if (status == LH_OK) {
         request.inputs = inputs.queries;
+        request.right = inputs.right;
         request.input_count = inputs.count;
         status = trace(&f, &request, model.engine, error);
         lh_cli_close_checkpoint(&model);

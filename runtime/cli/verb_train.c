@@ -8,6 +8,7 @@
 #include "cli/train_screen.h"
 #include "data/epoch.h"
 #include "runtime/cuda/fleet.h"
+#include "train/checkpoint.h"
 #include "train/group.h"
 #include "train/json_text.h"
 #include "train/schedule.h"
@@ -46,6 +47,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
                           .log_every = train->log_every,
                           .checkpoint_every = train->checkpoint_every,
                           .rates = {1, {train->learning_rate}},
+                          .init = train->init,
                           .out = "runs",
                           .device = "cpu"};
     const lh_option options[] = {
@@ -173,6 +175,12 @@ static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags
     return status;
 }
 
+/* Before any run is opened, and one that is to be overwritten is gone. A run that goes on needs no such file. */
+static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    if (flags->init == NULL || flags->resume) return LH_OK;
+    return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
+}
+
 static void tell_start(const lh_target *target, const lh_member *members, int count, int threads) {
     const char *id = members[0].spec->id, *level = members[0].engine->level;
     int own = members[0].engine->threads;
@@ -272,6 +280,7 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
     lh_status status = check_lengths(&target->spec, flags, error);
     if (status == LH_OK) status = check_data(&target->spec, flags, error);
     if (status == LH_OK) status = check_schedule(&target->spec, flags, error);
+    if (status == LH_OK) status = check_init(&target->spec, flags, error);
     if (status != LH_OK) return status;
     char *words = flags_json(cli);
     if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");

@@ -130,22 +130,22 @@ static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, co
     return word[1];
 }
 
-/* A task's options with a frame of another width; 0: with its own. */
-typedef struct framed {
-    int options[LH_MOST_FRAME_OPTIONS];
-    lh_frame frame;
-} framed;
-
-static framed with_width(const lh_operation *o, const int *options, int width) {
-    framed f;
+lh_framed lh_with_width(const lh_operation *o, const int *options, int width) {
+    lh_framed f;
     memcpy(f.options, options, (size_t)o->options * sizeof *options);
     if (width > 0) f.options[o->width_option] = width;
     f.frame = o->frame(f.options);
     return f;
 }
 
+int lh_least_width(const lh_operation *o, const int *options, int digits) {
+    int width = digits > 2 ? digits : 2;
+    while (lh_with_width(o, options, width).frame.digits < digits) width++;
+    return width;
+}
+
 void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
-    framed own = with_width(o, example->options, word[0] >> OWN_FRAME);
+    lh_framed own = lh_with_width(o, example->options, word[0] >> OWN_FRAME);
     lh_frame f = own.frame;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
     memset(x, 0, (size_t)f.width);
@@ -189,7 +189,7 @@ static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMB
 /* Keeps an item with its values on the axes; by_chain: the chain that a test was drawn for, else LH_NO_VALUE. */
 static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
-    lh_frame f = with_width(m->o, m->c->options, m->width).frame;
+    lh_frame f = lh_with_width(m->o, m->c->options, m->width).frame;
     memset(m->x, 0, (size_t)f.width);
     memset(m->y, 0, (size_t)f.width);
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
@@ -317,23 +317,18 @@ static bool wants_digits(const making *m, int digits) {
 /* The most digits that numbers may have in the frame at hand, 0 if no count of them is wanted. */
 static int most_digits(const making *m) {
     int most = m->f.digits;
-    if (m->by_frame > 0) most = with_width(m->o, m->c->options, m->by_frame).frame.digits;
+    if (m->by_frame > 0) most = lh_with_width(m->o, m->c->options, m->by_frame).frame.digits;
     if (most > m->f.digits && !m->c->goes_by(m->c, DIGITS)) most = m->f.digits;
     if (most > LH_MOST_PLACES - 2) most = LH_MOST_PLACES - 2;
     while (most > 0 && !wants_digits(m, most)) most--;
     return most;
 }
 
-/* The least frame that numbers of so many digits fit in. */
-static int least_width(const making *m, int digits) {
-    int width = digits > 2 ? digits : 2;
-    while (with_width(m->o, m->c->options, width).frame.digits < digits) width++;
-    return width;
-}
-
 /* Numbers of so many digits come next, in the frame at hand. */
 static void set_width(making *m, int digits) {
-    m->width = m->by_frame == LH_NO_VALUE ? 0 : m->by_frame > 0 ? m->by_frame : least_width(m, digits);
+    m->width = m->by_frame;
+    if (m->by_frame == LH_NO_VALUE) m->width = 0;
+    else if (m->by_frame == 0) m->width = lh_least_width(m->o, m->c->options, digits);
 }
 
 static lh_status keep_chain(making *m, const lh_chains *chains, int digits, int chain) {
@@ -401,7 +396,7 @@ static lh_status keep_frame(making *m, int frame) {
     return lh_fail(m->error, LH_ERR_INPUT,
                    "%s: eval.by asks for a frame of %d places, which has room for numbers of %d digits\n"
                    "  expected: one with room for some of eval.by.digits",
-                   m->o->kind, frame, with_width(m->o, m->c->options, frame).frame.digits);
+                   m->o->kind, frame, lh_with_width(m->o, m->c->options, frame).frame.digits);
 }
 
 static lh_status keep_frames(making *m) {

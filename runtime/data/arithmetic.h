@@ -51,6 +51,17 @@ typedef struct lh_operation {
     lh_task_expand *expand; /* lh_arithmetic_expand for this operation */
 } lh_operation;
 
+/* A task's options with a frame of another width; 0: with its own. */
+typedef struct lh_framed {
+    int options[LH_MOST_FRAME_OPTIONS];
+    lh_frame frame;
+} lh_framed;
+
+lh_framed lh_with_width(const lh_operation *operation, const int *options, int width);
+
+/* The least width of a frame that numbers of so many digits fit in. */
+int lh_least_width(const lh_operation *operation, const int *options, int digits);
+
 static inline uint16_t lh_digit_token(int digit) { return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10); }
 
 /* Writes the digits of a frame, highest first; returns what stands behind them. */
@@ -61,6 +72,10 @@ static inline uint16_t *lh_write_number(uint16_t *at, const uint8_t *x, int widt
 
 /* Makes all examples. LH_ERR_INPUT where the frame has no room for them, LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *collection, lh_error *error);
+
+/* Reads 12+345, 12*3 or 12, whatever the zeros in front, with or without the ends; see lh_task_solve. */
+lh_status lh_arithmetic_solve(const lh_operation *operation, const lh_literal *literal, lh_example *example,
+                              lh_error *error);
 
 void lh_arithmetic_expand(const lh_operation *operation, uint64_t seed, const uint16_t *word, lh_example *example);
 

@@ -37,3 +37,12 @@ int lh_read_symbols(const char *const *names, int symbols, const char *text, uin
     }
     return count;
 }
+
+void lh_list_symbols(const char *const *names, int symbols, char text[LH_SYMBOL_LIST]) {
+    enum { MOST = 16 };
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < symbols && i < MOST && used < LH_SYMBOL_LIST; i++)
+        used += (size_t)snprintf(text + used, LH_SYMBOL_LIST - used, "%s%.20s", i > 0 ? " " : "", names[i]);
+    if (symbols > MOST && used < LH_SYMBOL_LIST) snprintf(text + used, LH_SYMBOL_LIST - used, " ...");
+}

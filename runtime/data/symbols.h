@@ -14,4 +14,8 @@ void lh_print_symbols(FILE *out, const char *const *names, int symbols, const ui
  * symbol). tokens has room for strlen(text). */
 int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens);
 
+/* "0 1 2 +", or the first of many, for messages. */
+enum { LH_SYMBOL_LIST = 400 };
+void lh_list_symbols(const char *const *names, int symbols, char text[LH_SYMBOL_LIST]);
+
 #endif

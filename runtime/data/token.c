@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/symbols.h"
+
 static int compare_names(const void *a, const void *b, void *names) {
     const char *const *list = names;
     return strcmp(list[*(const uint16_t *)a], list[*(const uint16_t *)b]);
@@ -37,20 +39,10 @@ static int find(const lh_alphabet *alphabet, const char *name) {
     return -1;
 }
 
-/* "0 1 2 +", or the first of many. */
-static void list_names(const lh_alphabet *alphabet, char *text, size_t size) {
-    enum { MOST = 16 };
-    size_t used = 0;
-    text[0] = 0;
-    for (int i = 0; i < alphabet->count && i < MOST && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.20s", i > 0 ? " " : "", alphabet->names[i]);
-    if (alphabet->count > MOST && used < size) snprintf(text + used, size - used, " ...");
-}
-
 static lh_status no_token(const lh_alphabet *alphabet, const json_t *item, const char *where, const char *key, size_t i,
                           lh_error *error) {
     int last = alphabet->count - 1;
-    char names[400];
+    char names[LH_SYMBOL_LIST];
     if (json_is_integer(item))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s[%zu] is %lld\n  expected: 0 to %d, or a symbol's name in quotes",
                        where, key, i, (long long)json_integer_value(item), last);
@@ -58,7 +50,7 @@ static lh_status no_token(const lh_alphabet *alphabet, const json_t *item, const
         return lh_fail(error, LH_ERR_INPUT,
                        "%s: %s[%zu] is no integer and no name\n  expected: 0 to %d, or a symbol's name in quotes",
                        where, key, i, last);
-    list_names(alphabet, names, sizeof names);
+    lh_list_symbols(alphabet->names, alphabet->count, names);
     char *text = json_dumps(item, JSON_ENCODE_ANY | JSON_ENSURE_ASCII); /* nothing that a terminal would obey */
     lh_fail(error, LH_ERR_INPUT,
             "%s: %s[%zu] is %.60s, which is no symbol\n  expected: one of %s; or a number, 0 to %d", where, key, i,

@@ -11,7 +11,7 @@
 #include "longhand/math.h"
 
 double lh_traced_at(const lh_traced *tensor, int64_t i) {
-    if (tensor->kind == LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
+    if (tensor->kind >= LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
     return lh_real_at(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
 }
 
@@ -22,8 +22,10 @@ typedef struct pass {
     lh_engine *engine;
     lh_batch batch;    /* one sequence */
     lh_trace *to;      /* [sites] */
-    double *logits;    /* [labels][classes], where examples count that come out right */
-    uint16_t *answers; /* [labels], of inputs of one's own, where a stream holds the target */
+    double *logits;    /* [labels][classes], where answers are read off them */
+    uint16_t *answers; /* [labels], of inputs of one's own */
+    int answered;      /* how many up to the end */
+    int input;         /* of those of the request */
     uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
 } pass;
@@ -58,11 +60,11 @@ static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
     size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
-    if (request->exact) {
+    if (request->exact || (request->inputs != NULL && !spec->format->teacher_forced)) {
         p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
         if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
     }
-    if (request->inputs != NULL && spec->format->teacher_forced) {
+    if (request->inputs != NULL) {
         p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
         if (p->answers == NULL) return LH_ERR_ENVIRONMENT;
     }
@@ -115,17 +117,17 @@ static void close_pass(pass *p) {
 /* ---- one pass ---- */
 
 /* The input of this length that is the i-th of its kind. */
-static const lh_query *input_of(const lh_trace_request *request, int n, int i) {
-    const lh_query *input = request->inputs;
-    while (input->n != n || i-- > 0) input++;
+static int input_of(const lh_trace_request *request, int n, int i) {
+    int input = 0;
+    while (request->inputs[input].n != n || i-- > 0) input++;
     return input;
 }
 
 /* An input of one's own in p->batch; where a stream holds the target, with the model's answers for it. */
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
-    if (p->answers != NULL) {
-        status = lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers}, error);
+    if (p->traces->spec->format->teacher_forced) {
+        status = lh_decode(p->engine, query, 1, &(lh_answers){p->answers, &p->answered, NULL}, error);
         query->target = p->answers;
     }
     if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target);
@@ -149,7 +151,8 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
                             .example = (uint32_t)p->example};
         return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);
     }
-    *query = *input_of(request, n, p->example);
+    p->input = input_of(request, n, p->example);
+    *query = request->inputs[p->input];
     query->draw = condition.draw;
     query->example = (uint32_t)p->example;
     return put_input(p, query, error);
@@ -173,9 +176,36 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
         sums[h] += lh_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
 }
 
+/* Where integers of this pass begin in a tensor with draws, or without. */
+static int32_t *integers_of(const pass *p, const lh_traced *t) {
+    int64_t draw = t->file.rank > 2 ? p->draw : 0;
+    return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->each;
+}
+
 static void take_tokens(const pass *p, lh_traced *t) {
-    int32_t *to = (int32_t *)t->data + p->example * t->each;
+    int32_t *to = integers_of(p, t);
     for (int64_t i = 0; i < t->each; i++) to[i] = p->batch.tokens[t->stream][i];
+}
+
+/* What the pass says, where no stream holds it. */
+static void read_answers(pass *p) {
+    const lh_spec *spec = p->traces->spec;
+    if (spec->format->teacher_forced) return;
+    p->answered = lh_shape_at(spec, p->group->n, 1).labels;
+    for (int i = 0; i < p->answered; i++)
+        p->answers[i] = (uint16_t)lh_best_class(p->logits + (size_t)i * (size_t)spec->classes, spec->classes);
+}
+
+static void take_answers(const pass *p, lh_traced *t) {
+    int32_t *to = integers_of(p, t);
+    for (int64_t i = 0; i < t->each; i++) to[i] = i < p->answered ? p->answers[i] : -1;
+}
+
+static void take_targets(const pass *p, lh_traced *t) {
+    const lh_right_answer *right = &p->traces->request.right[p->input];
+    int32_t *to = integers_of(p, t);
+    for (int64_t i = 0; i < t->each; i++)
+        to[i] = right->target != NULL && (right->mask == NULL || right->mask[i]) ? right->target[i] : -1;
 }
 
 static const void *source_of(const lh_trace *to, lh_trace_kind kind) {
@@ -184,8 +214,8 @@ static const void *source_of(const lh_trace *to, lh_trace_kind kind) {
 
 /* From what the pass wrote to what is kept of it. */
 static void take(const pass *p, lh_traced *t) {
-    if (t->kind == LH_TRACE_TOKENS) {
-        take_tokens(p, t);
+    if (t->kind >= LH_TRACE_TOKENS) {
+        (t->kind == LH_TRACE_TOKENS ? take_tokens : t->kind == LH_TRACE_ANSWERS ? take_answers : take_targets)(p, t);
         return;
     }
     const void *source = source_of(&p->to[t->site], t->kind);
@@ -229,6 +259,7 @@ static lh_status run_pass(pass *p, lh_error *error) {
     if (status != LH_OK) return status;
     p->engine->ops->trace(p->engine, &query, p->to, p->logits);
     if (p->traces->request.exact && !is_exact(p)) return LH_OK;
+    if (p->answers != NULL) read_answers(p);
     p->group->counted++;
     for (int i = 0; i < p->group->tensors; i++) take(p, &p->traces->tensors[p->group->first_tensor + i]);
     return LH_OK;

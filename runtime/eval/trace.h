@@ -9,6 +9,11 @@
  *     n<n>.layers.L.attention   [examples][heads][T][T]   their softmax
  *     n<n>.layers.L.entropy     [heads]                   mean over examples and queries of -sum p ln p, in nats
  *
+ * and of inputs of one's own
+ *
+ *     n<n>.answers              [examples][labels]        I32, the model's, -1 behind the end symbol
+ *     n<n>.targets              [examples][labels]        I32, the right ones, -1 where that is not known or not counted
+ *
  * A first dimension [draws] is added where there is more than one position draw. Averaged: the mean over draws and
  * examples in place of both dimensions, and no tokens; of those alone that come out right where `exact` asks for it. With finite data n in a name is the input length, and where the
  * traced examples of one input length differ in their outputs, n<n>o<outputs> stands in its place.
@@ -27,9 +32,17 @@ typedef enum lh_trace_kind {
     LH_TRACE_SCORES,
     LH_TRACE_ACTIVATIONS,
     LH_TRACE_ENTROPY,
-    LH_TRACE_TOKENS, /* not asked for: comes with what is kept per example */
+    LH_TRACE_TOKENS, /* not asked for, as the next: comes with what is kept per example */
+    LH_TRACE_ANSWERS,
+    LH_TRACE_TARGETS,
     LH_TRACE_KINDS
 } lh_trace_kind;
+
+/* The right answer to an input of one's own. */
+typedef struct lh_right_answer {
+    const uint16_t *target; /* [task output length]; NULL: it is not known */
+    const uint8_t *mask;    /* of it, 0: does not count; NULL: all do */
+} lh_right_answer;
 
 typedef struct lh_trace_request {
     bool wanted[LH_TRACE_KINDS];
@@ -42,7 +55,8 @@ typedef struct lh_trace_request {
                          * data input lengths, and no more examples than the file has */
     const lh_dataset *set; /* of finite data, whose they are; NULL: of what an evaluation sees */
     int examples;
-    const lh_query *inputs; /* or these, those of one length together; their draw is filled in here; NULL: none */
+    const lh_query *inputs;       /* or these, those of one length together; their draw is filled in here; NULL: none */
+    const lh_right_answer *right; /* [input_count]; NULL: none is known */
     int input_count;
     void (*watch)(void *context, int n, int64_t done, int64_t count); /* passes; NULL: none */
     void *context;
@@ -55,7 +69,7 @@ typedef struct lh_traced {
     int n;        /* task length */
     int group;    /* of the list in lh_traces */
     int site;     /* of the spec; -1: tokens */
-    int stream;   /* of tokens */
+    int stream;   /* of tokens, whose elements are 32-bit integers, as those of answers and targets */
     bool mean;    /* over draws and examples */
     int64_t each; /* elements of one pass */
     lh_st_tensor file;
@@ -96,6 +110,9 @@ lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st
                           lh_error *error);
 
 void lh_traces_close(lh_traces *traces);
+
+/* The tensor of a kind that a group has, if any; of tokens that of the first stream. */
+const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
 /* Element i of a tensor that was computed. */
 double lh_traced_at(const lh_traced *tensor, int64_t i);

@@ -8,7 +8,8 @@
 #include "eval/trace.h"
 
 const char *lh_trace_kind_name(lh_trace_kind kind) {
-    static const char *const names[LH_TRACE_KINDS] = {"attention", "scores", "activations", "entropy", "tokens"};
+    static const char *const names[LH_TRACE_KINDS] = {"attention", "scores",  "activations", "entropy",
+                                                      "tokens",    "answers", "targets"};
     return names[kind];
 }
 
@@ -105,11 +106,17 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
 
 /* ---- tensors ---- */
 
+static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
+
 /* Dimensions of one pass behind those of draws and examples; returns their number. */
 static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
     lh_shape lengths = lh_shape_at(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
         shape[0] = lengths.length[t->stream];
+        return 1;
+    }
+    if (is_integers(t)) {
+        shape[0] = lengths.labels;
         return 1;
     }
     const lh_trace_site *site = &traces->spec->sites[t->site];
@@ -131,9 +138,17 @@ static void name_tensor(const lh_traces *traces, lh_traced *t) {
     if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "%s.tokens", label);
     else if (t->kind == LH_TRACE_TOKENS)
         snprintf(t->name, sizeof t->name, "%s.tokens.%s", label, spec->format->stream[t->stream].name);
+    else if (is_integers(t)) snprintf(t->name, sizeof t->name, "%s.%s", label, lh_trace_kind_name(t->kind));
     else if (t->kind == LH_TRACE_ACTIVATIONS)
         snprintf(t->name, sizeof t->name, "%s.%s", label, spec->sites[t->site].name);
     else snprintf(t->name, sizeof t->name, "%s.%s.%s", label, spec->sites[t->site].name, lh_trace_kind_name(t->kind));
+}
+
+/* Whether draws change it: of what is read the answers alone, where a stream holds them. */
+static bool is_drawn(const lh_traces *traces, const lh_traced *t) {
+    const lh_format *format = traces->spec->format;
+    bool decoded = traces->request.inputs != NULL && format->teacher_forced && t->stream == format->label_stream;
+    return t->kind != LH_TRACE_TARGETS && (t->kind != LH_TRACE_TOKENS || decoded);
 }
 
 /* Adds a tensor of the group and what it takes. */
@@ -146,19 +161,27 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made)
     t->group = (int)(group - traces->groups);
     t->mean = request->average || t->kind == LH_TRACE_ENTROPY;
     name_tensor(traces, t);
-    if (!t->mean && request->draws > 1 && t->kind != LH_TRACE_TOKENS) t->file.shape[rank++] = request->draws;
+    if (!t->mean && request->draws > 1 && is_drawn(traces, t)) t->file.shape[rank++] = request->draws;
     if (!t->mean) t->file.shape[rank++] = group->examples;
     int all = rank + pass_shape(traces, t, t->file.shape + rank);
     t->file.rank = all;
     t->each = 1;
     for (int i = rank; i < all; i++) t->each *= t->file.shape[i];
-    t->file.dtype = t->kind == LH_TRACE_TOKENS ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
+    t->file.dtype = is_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
     double bytes = lh_st_element_bytes(t->file.dtype);
     for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
     t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* beyond, nothing is computed */
     traces->bytes += bytes;
     traces->memory += t->mean ? (double)t->each * (double)sizeof(double) : bytes;
     group->tensors++;
+}
+
+/* Whether the right answer to some input of a group is known. */
+static bool is_any_right(const lh_traces *traces, const lh_trace_group *group) {
+    const lh_trace_request *request = &traces->request;
+    for (int i = 0; request->right != NULL && i < request->input_count; i++)
+        if (request->inputs[i].n == group->n && request->right[i].target != NULL) return true;
+    return false;
 }
 
 static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
@@ -168,6 +191,10 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
     group->first_tensor = traces->count;
     for (int s = 0; kept && !traces->request.average && s < spec->format->streams; s++)
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
+    if (kept && !traces->request.average && traces->request.inputs != NULL) {
+        add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_ANSWERS, .site = -1});
+        if (is_any_right(traces, group)) add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TARGETS, .site = -1});
+    }
     for (int site = 0; site < spec->site_count; site++)
         for (int kind = 0; kind < LH_TRACE_TOKENS; kind++)
             if (wanted[kind] && (kind == LH_TRACE_ACTIVATIONS) == (spec->sites[site].channels > 0))
@@ -195,7 +222,7 @@ static double scratch_of(const lh_traces *traces, const lh_trace_group *group) {
 
 static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
-    double most = (double)traces->group_count * (spec->format->streams + 3 * spec->site_count), one_pass = 0;
+    double most = (double)traces->group_count * (spec->format->streams + 2 + 3 * spec->site_count), one_pass = 0;
     double list = most * sizeof *traces->tensors, available = lh_memory_available();
     if (list > available) return too_large(list, available, "the list of tensors", error);
     traces->tensors = lh_engine_memory((size_t)list, "a list of tensors", error);
@@ -208,6 +235,12 @@ static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     }
     traces->memory += one_pass;
     return traces->memory <= available ? LH_OK : too_large(traces->memory, available, "the trace", error);
+}
+
+const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind) {
+    for (int i = group->first_tensor; i < group->first_tensor + group->tensors; i++)
+        if (traces->tensors[i].kind == kind) return &traces->tensors[i];
+    return NULL;
 }
 
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error) {

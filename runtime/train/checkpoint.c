@@ -179,6 +179,29 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
     return status;
 }
 
+/* The plan hangs on these parameters, so that a folder of runs has those of one file. */
+static lh_status check_planned(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
+    const char *planned = spec->train.init_checksum, *found = lh_st_metadata(file, LH_CHECKSUM_KEY);
+    if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: cannot begin with it: its checksum is %.40s\n"
+                   "  expected: %s, of %s, which this trainer was built for\n"
+                   "  hint: --set init=FILE before the -- begins another run with another file",
+                   path, found != NULL ? found : "missing", planned, spec->train.init);
+}
+
+lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
+                                  lh_error *error) {
+    lh_st_file *file;
+    lh_status status = lh_checkpoint_open(path, false, &file, error);
+    if (status != LH_OK) return status;
+    status = check_planned(path, file, spec, error);
+    if (status == LH_OK) status = check_parameters(path, file, spec, error);
+    if (status == LH_OK && parameters != NULL) read_vector(file, spec, real_bytes, parameters);
+    lh_st_free(file);
+    return status;
+}
+
 /* ---- resuming ---- */
 
 /* How a file turned out: good, of another plan or build, or not to be trusted. */

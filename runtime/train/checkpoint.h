@@ -41,12 +41,17 @@ lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_st
 lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
                                const lh_run_facts *facts, lh_error *error);
 
-/* Reads parameters alone (eval, predict, --init): the model must fit. LH_ERR_INPUT names the file and the first
+/* Reads parameters alone (eval, predict): the model must fit. LH_ERR_INPUT names the file and the first
  * tensor that is missing, has another shape or is not of this model (model digest, where the file has one), or says that
  * the file is damaged. State of whatever optimiser is passed over. *step is the file's step, 0 where it has none. Float
  * and double files both load. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
+
+/* The same for the parameters that a run begins with: a file other than the one that the spec was planned with
+ * (train.init_checksum) is refused. parameters may be NULL: the file is only checked. */
+lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
+                                  lh_error *error);
 
 /* Reads everything to go on training bit for bit: refuses another optimiser, plan, source, level, compiler or precision
  * and names both values. Falls back to checkpoint.previous.safetensors when checkpoint.safetensors is damaged, and says so

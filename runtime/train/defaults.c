@@ -29,6 +29,8 @@ static const struct {
     {"train.checkpoint_minutes", NUMBER, offsetof(lh_spec, train.checkpoint_minutes)},
     {"train.keep_all", SWITCH, offsetof(lh_spec, train.keep_all)},
     {"train.keep_steps", STEPS, offsetof(lh_spec, train)},
+    {"train.init", TEXT, offsetof(lh_spec, train.init)},
+    {"train.init_checksum", TEXT, offsetof(lh_spec, train.init_checksum)},
     {"eval.lengths", LENGTHS, offsetof(lh_spec, eval.lengths)},
     {"eval.by", BY, offsetof(lh_spec, eval.by)},
     {"eval.noise", NOISE, offsetof(lh_spec, eval.noise)},

@@ -116,6 +116,10 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_string(&json, "source_digest", spec->source_digest);
     lh_json_raw(&json, "spec", spec->resolved);
     lh_json_raw(&json, "flags", run->flags);
+    if (spec->train.init_checksum != NULL) {
+        lh_json_string(&json, "init", spec->train.init);
+        lh_json_string(&json, "init_checksum", spec->train.init_checksum);
+    }
     if (spec->corpus != NULL) put_data(spec->corpus, spec->train.batch, &json, out);
     if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);

@@ -19,6 +19,9 @@ return {
       { name = "shifted", spec = {} },
       { name = "random", spec = {} },
       { name = "table", spec = { encoding = { use = "distance_table" } } },
+      -- Targets of 62 tokens, sources of up to 125: a number for each cell that a calibrated bias has.
+      { name = "pairs", spec = { encoding = { use = "pair_table",
+        cross = { parameters = { columns = 128, bias = { shape = 8192 } } } } } },
       { name = "none", spec = { encoding = { use = "none" } } },
     } },
     { name = "teacher", use = "duan_seeds" },

@@ -37,9 +37,15 @@ static int ${length.name}(int n) {
 % end
 
 lh_task_sample lh_task_${task.kind};
+% if task.literal then
+lh_task_solve lh_solve_${task.kind};
+% end
 
 % elseif task.data.made then
 lh_task_collect lh_task_${task.kind};
+% if task.literal then
+lh_task_solve lh_solve_${task.kind};
+% end
 
 % end
 % if task.axes then
@@ -68,6 +74,10 @@ static const lh_task task = {
         .output_length = output_length,
 % elseif task.data.made then
         .collect = lh_task_${task.kind},
+% end
+% if task.literal then
+        .solve = lh_solve_${task.kind},
+        .literal = "${c_string(task.literal)}",
 % end
 % if task.options then
         .options = task_options,

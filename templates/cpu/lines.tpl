@@ -41,8 +41,10 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
             if (j >= high) high = j + 1;
             if (j >= 0 && j < low) low = j;
         }
-        if (!open) low = 0;
-        if (!open && high < ${see_all}) high = ${see_all};
+        if (!open) {
+            low = 0;
+            high = ${see_all};
+        }
     }
     high = round_up(high, 8);
     *begin = low / 8 * 8;

@@ -48,12 +48,15 @@ static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_input input;
     spec.position_range[0] = 64;
     spec.distance_range[0] = 32;
-    lh_status status = (as_symbols ? lh_input_read_symbols : lh_input_read_json)(&input, &spec, 7, text, &error);
+    lh_status status = as_symbols ? lh_input_read_literal(&input, &spec, 7, text, LH_NO_VALUE, &error)
+                                  : lh_input_read_json(&input, &spec, 7, text, LH_IF_KNOWN, &error);
     if (status != LH_OK) lh_fuzz_require(status == LH_ERR_INPUT && strlen(error.text) > 8, "a message", error.text);
     if (status == LH_OK) {
         lh_fuzz_require(spec.task->input_length(input.n) == input.input_length, "the length", text);
         for (int i = 0; i < input.input_length; i++)
             lh_fuzz_require(input.input[i] < spec.task->input_symbols, "a token", text);
+        for (int i = 0; i < input.target_length; i++)
+            lh_fuzz_require(input.target[i] < spec.task->output_symbols && input.mask[i] <= 1, "a target", text);
         for (int s = 0; s < LH_MAX_STREAMS; s++) check_lists(&input.positions[s], &input.distances[s], text);
     }
     lh_input_free(&input);

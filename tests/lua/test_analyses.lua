@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local attention = require("study.analyse.analyze_attention")
+local decoding = require("study.analyse.analyze_decoding")
 local lu = require("luaunit")
 local panels = require("study.analyse.panels")
 local pca = require("study.analyse.pca")
@@ -92,6 +93,84 @@ function TestAttention.test_maximum_over_heads()
     { { 6, 5, 4, 4, 5, 6 }, 2, 3 })
   lu.assertEquals({ attention.maximum({ 1, 2, 3, 4, 5, 6 }, 1, 3, 2, 2) }, { { 1, 2, 3, 4 }, 2, 2 })
   lu.assertEquals({ attention.maximum({ 0.25 }, 1, 1, 1, 9) }, { { 0.25 }, 1, 1 })
+end
+
+TestDecoding = {}
+
+-- A trace of 3 + 4 as "7" and the end, of which the model makes "07" and no end: two heads, one layer.
+local TRACE = {
+  path = "/dev/null", metadata = { input_symbols = '["0","1","3","4","+"]', output_symbols = '["0","7","&"]' },
+  names = { "n3.answers", "n3.targets" },
+  entries = { ["n3.answers"] = {}, ["n3.targets"] = {}, ["n3.tokens.source"] = {}, ["n3.tokens.target"] = {},
+    ["n3.decoder.layers.0.attention"] = { shape = { 1, 2, 3, 3 } },
+    ["n3.decoder.layers.0.cross.attention"] = { shape = { 1, 2, 3, 3 } },
+    ["n3.decoder.layers.1.attention"] = { shape = { 1, 2, 3, 3 } } },
+}
+
+local VALUES = { ["n3.tokens.source"] = { 2, 4, 3 }, ["n3.tokens.target"] = { 9, 0, 1 },
+  ["n3.targets"] = { 1, 2, -1 }, ["n3.decoder.layers.0.attention"] = { 1, 0, 0, 0.25, 0.75, 0, 9, 9, 9,
+    --[[ second ]] 1, 0, 0, 0, 1, 0, 9, 9, 9 },
+  ["n3.decoder.layers.0.cross.attention"] = { 0.5, 0.5, 0, 0, 0, 1, 9, 9, 9, --[[ second ]] 0, 1, 0, 1, 0, 0, 9, 9, 9 },
+  ["n3.decoder.layers.1.attention"] = { 1, 0, 0, 0, 1, 0, 9, 9, 9, 1, 0, 0, 0, 1, 0, 9, 9, 9 } }
+
+-- A project without the spec of the run.
+local project = {
+  path = function() return "/nowhere" end,
+  plan = function() return nil, "not here" end,
+}
+
+-- What is said, and the files by their names. answers: of the model.
+local function decode(answers, targets, layers)
+  local said, files = {}, {}
+  VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
+  local source = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
+  function source.trace_text(_, _, text, frame)
+    lu.assertEquals({ text, frame }, { "3+4", 1 })
+    return TRACE
+  end
+  function source.read(_, _, name)
+    return VALUES[name]
+  end
+  function source.sites()
+    return { "decoder.layers.0", "decoder.layers.0.cross", "decoder.layers.1" }
+  end
+  for _, file in ipairs(decoding.run({ source }, { text = { "3+4" }, frame = 1, layers = layers,
+    project = project, say = function(text)
+      said[#said + 1] = text
+    end })) do
+    files[file.path] = file.text
+  end
+  return said, files
+end
+
+-- Rows are what is written, as far as the answer goes; what is wrong is red and has a cross, on both axes.
+function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
+  local said, files = decode({ 0, 1, -1 }, true, { 0 })
+  lu.assertEquals(said[1], "sums: 3+4 -> 07  2 of 3 wrong")
+  lu.assertStrContains(said[2], "sums: its bias is not drawn: ")
+  lu.assertEquals(files["decoding.csv"],
+    "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
+  local script = files["decoding.gnuplot"]
+  lu.assertStrContains(script, "$t1a1h1 << EOD\n1 0\n0.25 0.75\nEOD")
+  lu.assertStrContains(script, "$t1a2h2 << EOD\n0 1 0\n1 0 0\nEOD")
+  local font, red = " noenhanced font ',9' textcolor rgb ", "'#c0392b'"
+  lu.assertStrContains(script, "set label '0' at graph 0,first 0 right offset -0.7,0" .. font .. red)
+  lu.assertStrContains(script, "set label '\u{D7}' at graph 0,first 0 right offset -2.1,0" .. font .. red)
+  lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)
+  lu.assertStrContains(script, "set label '+' at first 1,graph 0 center offset 0,-0.5" .. font .. "'#222222'")
+  lu.assertNil(script:find("t1a3", 1, true)) -- the other layer
+end
+
+-- What is right, and what nobody knows, has no mark.
+function TestDecoding.test_nothing_is_marked_where_nothing_is_wrong()
+  local said, files = decode({ 1, 2, -1 }, true)
+  lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
+  lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
+  lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
+  said, files = decode({ 0, 1, -1 }, false)
+  lu.assertEquals(said[1], "sums: 3+4 -> 07  right answer not known")
+  lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
+  lu.assertStrContains(files["decoding.csv"], 'sums,3+4,0,0,,\n')
 end
 
 TestPanels = {}

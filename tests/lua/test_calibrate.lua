@@ -444,6 +444,17 @@ function TestStudent.test_lines_take_the_place_of_masks()
     decoder = { list = {}, choices = { align = "left" } } } })
   lu.assertStrContains(text, '    cross = {\n      mask = { kind = "full" },\n      lines = {')
   lu.assertNotStrContains(text, "decoder = {")
+  lu.assertTrue(student.replaces_masks({ cross = lines_of_cross }, masks))
+  lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
+end
+
+-- What a student begins with: nothing is said of it, a file, or none where its teacher had one.
+function TestStudent.test_what_it_begins_with()
+  for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
+    [false] = "\n  init = false,\n  encoding" }) do
+    lu.assertStrContains(student.text({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
+  end
+  lu.assertNotStrContains(student.text({ base = "./t.lua", comment = {}, lines = {} }), "init")
 end
 
 function TestStudent.test_a_file_as_another_folder_sees_it()

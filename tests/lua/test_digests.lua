@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
+local tensors = require("study.read.tensors")
 
 local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
 
@@ -51,9 +52,9 @@ local FIELDS = {
   { "encoding.mask.width", 2, true, true, { ["encoding.mask"] = "{ kind = 'antidiagonal', width = 1 }" } },
   { "encoding.mask.stride", 2, true, true, { ["encoding.mask"] = "{ kind = 'antidiagonal', width = 1 }" } },
   { "encoding.mask.left_only", true, true, true, { ["encoding.mask"] = "{ kind = 'antidiagonal', width = 1 }" } },
-  { "encoding.lines.list", { { head = 0, direction = 1, line = 0, value = 2.0 } }, true, true, LINES },
-  { "encoding.lines.zero_corner", "all", true, true, LINES },
-  { "encoding.lines.columns", "left", true, true, { ["encoding.lines"] = "{ columns = 'right', "
+  { "encoding.lines.list", { { head = 0, direction = 1, line = 0, value = 2.0 } }, true, false, LINES },
+  { "encoding.lines.zero_corner", "all", true, false, LINES },
+  { "encoding.lines.columns", "left", true, false, { ["encoding.lines"] = "{ columns = 'right', "
     .. "{ head = 0, direction = 0, line = 0, value = 1 } }" } },
   { "encoding.normaliser.kind", "another", true, true, { ["encoding.normaliser.kind"] = "geometric" } },
   { "encoding.normaliser.temperature", 2.0, true, true, { ["encoding.normaliser.temperature"] = "0.5" } },
@@ -300,7 +301,7 @@ function TestDigests.test_finite_data_by_what_longest_settles()
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true, ["train.epochs"] = true, ["train.cadence"] = true,
+  local seen = { id = true, source = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
     ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
@@ -331,15 +332,92 @@ function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
   local seen = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
     { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
-    { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" },
-    { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
-    { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" } }) do
+    { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.plan_of(sets)
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
       lu.assertNil(seen[digest], i)
       seen[digest] = true
     end
+  end
+end
+
+-- Lines are constants of attention: a model that is given some goes on from what it learnt without.
+function TestDigests.test_lines_leave_the_model_what_it_is()
+  local plain, seen = plans.plan_of({ ["model.kind"] = "encoder_decoder" }), {}
+  for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
+    { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" },
+    { ["encoding.decoder.lines"] = "{ { head = 1, direction = 1, line = 0, value = 0 } }" } }) do
+    sets["model.kind"] = "encoder_decoder"
+    local plan = plans.plan_of(sets)
+    lu.assertNil(seen[plan.digest], i)
+    seen[plan.digest] = true
+    lu.assertEquals(plan.model_digest, plain.model_digest, i)
+  end
+end
+
+-- A checkpoint of a plan's model, with these words in its metadata and without this tensor; as a file of a name.
+local function checkpoint(name, plan, metadata, without)
+  local list = {}
+  for _, tensor in ipairs(plan.tensors) do
+    local values = {}
+    for i = 1, tensor.elements or tensor.shape[1] * (tensor.shape[2] or 1) do
+      values[i] = 0
+    end
+    list[#list + 1] = tensor.name ~= without and { name = tensor.name, shape = tensor.shape, values = values } or nil
+  end
+  metadata.model_digest = metadata.model_digest or plan.model_digest
+  return support.write(name, (tensors.file(list, metadata)))
+end
+
+local PARITY = "kind = 'parity_check'"
+local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
+
+-- What a run begins with: by its bytes, wherever they lie; of the model nothing changes.
+function TestDigests.test_a_checkpoint_to_begin_with()
+  local plain = plans.of_task(PARITY, MODEL)
+  checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
+  checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
+  checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
+  local one, same = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
+    plans.of_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
+  local other = plans.of_task(PARITY, MODEL .. "init = 'other.safetensors'")
+  lu.assertEquals(plans.of_task(PARITY, MODEL .. "init = false").digest, plain.digest)
+  lu.assertNotEquals(one.digest, plain.digest)
+  lu.assertEquals(same.digest, one.digest)
+  lu.assertNotEquals(other.digest, one.digest)
+  lu.assertEquals(one.model_digest, plain.model_digest)
+  lu.assertStrContains(one.defaults.text, "one.safetensors\ntrain.init_checksum 00000000000000aa\n")
+  lu.assertNotStrContains(plain.defaults.text, "train.init")
+end
+
+-- What does not fit is told before anything is built.
+function TestDigests.test_a_checkpoint_that_does_not_fit()
+  local plain, sum = plans.of_task(PARITY, MODEL), "00000000000000aa"
+  checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
+  checkpoint("mine.safetensors", plain, {})
+  checkpoint("rope.safetensors", plain, { checksum = sum, model_digest = "0123456789abcdef" })
+  local whole = support.read(checkpoint("whole.safetensors", plain, { checksum = sum }))
+  support.write("torn.safetensors", whole:sub(1, #whole - 1))
+  support.write("text.safetensors", "{}")
+  for name, words in pairs({
+    ["less.safetensors"] = plain.tensors[2].name .. " is missing (it is of teacher)",
+    ["rope.safetensors"] = "its model digest is 0123456789abcdef",
+  }) do
+    local plan, problem = plans.of_task(PARITY, MODEL .. ("init = %q"):format(name))
+    lu.assertNil(plan, name)
+    lu.assertEquals(problem.field, "init")
+    lu.assertStrContains(problem.what, words)
+  end
+  local wide = MODEL:gsub("width = 16", "width = 32")
+  local _, problem = plans.of_task(PARITY, wide .. "init = 'whole.safetensors'")
+  lu.assertStrContains(problem.what, "has shape [")
+  for name, words in pairs({ ["mine.safetensors"] = "has no checksum",
+    ["torn.safetensors"] = "are not those of its shape", ["text.safetensors"] = "no safetensors file, or cut short",
+    ["."] = "is a directory, expected a file" }) do
+    local _, _, d = support.check_text(("return { task = { %s } %s init = %q }"):format(PARITY, MODEL, name))
+    lu.assertStrContains(d:text(), words)
+    lu.assertStrContains(d:text(), "error: init: ")
   end
 end
 

@@ -6,6 +6,7 @@ local cases = require("cases")
 local gen = require("render.gen")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
+local project_module = require("project")
 
 local SPEC, PATHS, COLUMNS = cases.SPEC, cases.PATHS, cases.COLUMNS
 
@@ -148,6 +149,18 @@ function TestTasks.test_an_own_source_may_name_its_options()
   lu.assertEquals({ plan.tokens, plan.task.chance }, { 6, 1 / 3 })
   local encoder = rendered_task({ framed })["spec.c"]
   check_words(encoder, { "return 6 + n;", "return 0 + 1;", "EMPTY_TOKEN = 7" }, {})
+end
+
+-- A task that solves inputs of one's own brings its second function, and no other has one.
+function TestTasks.test_a_task_that_solves_has_its_function()
+  local project = project_module.new(".")
+  for _, file in ipairs(project:files(assert(project:plan("abc_addition_vanilla", {})).plan)) do
+    if file.path == "spec.c" then
+      check_words(file.text, { "lh_task_collect lh_task_addition;\nlh_task_solve lh_solve_addition;\n\n",
+        ".solve = lh_solve_addition,\n", '.literal = "12+345",\n' }, {})
+    end
+  end
+  check_words(rendered_task({})["spec.c"], {}, { "solve", "literal" })
 end
 
 function TestTasks.test_finite_data_has_no_sampler_and_no_lengths()

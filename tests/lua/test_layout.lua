@@ -3,9 +3,12 @@
 local support = dofile("tests/lua/support.lua")
 
 local diagnostics = require("base.diagnostics")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local plans = require("plans")
+local project_module = require("project")
 local tasks = require("spec.tasks")
+local tensors = require("study.read.tensors")
 
 local plan_of, small, task = plans.plan_of, plans.small, plans.task
 
@@ -189,6 +192,22 @@ function TestParameters.test_initial_values_of_xavier()
     ["output.weight"] = { UNIFORM, 0.20484, 5e-6 },
     ["output.bias"] = { UNIFORM, 1 / math.sqrt(128) },
   })
+end
+
+-- Of every matrix of encoder-decoders, with a cross-attention whose queries, keys and values are one for it.
+function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
+  local project, count = project_module.new("."), 0
+  for file in lfs.dir("tests/reference") do
+    local name = file:match("^(abc_.*)%.safetensors$")
+    if name then
+      local plan, want = assert(project:plan(("tests/specs/networks/%s.lua"):format(name))).plan, {}
+      for tensor, bound in assert(tensors.open("tests/reference/" .. file)).metadata.xavier:gmatch("(%S+) (%S+)") do
+        want[tensor], count = { UNIFORM, tonumber(bound), 1e-9 }, count + 1
+      end
+      check_initial(plan, want)
+    end
+  end
+  lu.assertTrue(count >= 120, count)
 end
 
 TestLayout = {}

@@ -240,6 +240,9 @@ function TestFields.test_addition_has_the_parameters_of_the_paper()
   lu.assertEquals({ plan.tokens, plan.classes, plan.decoder.first_output, plan.decoder.separator }, { 15, 15, 0, 12 })
   lu.assertEquals(plan.task.input_count, 15)
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "model.encoder_layers=1" })).plan.parameters, 1790095)
+  lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "encoding.kind=pair_table",
+    "encoding.cross.parameters.columns=128", "encoding.cross.parameters.bias.shape=8192" })).plan.parameters,
+    1591567 + 8 * (64 * 64 + 64 * 128))
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=16" })).plan.tokens, 21)
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=2" })).plan.tokens, 15)
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.computation=1" })).plan.tokens, 16)

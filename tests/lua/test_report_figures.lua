@@ -9,6 +9,7 @@ local figures = require("study.report.figures")
 local html = require("study.report.html")
 local lu = require("luaunit")
 local report_csv = require("study.report.report_csv")
+local reached = require("study.report.reached")
 local reports = require("reports")
 
 local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
@@ -192,6 +193,24 @@ function TestFigures.test_time_to_a_threshold()
   end
   lu.assertEquals(texts, { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
     { "", "10.0 times", "10.0 times" } })
+end
+
+-- The first evaluation on the way at the threshold or above; a row where nobody got there is blank.
+function TestFigures.test_steps_and_time_to_a_threshold()
+  local function texts_of(threshold)
+    local item, texts = { kind = "reached", rows = "encoding", threshold = threshold }, {}
+    local model = reached.table(timed_study(), item)
+    for i, row in ipairs(model.rows) do
+      texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
+    end
+    return texts, model
+  end
+  local texts, model = texts_of(90)
+  lu.assertEquals(texts, { { "50 ± 0", "8.33 ± 0.00", "2 of 3" }, { "50 ± 0", "0.83 ± 0.00", "2 of 3" } })
+  lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "steps", "minutes" })
+  lu.assertStrContains(model.title, "Steps and minutes of training to 90% accuracy on the set test")
+  lu.assertEquals(texts_of(70), { { "50 ± 43", "8.33 ± 7.22", "3 of 3" }, { "50 ± 43", "0.83 ± 0.72", "3 of 3" } })
+  lu.assertEquals(texts_of(100.5), { { "", "", "0 of 3" }, { "", "", "0 of 3" } })
 end
 
 function TestFigures.test_scores_along_an_axis()

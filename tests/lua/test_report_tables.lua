@@ -294,7 +294,7 @@ end
 function TestItems.test_mistakes_name_the_field()
   local cases = {
     { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "numbers, progress, splits, spread, table, time\n"
+      .. "numbers, progress, reached, splits, spread, table, time\n"
       .. "  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
@@ -321,6 +321,15 @@ function TestItems.test_mistakes_name_the_field()
       'report[1].where.task: not on this axis: "sort"' },
     { { kind = "curves", lines = "encoding", pages = "task", where = { encoding = "rope" } },
       "report[1].where.encoding: the axis is spread out by `lines`\n  expected: each axis in one place" },
+    { { kind = "reached", rows = "encoding", threshold = 90, split = "tset", pages = "task" },
+      'report[1].split: no set: "tset"\n  expected: one of: train, test, validation' },
+    { { kind = "curves", lines = "encoding", pages = "task", only = 3 }, "report[1].only: is 3" },
+    { { kind = "curves", lines = "encoding", pages = "task", only = { encoding = {} } },
+      "report[1].only.encoding: not a list of names" },
+    { { kind = "curves", lines = "encoding", pages = "task", only = { encoding = { "rop" } } },
+      'report[1].only.encoding: not on this axis: "rop"' },
+    { { kind = "curves", lines = "encoding", pages = "task", only = { encodng = { "rope" } } },
+      'report[1].only.encodng: no axis of the study: "encodng"' },
     { { kind = "curves", lines = "encoding", where = 3 }, "report[1].where: is \"3\"" },
     { { kind = "table", value = "max", rows = "task", columns = "task", pages = "encoding" },
       "report[1].rows: the axis task again, which is `columns`\n  expected: each axis in one place" },
@@ -342,6 +351,23 @@ function TestItems.test_a_scale_may_leave_values_out()
     against = PLAIN } }
   local list = assert(items.check(study))
   lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
+end
+
+-- An item about some values: those of a page, too; of a scale those that it has.
+function TestItems.test_only_some_values()
+  local study = study_of({ { name = "width", values = { "8", "16", "32" } }, { name = "task", values = { "a", "b" } } },
+    { 1, 2, 3, 4, 5, 6 })
+  study.report = { { kind = "table", value = "max", rows = "task", pages = "width", only = { width = { 8, 32 } } },
+    { kind = "table", value = "max", rows = "width", pages = "task", only = { width = { 16 } } } }
+  local list = assert(items.check(study))
+  lu.assertEquals({ #list, list[1].where, list[2].where }, { 4, { width = "8" }, { width = "32" } })
+  local shown = cells.within(study, list[3].where, list[3].only)
+  lu.assertEquals({ #shown.cells, shown.axes[1].values, shown.axes[2].values }, { 1, { "16" }, { "a" } })
+  lu.assertEquals(views.table(shown, list[3]).rows[1].title, "16")
+  study.axes[1].values, study.scale = { "8" }, "small"
+  list = assert(items.check(study))
+  lu.assertEquals({ #list, list[2].only }, { 3, { width = {} } })
+  lu.assertEquals(#cells.within(study, list[2].where, list[2].only).cells, 0)
 end
 
 function TestItems.test_names_may_be_numbers()

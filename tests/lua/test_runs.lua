@@ -115,6 +115,18 @@ function TestRuns.test_percent_of_what_is_not_there()
   lu.assertEquals(runs.percent({ accuracy = { 0.5, 1 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
 end
 
+-- Lines do not say the set where evaluations on the way go over one alone; seconds go on to the last step.
+function TestRuns.test_one_set_on_the_way_and_the_time_of_its_last_step()
+  local spec = spec_of("bucket_sort")
+  spec.eval.during = { every = 50, splits = { "validation" } }
+  local run = runs.read(write_run("alone", "rr", 1, 0.1, { exit = 0,
+    eval = eval_line(50, "during", 20, 0.5) .. scored(90),
+    metrics = '{"step":40,"seconds":4}\n', facts = { spec = spec, step = 50, train_seconds = 6 } }))
+  lu.assertEquals(run.during[1].sets, { validation = { accuracy = 0.5, exact_match = 0.25 } })
+  lu.assertEquals(run.during[1].mean, run.during[1].sets.validation)
+  lu.assertEquals(runs.clock(run), { { 40, 4 }, { 50, 6 } })
+end
+
 function TestRuns.test_several_axes_are_joined_on_the_first()
   local facts = { data = { train = "latin_square", by = { "vectors", "puzzle" } } }
   local run = runs.read(write_run("axes", "rr", 1, 0.1, { exit = 0, facts = facts,

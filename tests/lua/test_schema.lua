@@ -29,6 +29,7 @@ local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
 -- Field, a text it takes, a text it refuses, part of the message, and what else must be set.
 local CASES = {
   { "precision", "float64", "float16", '"float16" does not fit here' },
+  { "init", "false", "nowhere.safetensors", "cannot read tests/golden/specs/nowhere.safetensors: No such file" },
   { "task", "{ kind = 'even_pairs' }", "5", "5 does not fit here" },
   { "task.kind", "parity_check", "parity_chek", 'did you mean "parity_check"?' },
   { "task.source", "../tasks/own/first_repeat.c", "nowhere.c", "cannot read tests/golden/specs/nowhere.c" },
@@ -231,7 +232,7 @@ end
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
-    lines = true, symbols = true, options = true, settings = true, by = true, names = true }
+    checkpoint = true, lines = true, symbols = true, options = true, settings = true, by = true, names = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

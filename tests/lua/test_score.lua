@@ -557,7 +557,7 @@ function TestMentions.test_what_is_mentioned_is_written()
     end
   end
   for _, kind in ipairs({ "alibi", "alibi_learned", "t5", "fire", "kerple_log", "kerple_power", "sandwich", "cyclic",
-    "distance_table", "log_length", "window" }) do
+    "distance_table", "pair_table", "log_length", "window" }) do
     for _, positions in ipairs({ "", ", " .. RANDOM:format(""), ", " .. RANDOM:format(", reading = 'difference'") }) do
       local score = plans.scored(("{ kind = %q%s }"):format(kind, positions)).first.score
       for _, nest in ipairs({ table.unpack(score.making), table.unpack(score.gradients) }) do
@@ -605,6 +605,7 @@ local FORMULAS = {
   alibi = "x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - abs(x.distance))",
   cyclic = "x.score + lookup(x.bias, mod(x.distance, 3))",
   distance_table = "x.score + lookup(x.bias, min(max(x.distance, -64), 64))",
+  pair_table = "x.score + lookup(x.bias, 64 * min(x.query_index, 63) + min(x.key_index, 63))",
   kerple_log = "x.score - exp(x.log_p) * log1p(exp(x.log_a) * abs(x.distance))",
   t5 = "x.score + lookup(x.bias, bucket(abs(x.distance), { 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91 }) + "
     .. "select(less(0, x.distance), 16, 0))",
@@ -625,7 +626,7 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
       count = count + (resolved.encoding.score and 1 or 0)
     end
   end
-  lu.assertEquals(count, 13)
+  lu.assertEquals(count, 14)
 end
 
 -- T5's own formula, in floats: 8 + floor(log(n / 8) / log(16) * 8), at most 15.

@@ -92,6 +92,23 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
+-- A value may stand with some of another axis alone; a scale that leaves these out leaves it without a cell.
+function TestGrid.test_values_may_stand_with_some_others_alone()
+  local text = SMALL:gsub("train = { batch = 12 } }", "%0, with = { task = { 'parity_check' } }")
+  local file, ids = support.write("with.lua", text), {}
+  for i, cell in ipairs(expand(file).cells) do
+    ids[i] = cell.id
+  end
+  lu.assertEquals(ids, { "reverse_string_tilted", "parity_check_tilted", "parity_check_rand_rope" })
+  for wrong, expected in pairs({ ["task = { 'parity' }"] = '"parity" is no value of this axis',
+    ["encoding = { 'tilted' }"] = "axes[2].values[2].with.encoding: no such field" }) do
+    local nothing, message = grid.expand(project, support.write("with.lua", (text:gsub("task = { 'parity_check' }",
+      wrong))))
+    lu.assertNil(nothing)
+    lu.assertStrContains(message, expected)
+  end
+end
+
 -- Cells of a value with rates of its own have those, at every scale.
 function TestGrid.test_values_may_have_learning_rates()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, learning_rates = { 0.1, 0.01 }")
@@ -236,7 +253,7 @@ end
 TestStages = {}
 
 function TestStages.setUp()
-  verbs.VERBS.probe = { options = { "few_lines" } }
+  verbs.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
   os.execute("rm -rf " .. select(2, staged()))
 end
 
@@ -312,9 +329,12 @@ function TestStages.test_mistakes()
       "teacher 0, bias plain is in this stage and in teach" },
     [ [[cells = { bias = { "plain" } } },]] ] = { [[cells = { bias = { "plain", "loose" } } },]],
       "several cells of teach, or none, on the axis bias" },
+    [ [[{ name = "plain", spec = {} }, ]] ] = { [[{ name = "plain", spec = {}, with = { teacher = { 0 } } }, ]],
+      "several cells of teach, or none", "expected: values that stand with each other" },
     [ [[seeds = { 4, 4 } },]] ] = { [[seeds = { 4, 5 } },]], "the cell teacher_0_taken has 2 runs" },
     [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is no verb of a stage' },
     [ "few_lines = 3" ] = { "few_line = 3", 'stages[2].options.few_line: no such field' },
+    [ "{ few_lines = 3 }" ] = { "{ briefly = 3 }", "stages[2].options.briefly: is 3", "expected: true" },
     [ "options = { few_lines = 3 }" ] = { "options = { few_lines = { x = 3 } }",
       "stages[2].options.few_lines: is a table" },
     [ [[name = "next", ]] ] = { [[name = "teach", ]], 'a second stage "teach"' },

@@ -291,6 +291,28 @@ function TestTasks.test_malformed_headers_are_told_with_their_line()
   end
 end
 
+-- An input that the task solves: in its symbols, with the function that does.
+function TestTasks.test_a_literal_has_its_function()
+  for line, what in pairs({
+    [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
+    [" * literal: ab?"] = 'probe.c:8:4: error: literal: "?" is not always an input symbol',
+    [" * literal:"] = "",
+  }) do
+    local all, d = read(8, line)
+    lu.assertNil(all.probe)
+    lu.assertStrContains(d:text(), what)
+  end
+  local lines = table.move(HEADER, 1, #HEADER, 1, {})
+  table.insert(lines, 8, " * literal: abc")
+  local text = table.concat(lines, "\n") .. "\nlh_task_sample lh_task_probe;\nlh_status lh_solve_probe(int x);\n"
+  local d = diagnostics.new()
+  lu.assertNil(tasks.own("there/probe.c", text, d))
+  lu.assertStrContains(d:text(), "the line `lh_task_solve lh_solve_probe;` is missing")
+  d = diagnostics.new()
+  lu.assertEquals(tasks.own("there/probe.c", text .. "lh_task_solve lh_solve_probe;\n", d).literal, "abc")
+  lu.assertEquals(d:text(), "")
+end
+
 function TestTasks.test_own_file_gives_facts_and_text()
   local lines = table.concat(HEADER, "\n")
   local d = diagnostics.new()
@@ -326,7 +348,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
       taken[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(taken, { sample = true, collect = true, expand = true })
+  lu.assertEquals(taken, { sample = true, collect = true, expand = true, solve = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')

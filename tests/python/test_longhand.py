@@ -181,7 +181,8 @@ class TestTensors(Files):
 
     def test_a_trace_of_two_streams(self):
         sites = [("tokens.source", 2), ("tokens.target", 3), ("memory", 2), ("encoder.0.attention", 4), ("input", 3),
-                 ("decoder.0.attention", 9), ("cross.0.attention", 6), ("decoder.0.output", 3)]
+                 ("decoder.0.attention", 9), ("cross.0.attention", 6), ("decoder.0.output", 3), ("answers", 2),
+                 ("targets", 2)]
         header, end = {}, 0
         for name, count in sites:
             header["n7." + name] = {"dtype": "U8", "shape": [1, count], "data_offsets": [end, end + count]}
@@ -193,6 +194,7 @@ class TestTensors(Files):
             self.assertEqual(listed(trace.attention(7, 2)), [list(range(23, 29))])
             self.assertEqual(listed(trace.activations(7)), [[5, 6]])
             self.assertEqual(listed(trace.tokens(7, stream="target")), [[2, 3, 4]])
+            self.assertEqual([listed(trace.answers(7)), listed(trace.targets(7))], [[[32, 33]], [[34, 35]]])
 
     def test_types_and_empty_tensors(self):
         data = struct.pack("<d", 0.5) + struct.pack("<2q", -1, 2**40) + b"\x01"

@@ -237,7 +237,8 @@ def pair_metadata(pair):
     facts = {"model": "encoder_decoder", "layers": f"{pair.layers['encoder']}, {pair.layers['decoder']}",
              "heads": HEADS, "width": WIDTH, "feedforward": FEEDFORWARD, "additive": pair.additive,
              "norm": f"layer, {pair.place}", "bias": pair.bias, "tied": "yes" if pair.tied else "no",
-             "positions": "drawn" if pair.drawn else "indices", "gradient": GRADIENT_LENGTH}
+             "positions": "drawn" if pair.drawn else "indices", "lengths": " ".join(map(str, SIZES)),
+             "gradient": GRADIENT_LENGTH}
     for name, has in pair.attentions.items():
         facts[name] = ", ".join(f"{key} {value}" for key, value in dataclasses.asdict(has).items())
     return {key: str(value) for key, value in facts.items()}

@@ -5,8 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const lh_pairs_name[LH_PAIRS_FILES] = {"encoder_decoder", "identity_encoder", "drawn_layers"};
-const int lh_pairs_length[LH_PAIRS_LENGTHS] = {5, 18};
+const char *const lh_pairs_name[LH_PAIRS_FILES] = {
+    "encoder_decoder", "identity_encoder", "drawn_layers", "masks", "lines",     "abc_a",
+    "abc_b",           "abc_b_left",       "abc_c",        "abc_d", "abc_lines", "abc_lines_sinusoid",
+    "abc_alibi",       "abc_rope",         "abc_shaw"};
+
+void lh_pairs_lengths(const lh_st_file *file, int length[LH_PAIRS_LENGTHS]) {
+    lh_vectors_numbers(file, "lengths", LH_PAIRS_LENGTHS, length);
+}
 
 static void broken(const char *what) {
     fprintf(stderr, "tests/reference: %s: missing or of another size\n", what);
@@ -39,9 +45,11 @@ lh_ref_model *lh_pairs_model(const lh_st_file *file, const lh_ref_network *netwo
     return model;
 }
 
-static int32_t *integers(const lh_st_file *file, int n, const char *name, int count) {
+/* NULL: the file has no such tensor. */
+static int32_t *integers(const lh_st_file *file, const char *kind, int n, const char *name, int count) {
     char full[64];
-    snprintf(full, sizeof full, "data.n%d.%s", n, name);
+    snprintf(full, sizeof full, "%s.n%d.%s", kind, n, name);
+    if (!lh_st_find(file, full)) return NULL;
     double *values = numbers(file, full, count);
     int32_t *out = room((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = (int32_t)values[i];
@@ -49,12 +57,39 @@ static int32_t *integers(const lh_st_file *file, int n, const char *name, int co
     return out;
 }
 
+/* Where a file says nothing: 0, 1, 2, ... */
+static int32_t *indices(const lh_st_file *file, int n, const char *name, int count) {
+    int32_t *out = integers(file, "data", n, name, count);
+    if (out) return out;
+    out = room((size_t)count, sizeof *out);
+    for (int i = 0; i < count; i++) out[i] = i;
+    return out;
+}
+
+/* Likewise those of keys less those of queries. */
+static int32_t *differences(const lh_st_file *file, int n, const char *name, int queries, int keys) {
+    int32_t *out = integers(file, "data", n, name, queries * keys);
+    if (out) return out;
+    out = room((size_t)(queries * keys), sizeof *out);
+    for (int i = 0; i < queries * keys; i++) out[i] = i % keys - i / keys;
+    return out;
+}
+
 static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
-    int32_t *values = integers(file, n, name, count);
+    int32_t *values = integers(file, "data", n, name, count);
+    if (!values) broken(name);
     uint16_t *out = room((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = (uint16_t)values[i];
     free(values);
     return out;
+}
+
+/* ALiBi as Press et al. have it, for queries that see only what is before them: of the decoder of abc_alibi alone. */
+static void straighten(int heads, int queries, int keys, double *score) {
+    for (int i = 0; i < heads * queries * keys; i++) {
+        lh_ref_pair at = {i / (queries * keys), heads, i / keys % queries, i % keys};
+        score[i] = lh_ref_alibi(at);
+    }
 }
 
 /* Families stand as their attentions do: the encoder's if there is one, the decoder's, the one between. Who is scored,
@@ -62,14 +97,29 @@ static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int co
 static void fill_places(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
     static const char *const names[] = {"cross.pairs", "decoder.pairs", "encoder.pairs"};
     for (int f = 0; f < network->family_count; f++) {
-        int from_end = network->family_count - 1 - f;
+        int from_end = network->family_count - 1 - f, heads = network->families[f].heads;
         int of_queries = from_end == 2 ? 0 : 1, of_keys = from_end == 1 ? 1 : 0;
         int length[] = {out->batch.tokens, out->batch.target_tokens}, pairs = length[of_queries] * length[of_keys];
-        out->pairs[f] = integers(file, n, names[from_end], pairs);
-        out->score[f] = room((size_t)(LH_PAIRS_HEADS * pairs), sizeof(double));
-        lh_vectors_alibi(LH_PAIRS_HEADS, pairs, out->pairs[f], out->score[f]);
+        out->pairs[f] = differences(file, n, names[from_end], length[of_queries], length[of_keys]);
+        out->score[f] = room((size_t)(heads * pairs), sizeof(double));
+        lh_vectors_alibi(heads, pairs, out->pairs[f], out->score[f]);
+        if (from_end == 1 && strcmp(network->id, "abc_alibi") == 0)
+            straighten(heads, length[of_queries], length[of_keys], out->score[f]);
         out->places[f] =
             (lh_ref_places){1, out->positions[of_queries], out->positions[of_keys], out->pairs[f], out->score[f]};
+    }
+}
+
+/* What a batch came to beyond its logits. */
+static void read_results(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
+    static const char *const names[LH_MAX_STREAMS] = {"cross", "decoder"};
+    int m = out->batch.target_tokens, heads = network->families[network->family_count - 1].heads;
+    const int keys[LH_MAX_STREAMS] = {n, m};
+    out->greedy = integers(file, "result", n, "greedy", out->batch.sequences * m);
+    for (int s = 0; out->greedy && s < LH_MAX_STREAMS; s++) {
+        char name[64];
+        snprintf(name, sizeof name, "result.n%d.%s", n, names[s]);
+        out->attention[s] = numbers(file, name, out->batch.sequences * heads * m * keys[s]);
     }
 }
 
@@ -89,8 +139,8 @@ void lh_pairs_case_read(const lh_st_file *file, const lh_ref_network *network, i
         .token = symbols(file, n, "source", sequences * n),
         .target = symbols(file, n, "target", sequences * m),
         .label = symbols(file, n, "label", sequences * m),
-        .positions = {integers(file, n, "source.positions", n), integers(file, n, "target.positions", m)},
-        .distances = {integers(file, n, "source.distances", n), integers(file, n, "target.distances", m)}};
+        .positions = {indices(file, n, "source.positions", n), indices(file, n, "target.positions", m)},
+        .distances = {indices(file, n, "source.distances", n), indices(file, n, "target.distances", m)}};
     snprintf(logits, sizeof logits, "result.n%d.logits", n);
     snprintf(loss, sizeof loss, "result.n%d.loss", n);
     out->logits = numbers(file, logits, sequences * m * network->classes);
@@ -109,16 +159,19 @@ void lh_pairs_case_read(const lh_st_file *file, const lh_ref_network *network, i
                                 .loss_scale = 1.0 / (sequences * m),
                                 .backward = true};
     fill_places(file, network, n, out);
+    read_results(file, network, n, out);
 }
 
 void lh_pairs_case_free(lh_pairs_case *stored) {
     free(stored->logits);
+    free(stored->greedy);
     free(stored->token);
     free(stored->target);
     free(stored->label);
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         free(stored->positions[s]);
         free(stored->distances[s]);
+        free(stored->attention[s]);
     }
     for (int f = 0; f < LH_PAIRS_MOST_FAMILIES; f++) {
         free(stored->pairs[f]);

@@ -8,9 +8,7 @@ logits and losses stay float64. README.md says what is in a file.
 Usage: python reference.py [OUTPUT_DIRECTORY]
 """
 
-import json
 import pathlib
-import struct
 import sys
 
 import jax
@@ -19,6 +17,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from encoder_decoder import PAIRS, pair_metadata, pair_vectors
+from metadata import sort_metadata
 from network import (FEEDFORWARD, HEADS, LAYERS, MAX_POSITION, WIDTH, Model, initial_parameters, loss_and_logits,
                      probes, sequences)
 
@@ -138,18 +137,6 @@ def metadata(model):
              "distances": distances_are(model.encoding), "score": "alibi" if "alibi" in model.encoding else "none",
              "lengths": " ".join(map(str, LENGTHS)), "gradient": LENGTHS[-1]}
     return {key: str(value) for key, value in facts.items()}
-
-
-def sort_metadata(path):
-    """The package writes metadata in any order, and a file made again is to be the same file."""
-    with open(path, "r+b") as file:
-        size, = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(size))
-        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-        text = json.dumps(header, separators=(",", ":")).encode().ljust(size)
-        assert len(text) == size
-        file.seek(8)
-        file.write(text)
 
 
 def main():

@@ -112,8 +112,14 @@ static int take_number(const char *key, const char **text) {
 }
 
 static int metadata_number(const lh_st_file *file, const char *key) {
+    int value;
+    lh_vectors_numbers(file, key, 1, &value);
+    return value;
+}
+
+void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int *out) {
     const char *text = metadata(file, key);
-    return take_number(key, &text);
+    for (int i = 0; i < count; i++) out[i] = take_number(key, &text);
 }
 
 /* Which of the words the metadata has; they end with NULL. */
@@ -135,8 +141,7 @@ lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file) {
                               .drawn = how > 0,
                               .clamped = how == 2,
                               .alibi = metadata_word(file, "score", scores) == 1};
-    const char *lengths = metadata(file, "lengths");
-    for (int i = 0; i < LH_VECTORS_LENGTHS; i++) facts.length[i] = take_number("lengths", &lengths);
+    lh_vectors_numbers(file, "lengths", LH_VECTORS_LENGTHS, facts.length);
     return facts;
 }
 

@@ -28,6 +28,9 @@ typedef struct lh_vectors_facts {
 
 lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file);
 
+/* So many numbers that the metadata has under a key. */
+void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int *out);
+
 /* The network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of networks/<name>.lua,
  * whichever there is first. */
 const lh_ref_network *lh_vectors_network(const char *name);

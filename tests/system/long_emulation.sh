@@ -16,7 +16,9 @@ for name in $SCHEMES; do
     id=${family}_$name
     spec_of "$name"
     ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
-    programs="$programs build/release/tests/emulation/test_model.$id build/release/tests/emulation/test_gradcheck.$id"
+    programs="$programs build/release/tests/emulation/test_gradcheck.$id"
+    # Of finite data there are no examples of any length, which test_model.c draws.
+    case $name in sums_*) ;; *) programs="$programs build/release/tests/emulation/test_model.$id" ;; esac
 done
 # Tensors that are not learned, some of them between others: no spec has them so far.
 for kind in float32 wide_float32 adamw; do

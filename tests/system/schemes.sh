@@ -12,14 +12,31 @@ MORE_SCHEMES="rand_sinusoid rope_linear rand_relative_clamped rand_shaw_differen
     rand_geometric_raw_sequence rand_relative_independent rand_shaw_independent rand_alibi_learned_independent
     rand_learned_onebased rand_rope_onebased rand_relative_onebased
     abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope
-    lst_cnope_clean"
+    lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope
+    sums_shaw sums_distance_table sums_pair_table sums_windows sums_left_only sums_all"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
 
+PAIRS='parameters = { rows = 5, columns = 9, bias = { shape = 45 } }' # smaller than the frame of sums
+
 # The facets of a scheme by its name; those that are no preset are written out.
 facets_of() {
     case $1 in
+        sums_abc_[bcd]) echo "use = \"${1#sums_}\", cross = { mask = { stride = 2 } }" ;;
+        sums_lines) facets_of lines ;;
+        sums_alibi) echo 'use = "sinusoid", decoder = { use = "alibi_causal" }, cross = { use = "alibi" }' ;;
+        sums_alibi_learned) echo 'use = "sinusoid", score = { use = "alibi_learned" }' ;;
+        sums_pair_table) echo "use = \"pair_table\", $PAIRS" ;;
+        sums_windows) echo 'use = "sinusoid", encoder = { mask = { kind = "window", left = 3 } }, decoder = { mask = { kind =
+            "window", left = 2 } }, cross = { mask = { kind = "window", left = 2, right = 1 } }' ;;
+        sums_left_only) echo 'use = "shaw", cross = { mask = { kind = "antidiagonal", width = 2, left_only = true } }' ;;
+        sums_all) echo "use = \"rope\", positions = { kind = \"cyclic\", period = 3 }, additive = { kind = \"sinusoid\" },
+            encoder = { score = { use = \"pair_table\" }, $PAIRS }, decoder = { score = { use = \"pair_table\" }, $PAIRS,
+            lines = { { head = 0, direction = 1, line = -1, value = 1.5 }, { head = 1, direction = 0, line = 1, value = -1 },
+            { head = 1, direction = 1, line = 0, value = 0.5 } } }, cross = { mask = { kind = \"antidiagonal\",
+            width = 1, stride = 2 }, normaliser = { temperature = 2 }, score = { use = \"pair_table\" }, $PAIRS }" ;;
+        sums_*) echo "use = \"${1#sums_}\"" ;;
         softcap) echo "score = $CAP, $CAPPED" ;;
         constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # no tables
         fire_softcap) echo "score = { { use = \"fire\" }, { score = $CAP, $CAPPED } }" ;;
@@ -42,10 +59,12 @@ facets_of() {
 }
 
 # The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws so,
-# wide_<scheme> is as wide as a model whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have
-# heads too wide for a thread, of 36 and 72 channels.
+# sums_<scheme> adds numbers, whose digits stand side by side, in an encoder-decoder; wide_<scheme> is as wide as a model
+# whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have heads too wide for a thread, of 36 and
+# 72 channels.
 spec_of() {
     positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
+    task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train
     case $scheme in
         wide_heads_*) scheme=${1#wide_heads_} sizes='heads = 4, width = 288, feedforward = 272' ;;
         wide_*) scheme=${1#wide_} sizes='heads = 8, width = 256, feedforward = 272' ;;
@@ -59,17 +78,22 @@ spec_of() {
         *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
         *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
     esac
-    case $scheme in abc_* | lines) stack='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2' ;; esac
+    case $scheme in abc_* | lines | sums_*) stack='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2' ;; esac
+    case $scheme in
+        sums_*)
+            task='kind = "addition", options = { width = 6, input = "aligned", numbers = 256 }' train='use = "duan", batch = 16, epochs = 1'
+            eval='splits = { "test" }, by = { digits = { 1, 5 } }' sizes="$sizes, bias = \"all\", init = \"xavier\"" ;;
+    esac
     weights=', attention_dropout = 0.2'
     case $scheme in geometric*) weights='' ;; esac # which keeps all of them
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
-  task = { kind = "bucket_sort" },
+  task = { $task },
   encoding = { $(facets_of "$scheme")$positions },
   model = { $stack, $sizes, dropout = 0.1, hidden_dropout = 0.3, embedding_dropout = 0.15$weights },
-  train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
+  train = { $train },
+  eval = { $eval },
   precision = "float64",
 }
 SPEC

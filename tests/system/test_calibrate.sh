@@ -48,8 +48,51 @@ shuffled() {
 
 trace_refuses() {
     ends_with 2 '--exact: is for means' trace --exact --out "$work/x" &&
-        ends_with 2 '--exact: lines of --input have no target' trace --exact --average --input x --out "$work/x" &&
-        ends_with 2 '--shuffle: is for finite data; lines of --input' trace --shuffle --input x --out "$work/x"
+        ends_with 2 '--exact: is for examples' trace --exact --average --input x --out "$work/x" &&
+        ends_with 2 '--shuffle: is for finite data; inputs of --input' trace --shuffle --input x --out "$work/x" &&
+        ends_with 2 'only one of the two' trace --text 1 --input x --out "$work/x" &&
+        ends_with 2 '--frame: is for numbers of --text' trace --frame 9 --out "$work/x" &&
+        ends_with 1 "'x2' is no symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
+        ends_with 1 "line 2: successor: symbol 2 is '+'" trace --text 1 --text 1+2 --out "$work/x" &&
+        ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
+}
+
+# Numbers of one's own stand in the frame, or in another; what is answered begins as predict says, and is marked by the
+# task's own answer.
+literals() {
+    far=123456789999999
+    trace --text 1999 --text $far --json --out "$work/own" >"$work/said" &&
+        trace --text 1999 --frame 0 --out "$work/short" >"$work/text" && cat "$work/said" "$work/text" &&
+        grep -q '^input   \$01999&$' "$work/text" || return
+    near='\$0000000000001999&' want='0002000000000000&'
+    grep -q "^{\"input\":\"$near\",\"answer\":\"$want\",\"right\":true}$" "$work/said" &&
+        answer=$("$work/counts/trainer" predict --checkpoint "$run/checkpoint.safetensors" --text "\$0$far&") &&
+        grep -q "{\"input\":\".0$far&\",\"answer\":\"$answer[0-9&]*\",\"right\":false,\"target\":\"0000000976543210&\"" \
+            "$work/said"
+}
+
+# A training example that comes out right is decoded to its target, so that what is attended to is the same to the bit,
+# whether the target is read, or decoded for a line without it.
+decoded() {
+    "$work/counts/trainer" sample --length 18 --split train --count 1 >"$work/line" &&
+        sed 's/,"target".*/}/' "$work/line" >"$work/bare" &&
+        trace --length 18 --split train --examples 1 --out "$work/read" &&
+        trace --input "$work/line" --out "$work/with" && trace --input "$work/bare" --out "$work/without" &&
+        $LUA tests/support/check_trace.lua same "$work/read" "$work/with" &&
+        $LUA tests/support/check_trace.lua same "$work/with" "$work/without" &&
+        $LUA tests/support/check_trace.lua tensors "$work/without" | grep -q 'n18.targets	I32	1 17'
+}
+
+# The heat maps of a run: symbols on the axes; the bias of a student is drawn from its spec.
+maps() {
+    analyze() { ./longhand analyze decoding "$run" --trainer "$work/counts/trainer" "$@"; }
+    analyze --text 1999 --text 12345678 --out "$work/maps" >"$work/said" && cat "$work/said" &&
+        grep -q '^counts: 1999 -> 0002000000000000&  right$' "$work/said" &&
+        [ "$(grep -c '^counts,1999,' "$work/maps/decoding.csv")" -eq 17 ] &&
+        grep -q '</svg>' "$work/maps/decoding.svg" && [ -s "$work/maps/decoding.png" ] &&
+        $LUA tests/support/check_trace.lua tensors "$work/maps/trace-2.safetensors" | grep -q n18.answers &&
+        ends_with 1 'no attention of these layers' analyze --text 1 --layers 3 --out "$work/none" &&
+        ends_with 1 "'?' is no symbol" analyze --text '?' --out "$work/none" && [ ! -e "$work/none" ]
 }
 
 calibrate() { ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
@@ -99,6 +142,19 @@ beside_the_teacher() {
         grep -q 'use = "../../counts.lua"' "$work/deep/er/reads_code.lua"
 }
 
+digest() { ./longhand plan "$@" --json 2>/dev/null | grep '"digest"'; }
+
+# A student that goes on from its teacher: its spec names the checkpoint, which fits under the lines, and is another plan.
+goes_on() {
+    made=$work/out/goes_on.lua
+    calibrate --trainer "$work/counts/trainer" --set threshold.cross=2 --init --out "$made" &&
+        grep -qF "  init = \"../runs/counts/" "$made" && grep -q -- '--init$' "$made" && ! grep -q additive "$made" &&
+        ./longhand check "$made" && [ "$(digest "$made")" != "$(digest "$made" --set init=false)" ] &&
+        ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$made" \
+            --set model.width=64 &&
+        ends_with 2 'parameters were learnt with its positions' calibrate --init --positions none
+}
+
 # Why nothing passes: 21 lines are too few for 4.5 deviations; there is no spec then.
 nothing_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
@@ -129,18 +185,46 @@ no_teacher() {
         ends_with 1 'expected: a run of model.kind = "encoder_decoder"' ./longhand calibrate "$work/torn"
 }
 
+# A signal to the launcher ends what it started: no student is written later, when the trainer is through.
+ends_with_a_signal() {
+    cat >"$work/slow" <<END
+#!/bin/sh
+[ "\$1" != trace ] || { : >"$work/slow.began" && sleep 0.5; }
+exec "$work/counts/trainer" "\$@"
+END
+    chmod +x "$work/slow"
+    exec_calibrate() { exec ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
+    exec_calibrate --set threshold.cross=2 --trainer "$work/slow" --out "$work/late/student.lua" >"$work/said" 2>&1 &
+    pid=$! tries=0
+    until [ -e "$work/slow.began" ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] && kill -0 $pid || { cat "$work/said" && return 1; }
+    done
+    kill -TERM $pid
+    wait $pid
+    status=$?
+    sleep 2.5
+    [ $status -eq 143 ] && [ ! -e "$work/late/student.lua" ] || { echo "status $status" && cat "$work/said" && return 1; }
+}
+
 expect calibrate_teacher teacher
 run=$(echo "$work"/runs/counts/*/lr0.004-seed0)
 if [ "$failures" -eq 0 ]; then
     expect trace_exact_means exact
     expect trace_shuffled_examples shuffled
     expect trace_exact_and_shuffle_refused trace_refuses
+    expect trace_literals_are_padded_decoded_and_marked literals
+    expect trace_decodes_lines_to_the_bits_of_examples decoded
+    expect analyze_decoding_draws_symbols maps
     expect calibrate_finds_lines finds_lines
     expect calibrate_tells_all_lines tells_all_lines
     expect calibrate_leaves_what_is_there leaves_what_is_there
     expect calibrate_beside_the_teacher beside_the_teacher
+    expect calibrate_goes_on_from_its_teacher goes_on
     expect calibrate_nothing_passes nothing_passes
     expect calibrate_refuses refuses
+    expect calibrate_ends_with_a_signal ends_with_a_signal
     expect calibrate_no_teacher no_teacher
 fi
 finish

@@ -21,7 +21,7 @@ return {
   stages = {
     { name = "teachers", cells = { bias = { "teacher" } } },
     { name = "students", cells = { bias = { "taught" } }, from = "teachers", verb = "calibrate", seeds = { 3, 4 },
-      options = { samples = 64, set = { "rows=4", "threshold.cross=2", "threshold.self=0" } } },
+      options = { samples = 64, init = true, set = { "rows=4", "threshold.cross=2", "threshold.self=0" } } },
     { name = "none_passes", cells = { bias = { "strict" } }, from = "teachers", verb = "calibrate",
       options = { samples = 64, set = { "rows=4", "threshold.self=9" } } },
     { name = "never", cells = { bias = { "beyond" } }, from = "none_passes", verb = "calibrate" },
@@ -53,8 +53,9 @@ one_command() {
         ls "$work"/runs/taught/*/lr0.004-seed[34]/eval.jsonl
 }
 
-# The spec that was made, its tables beside it, and the runs of its cell.
+# The spec that was made, its tables beside it, and the runs of its cell, which began with the teacher's parameters.
 student_is_a_spec() {
+    grep -q '"init_checksum":"' "$work"/runs/taught/*/lr0.004-seed3/run.json || return
     made=$(ls "$work"/runs/taught/calibrate_*/taught.lua) && ./longhand check "$made" &&
         [ -s "${made%/*}/tables/lines.csv" ] && ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%/*}/log.txt" ]
 }

@@ -170,6 +170,95 @@ static void test_worked_examples_of_the_paper(void **state) {
     assert_int_equal(lh_digit_token(10), 15);
 }
 
+/* ---- literals ---- */
+
+enum { TASKS = LH_NO_VALUE };
+lh_task_solve lh_solve_successor, lh_solve_addition, lh_solve_multiplication, lh_solve_parity;
+
+static lh_status solve(lh_task_solve *task, const int *options, const char *text, int frame, shown *out,
+                       lh_error *error) {
+    static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "*",
+                                        "$", "&", "@", "A", "B", "C", "D", "E", "F", "G", "H"};
+    uint16_t token[64], input[MOST_TOKENS], target[MOST_TOKENS];
+    uint8_t mask[MOST_TOKENS];
+    for (size_t i = 0; i < strlen(text); i++) token[i] = (uint16_t)(strchr(SYMBOLS, text[i]) - SYMBOLS);
+    lh_literal literal = {token, (int)strlen(text), names, options, frame};
+    lh_example example = {.options = options};
+    lh_status status = task(&literal, &example, error);
+    if (status != LH_OK) return status;
+    example.input = input;
+    example.target = target;
+    example.mask = mask;
+    lh_assert_ok(task(&literal, &example, error), error);
+    write_text(out->input, input, example.input_length);
+    write_text(out->target, target, example.output_length);
+    return LH_OK;
+}
+
+static void test_literals_are_padded_and_solved(void **state) {
+    (void)state;
+    static const struct {
+        lh_task_solve *task;
+        int options[8], frame;
+        const char *text, *input, *target;
+    } cases[] = {
+        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "1999", "$001999&", "000200&"},
+        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "$001999&", "$001999&", "000200&"},
+        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "0000000001999", "$001999&", "000200&"}, /* zeros do not count */
+        {lh_solve_successor, {10, 6, 64, 8}, 0, "001999", "$01999&", "00020&"},
+        {lh_solve_successor, {10, 6, 64, 8}, 9, "0", "$000000000&", "100000000&"},
+        {lh_solve_successor, {36, 4, 64, 8}, TASKS, "ZZ", "$00ZZ&", "0010&"},
+        {lh_solve_addition, {10, 4, 0, 0, 64, 8}, TASKS, "123+48", "$0123+0048&", "1710&"},
+        {lh_solve_addition, {10, 4, 1, 0, 64, 8}, TASKS, "123+748", "$+00172438&", "1780&"},
+        {lh_solve_addition, {10, 61, 0, 0, 64, 8}, 0, "9+0010", "$009+010&", "910&"},
+        {lh_solve_multiplication, {10, 4, 2, 0, 0, 64, 8}, TASKS, "99*9", "$0099*9&", "198000&"},
+        {lh_solve_multiplication, {10, 4, 0, 1, 0, 64, 8}, TASKS, "123*06", "$*06162636&", "8370&"},
+        {lh_solve_parity, {8, 0, 64, 8}, TASKS, "101101", "$00101101&", "11011000&"},
+        {lh_solve_parity, {8, 1, 64, 8}, 0, "101101", "$101101&", "0&"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_error error;
+        shown got;
+        lh_assert_ok(solve(cases[i].task, cases[i].options, cases[i].text, cases[i].frame, &got, &error), &error);
+        assert_string_equal(got.input, cases[i].input);
+        assert_string_equal(got.target, cases[i].target);
+    }
+}
+
+static void test_literals_that_are_none_are_told(void **state) {
+    (void)state;
+    static const int next[] = {10, 6, 64, 8}, add[] = {10, 4, 0, 0, 64, 8}, times[] = {10, 4, 2, 0, 0, 64, 8},
+                     bits[] = {8, 0, 64, 8};
+    static const struct {
+        lh_task_solve *task;
+        const int *options;
+        int frame;
+        const char *text, *said;
+    } cases[] = {
+        {lh_solve_successor, next, TASKS, "12+3", "successor: symbol 3 is '+'\n  expected: a number in base 10"},
+        {lh_solve_successor, next, TASKS, "$&", "successor: there is a number missing"},
+        {lh_solve_successor, next, TASKS, "$12&4", "successor: symbol 4 is '&'"},
+        {lh_solve_successor, next, TASKS, "1999999",
+         "a number of 7 digits, and a frame of 6 places has room for 5\n"
+         "  expected: a frame of at least 8"},
+        {lh_solve_successor, next, 4, "1999", "a frame of 4 places has room for 3\n  expected: a frame of at least 5"},
+        {lh_solve_addition, add, TASKS, "12", "addition: there is a number missing\n  expected: two numbers with +"},
+        {lh_solve_addition, add, TASKS, "12+", "addition: there is a number missing"},
+        {lh_solve_addition, add, TASKS, "12*3", "addition: symbol 3 is '*'"},
+        {lh_solve_addition, add, TASKS, "1+2+3", "addition: symbol 4 is '+'"},
+        {lh_solve_addition, add, TASKS, "1+A", "addition: symbol 3 is 'A'"},
+        {lh_solve_multiplication, times, TASKS, "12*34",
+         "multiplication: symbol 5 is '4'\n  expected: a number, *, and"},
+        {lh_solve_parity, bits, TASKS, "102", "parity: symbol 3 is '2'\n  expected: a number in base 2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_error error;
+        shown got;
+        lh_assert_error(solve(cases[i].task, cases[i].options, cases[i].text, cases[i].frame, &got, &error),
+                        LH_ERR_INPUT, &error, cases[i].said);
+    }
+}
+
 /* ---- every example is right, and of what its axes say ---- */
 
 static int digits_of(int base, uint64_t n) {
@@ -750,6 +839,8 @@ static void test_frames_leave_the_order_of_the_split(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_examples_of_the_paper),
+        cmocka_unit_test(test_literals_are_padded_and_solved),
+        cmocka_unit_test(test_literals_that_are_none_are_told),
         cmocka_unit_test(test_addition_and_multiplication_are_right),
         cmocka_unit_test(test_frames_hold_the_same_numbers),
         cmocka_unit_test(test_successor_goes_by_trailing_digits),

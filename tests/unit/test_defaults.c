@@ -32,6 +32,8 @@ static const char *const body = "train.steps 4000000000\n"
                                 "train.checkpoint_minutes 2.5\n"
                                 "train.keep_all true\n"
                                 "train.keep_steps 3,4000000001\n"
+                                "train.init a b/c.safetensors\n"
+                                "train.init_checksum 00000000000000aa\n"
                                 "eval.lengths 41:500:9\n"
                                 "eval.examples 64\n"
                                 "eval.batch 16\n"
@@ -58,6 +60,8 @@ static void test_defaults_are_read_into_the_spec(void **state) {
     assert_int_equal(train->checkpoint_every, 50);
     assert_true(train->checkpoint_minutes == 2.5);
     assert_true(train->keep_all);
+    assert_string_equal(train->init, "a b/c.safetensors");
+    assert_string_equal(train->init_checksum, "00000000000000aa");
     assert_int_equal(train->keep_steps_count, 2);
     assert_int_equal(train->keep_steps[0], 3);
     assert_int_equal(train->keep_steps[1], 4000000001);

@@ -1,7 +1,7 @@
 /* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua) against kernels/ref:
  * values and gradients of every parameter, sources and targets of different lengths, in blocks of several sizes. And
- * both, with positions that are drawn for either stream, too, against the stored vectors of an independent
- * implementation. */
+ * these, with positions that are drawn for either stream, and what kernels/ref makes of the encoder-decoders of
+ * tests/specs/networks/abc_*.lua, against the stored vectors of independent implementations. */
 #include "support/lh_test.h"
 
 #include <stdio.h>
@@ -71,34 +71,150 @@ static void test_encoder_decoders_match_reference(void **state) {
 
 /* ---- stored vectors ---- */
 
-/* In the order of lh_pairs_name. */
-static const lh_spec *const STORED[LH_PAIRS_FILES] = {&longhand_spec_parity_float64_encoder_decoder,
-                                                      &longhand_spec_parity_float64_identity_encoder,
-                                                      &longhand_spec_parity_float64_drawn_layers};
+typedef struct stored_case {
+    const char *name;    /* one of lh_pairs_name */
+    const lh_spec *spec; /* NULL: no generated code of it is linked */
+} stored_case;
+
+/* LH_MORE_PAIRS: X(name) for those of tests/specs/networks whose generated code is there, too (long_vectors.sh). */
+#if defined(LH_MORE_PAIRS)
+#define X(name) extern const lh_spec longhand_spec_##name;
+LH_MORE_PAIRS
+#undef X
+#define X(name) {#name, &longhand_spec_##name},
+#else
+#define LH_MORE_PAIRS
+#endif
+static const stored_case COMPILED[] = {{"encoder_decoder", &longhand_spec_parity_float64_encoder_decoder},
+                                       {"identity_encoder", &longhand_spec_parity_float64_identity_encoder},
+                                       {"drawn_layers", &longhand_spec_parity_float64_drawn_layers},
+                                       {"masks", &longhand_spec_parity_float64_masks},
+                                       {"lines", &longhand_spec_parity_float64_lines},
+                                       LH_MORE_PAIRS};
+
+static const lh_spec *spec_of(const char *name) {
+    for (size_t i = 0; i < sizeof COMPILED / sizeof *COMPILED; i++)
+        if (strcmp(COMPILED[i].name, name) == 0) return COMPILED[i].spec;
+    return NULL;
+}
+
+/* A way from the batch to logits and, by the stream of its keys, to the attention of the decoder's last layer. */
+typedef struct pass {
+    lh_ref_model *model;
+    const lh_spec *spec;
+    const lh_cpu_program *program; /* NULL: kernels/ref */
+    const lh_pairs_case *stored;
+    int heads;
+    double *logits, *attention[LH_MAX_STREAMS];
+} pass;
+
+static size_t pairs_of(const pass *p, int stream) {
+    int queries = p->stored->batch.target_tokens, keys = stream == 1 ? queries : p->stored->batch.tokens;
+    return (size_t)(p->heads * queries * keys);
+}
+
+static size_t logits_of(const pass *p) {
+    return (size_t)(p->stored->batch.sequences * p->stored->batch.labels * p->model->network->classes);
+}
+
+/* Layers of the encoder have one attention; of the decoder's, the last one stays. */
+static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
+    pass *p = context;
+    const double *attention[LH_MAX_STREAMS] = {seen->cross, seen->attention};
+    (void)layer;
+    for (int s = 0; seen->cross && s < LH_MAX_STREAMS; s++)
+        memcpy(p->attention[s] + (size_t)sequence * pairs_of(p, s), attention[s], pairs_of(p, s) * sizeof(double));
+}
+
+/* The summed loss, and gradients where the batch has a way back. */
+static double run_reference(pass *p, const lh_ref_batch *batch) {
+    lh_ref_observer observer = {see_layer, p};
+    lh_ref_batch seen = *batch;
+    seen.observer = &observer;
+    return lh_ref_run(p->model, &seen, p->logits);
+}
 
 /* Dropout is off where the vectors are; nothing of it is in an evaluation. */
+static double run_program(pass *p, const lh_ref_batch *batch) {
+    static const uint8_t all[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
+    lh_trainer t = lh_trainer_open(p->spec, p->program, p->model, batch, NULL, LH_MODE_EVALUATE);
+    memcpy(t.step.positions, p->stored->positions, sizeof t.step.positions);
+    memcpy(t.step.distances, p->stored->distances, sizeof t.step.distances);
+    p->program->begin_step(&t.step, 0, 1);
+    lh_trainer_run(&t, batch, all, 2, p->logits);
+    lh_trace *to = lh_parity_reserve((size_t)p->spec->site_count * sizeof *to);
+    for (int site = 0; site < p->spec->site_count; site++) {
+        const lh_trace_site *at = &p->spec->sites[site];
+        if (at->heads > 0 && at->query == 1) to[site].attention = p->attention[at->key];
+    }
+    lh_cpu_block block = {
+        .sequences = batch->sequences, .tokens = {batch->token, batch->target}, .labels = batch->label, .mask = all};
+    lh_sums sums = {0};
+    p->program->trace_block(&t.step, &block, t.workspace, to, &sums);
+    free(to);
+    lh_trainer_close(&t);
+    return sums.loss;
+}
+
+static double run(pass *p, const lh_ref_batch *batch) { return (p->program ? run_program : run_reference)(p, batch); }
+
+/* Token by token, each behind what came out before. Targets have classes shifted, or as they are: then labels end with
+ * the class that ends a sequence. */
+static void check_greedy(pass *p) {
+    const lh_pairs_case *stored = p->stored;
+    int m = stored->batch.labels, classes = p->model->network->classes, shift = stored->target[1] - stored->label[0];
+    uint16_t *given = lh_parity_reserve((size_t)(stored->batch.sequences * m) * sizeof *given);
+    memcpy(given, stored->target, (size_t)(stored->batch.sequences * m) * sizeof *given);
+    lh_ref_batch batch = stored->batch;
+    batch.target = given;
+    batch.backward = false;
+    for (int t = 0; t < m; t++) {
+        run(p, &batch);
+        for (int s = 0; s < batch.sequences; s++) {
+            const double *logits = p->logits + (s * m + t) * classes;
+            const int32_t *want = &stored->greedy[s * m + t];
+            bool ended = t > 0 && (want[-1] < 0 || (shift == 0 && want[-1] == stored->label[m - 1]));
+            int best = 0;
+            for (int c = 1; c < classes; c++) best = logits[c] > logits[best] ? c : best;
+            assert_int_equal(*want, ended ? -1 : best);
+            if (t + 1 < m) given[s * m + t + 1] = (uint16_t)(best + shift);
+        }
+    }
+    free(given);
+}
+
+static void check_pass(pass *p) {
+    const lh_pairs_case *stored = p->stored;
+    double bound = lh_parity_tolerance_of(8)->logits, loss = run(p, &stored->batch) * stored->batch.loss_scale;
+    lh_assert_close(&loss, &stored->loss, 1, bound, 0);
+    lh_parity_check_logits(8, p->logits, stored->logits, logits_of(p), bound);
+    if (!stored->greedy) return;
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        lh_assert_close(p->attention[s], stored->attention[s], (size_t)stored->batch.sequences * pairs_of(p, s), bound,
+                        bound);
+    check_greedy(p);
+}
+
+/* The model's gradients are those of kernels/ref afterwards. */
 static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_model *model, int n) {
     lh_pairs_case stored;
-    lh_pairs_case_read(file, model->network, n, &stored);
-    size_t count = (size_t)(stored.batch.sequences * stored.batch.labels * spec->classes);
-    double *logits = lh_parity_reserve(count * sizeof *logits), bound = lh_parity_tolerance_of(8)->logits;
-    lh_ref_model_clear(model);
-    double loss = lh_ref_run(model, &stored.batch, logits) * stored.batch.loss_scale;
-    lh_assert_close(&loss, &stored.loss, 1, bound, 0);
-    lh_parity_check_logits(8, logits, stored.logits, count, bound);
-    for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
+    const lh_ref_network *network = model->network;
+    lh_pairs_case_read(file, network, n, &stored);
+    pass p = {model, spec, NULL, &stored, network->families[network->family_count - 1].heads, NULL, {NULL}};
+    p.logits = lh_parity_reserve(logits_of(&p) * sizeof(double));
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        p.attention[s] = lh_parity_reserve((size_t)stored.batch.sequences * pairs_of(&p, s) * sizeof(double));
+    for (const lh_cpu_program *const *program = spec ? spec->cpu : NULL; program && *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
-        static const uint8_t all[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
-        lh_trainer t = lh_trainer_open(spec, *program, model, &stored.batch, NULL, LH_MODE_EVALUATE);
-        memcpy(t.step.positions, stored.positions, sizeof t.step.positions);
-        memcpy(t.step.distances, stored.distances, sizeof t.step.distances);
-        (*program)->begin_step(&t.step, 0, 1);
-        lh_trainer_run(&t, &stored.batch, all, 2, logits);
-        lh_parity_check_logits(8, logits, stored.logits, count, bound);
-        lh_trainer_close(&t);
+        p.program = *program;
+        check_pass(&p);
     }
+    p.program = NULL;
+    lh_ref_model_clear(model);
+    check_pass(&p);
     lh_pairs_case_free(&stored);
-    free(logits);
+    free(p.logits);
+    for (int s = 0; s < LH_MAX_STREAMS; s++) free(p.attention[s]);
 }
 
 /* The model's gradients behind lh_ref_run against the stored ones, which are rounded to float32. */
@@ -118,10 +234,13 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
 static void test_encoder_decoders_match_stored_vectors(void **state) {
     (void)state;
     for (int i = 0; i < LH_PAIRS_FILES; i++) {
-        print_message("           %s\n", STORED[i]->id);
+        const lh_spec *spec = spec_of(lh_pairs_name[i]);
+        print_message("           %s%s\n", lh_pairs_name[i], spec ? ", and generated code" : "");
         lh_st_file *file = lh_vectors_open(lh_pairs_name[i]);
-        lh_ref_model *model = lh_pairs_model(file, lh_network_of(STORED[i]->id));
-        for (int l = 0; l < LH_PAIRS_LENGTHS; l++) check_stored(STORED[i], file, model, lh_pairs_length[l]);
+        lh_ref_model *model = lh_pairs_model(file, lh_vectors_network(lh_pairs_name[i]));
+        int length[LH_PAIRS_LENGTHS];
+        lh_pairs_lengths(file, length);
+        for (int l = 0; l < LH_PAIRS_LENGTHS; l++) check_stored(spec, file, model, length[l]);
         check_stored_gradients(file, model); /* of the last */
         lh_ref_model_free(model);
         lh_st_free(file);

@@ -399,6 +399,49 @@ static void test_train_init_starts_from_parameters(void **state) {
     assert_non_null(strstr(result.err, "nowhere"));
 }
 
+/* The sum that stands in a checkpoint's metadata. */
+static void read_checksum(void **state, const char *name, char sum[17]) {
+    static const char key[] = "\"checksum\":\"";
+    size_t bytes;
+    char *text = lh_test_read(lh_test_path(*state, name), &bytes);
+    char *found = memmem(text, bytes, key, sizeof key - 1);
+    assert_non_null(found);
+    memcpy(sum, found + sizeof key - 1, 16);
+    sum[16] = 0;
+    free(text);
+}
+
+/* What the plan hangs on is begun with, unasked, wherever it lies; any other file is refused, and nothing is lost. */
+static void test_train_planned_init_is_begun_with_alone(void **state) {
+    char sum[17];
+    run(state, 0, "train --out a --steps 10 --no-eval");
+    run(state, 0, "train --out other --steps 5 --no-eval");
+    read_checksum(state, "a/" FOLDER "/checkpoint.safetensors", sum);
+    toy.train.init = "a/" FOLDER "/checkpoint.safetensors";
+    toy.train.init_checksum = sum;
+    run(state, 0, "train --out b --steps 0 --no-eval");
+    run(state, 0, "eval --checkpoint a/" FOLDER "/checkpoint.safetensors --out x --lengths 7");
+    run(state, 0, "eval --checkpoint b/" FOLDER "/checkpoint.safetensors --out y --lengths 7");
+    char *x = read_text(state, "x/eval.jsonl"), *y = read_text(state, "y/eval.jsonl");
+    assert_string_equal(strstr(x, "\"split\""), strstr(y, "\"split\""));
+    free(x);
+    free(y);
+    x = read_text(state, "b/" FOLDER "/run.json");
+    assert_non_null(strstr(x, "\"init\":\"a/" FOLDER "/checkpoint.safetensors\",\"init_checksum\":\""));
+    lh_run_result result =
+        run(state, 1, "train --out b --steps 0 --no-eval --overwrite --init other/" FOLDER "/checkpoint.safetensors");
+    assert_non_null(strstr(result.err, "cannot begin with it: its checksum is"));
+    assert_non_null(strstr(result.err, sum));
+    y = read_text(state, "b/" FOLDER "/run.json");
+    assert_string_equal(x, y);
+    free(x);
+    free(y);
+    toy.train.init = "gone";
+    run(state, 1, "train --out c --steps 0 --no-eval");
+    run(state, 0, "train --out c --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
+    run(state, 0, "train --out c --steps 3 --no-eval --resume"); /* which needs no such file */
+}
+
 static void test_train_at_chance_said(void **state) {
     lh_task task = *toy.task;
     task.chance = 0.97;
@@ -561,6 +604,7 @@ int main(void) {
         RUN_TEST(test_train_nan_tells_last_checkpoint),
         RUN_TEST(test_train_wild_gradient_warned_once),
         RUN_TEST(test_train_init_starts_from_parameters),
+        RUN_TEST(test_train_planned_init_is_begun_with_alone),
         RUN_TEST(test_train_at_chance_said),
         RUN_TEST(test_train_overfit),
         RUN_TEST(test_train_sigterm_writes_checkpoint),

@@ -355,7 +355,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_input input;
         lh_error error = {""};
-        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, &error);
+        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_NOT_ASKED, &error);
         if (cases[i].said != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].said);
         else {
             lh_assert_ok(status, &error);
@@ -365,6 +365,74 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
         }
         lh_input_free(&input);
     }
+}
+
+/* A right answer counts where it is asked for, and only as long as outputs are. */
+static void test_input_lines_say_their_right_answer(void **state) {
+    (void)state;
+    static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
+    static const char *const bad[][2] = {
+        {"{\"input\":[4,0,2,1],\"target\":[0,1]}", "line 5: a target of 2 tokens\n  expected: 4"},
+        {"{\"input\":[4,0,2,1],\"target\":7}", "line 5: \"target\" is no list of tokens"},
+        {"{\"input\":[4,0,2,1],\"target\":[0,1,2,9]}", "line 5: target[3] is 9"},
+        {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1]}", "\"mask\" is not as long as \"target\""},
+        {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,2,1,1]}", "mask[1] is neither 0 nor 1"},
+    };
+    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_input input;
+    lh_error error = {""};
+    lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, LH_NOT_ASKED, &error), &error);
+    assert_null(input.target);
+    lh_input_free(&input);
+    lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, LH_IF_KNOWN, &error), &error);
+    assert_int_equal(input.target_length, N);
+    assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
+    lh_input_free(&input);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lh_assert_error(lh_input_read_json(&input, &spec, 5, bad[i][0], LH_IF_KNOWN, &error), LH_ERR_INPUT, &error,
+                        bad[i][1]);
+        lh_input_free(&input);
+    }
+}
+
+/* A task of one's own that knows answers: the second half of an input, which it makes of the first. */
+static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_error *error) {
+    if (literal->count != 2) return lh_fail(error, LH_ERR_INPUT, "symbol %d is too much", literal->count);
+    example->input_length = example->output_length = N;
+    for (int i = 0; example->input != NULL && i < N; i++) {
+        example->input[i] = literal->token[i % 2];
+        example->target[i] = (uint16_t)(literal->token[i % 2] + (literal->token[0] == 4 ? 60000 : 0));
+        example->mask[i] = i > 0;
+    }
+    return LH_OK;
+}
+
+static void test_literals_are_what_the_task_makes_of_them(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_task task = *spec.task;
+    lh_input input;
+    lh_error error = {""};
+    task.solve = solve_copy;
+    spec.task = &task;
+    lh_assert_ok(lh_input_read_literal(&input, &spec, 1, "1 2", LH_NO_VALUE, &error), &error);
+    assert_int_equal(input.n, N);
+    assert_true(input.input[0] == 1 && input.input[3] == 2 && input.target[2] == 1);
+    assert_true(input.mask[0] == 0 && input.mask[1] == 1);
+    lh_input_free(&input);
+    lh_assert_error(lh_input_read_literal(&input, &spec, 2, "123", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
+                    "line 2: symbol 3 is too much");
+    lh_input_free(&input);
+    lh_assert_error(lh_input_read_literal(&input, &spec, 2, "40", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
+                    "line 2: the task makes no target of it");
+    lh_input_free(&input);
+    task.solve = NULL; /* as it stands, and nothing is known */
+    lh_assert_ok(lh_input_read_literal(&input, &spec, 1, "4021", LH_NO_VALUE, &error), &error);
+    assert_true(input.target == NULL && input.input[0] == 4);
+    lh_input_free(&input);
+    lh_assert_error(lh_input_read_literal(&input, &spec, 1, "40?1", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
+                    "at column 3\n  expected: 0 1 2 3 4");
+    lh_input_free(&input);
 }
 
 /* ---- traces ---- */
@@ -429,8 +497,15 @@ static void test_trace_of_an_input_decodes(void **state) {
     lh_error error;
     uint16_t answers[N];
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
-    lh_trace_request request = {
-        .wanted = {[LH_TRACE_ACTIVATIONS] = true}, .draws = 1, .seed = 1, .inputs = &query, .input_count = 1};
+    static const uint16_t target[] = {1, 2, 0, 1};
+    static const uint8_t mask[] = {1, 1, 0, 1};
+    const lh_right_answer right = {target, mask};
+    lh_trace_request request = {.wanted = {[LH_TRACE_ACTIVATIONS] = true},
+                                .draws = 1,
+                                .seed = 1,
+                                .inputs = &query,
+                                .right = &right,
+                                .input_count = 1};
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers}, &error), &error);
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
@@ -444,6 +519,17 @@ static void test_trace_of_an_input_decodes(void **state) {
         assert_true(lh_traced_at(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
+    /* What it writes, and what is right where it counts. */
+    const lh_traced *written = tensor_of(&traces, "n4.answers"), *targets = tensor_of(&traces, "n4.targets");
+    assert_string_equal(written->file.dtype, "I32");
+    for (int i = 0; i < N; i++) {
+        assert_true(lh_traced_at(written, i) == answers[i]);
+        assert_true(lh_traced_at(targets, i) == (mask[i] ? target[i] : -1));
+    }
+    lh_traces_close(&traces);
+    request.right = NULL;
+    lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
+    assert_null(lh_traces_find(&traces, &traces.groups[0], LH_TRACE_TARGETS));
     lh_traces_close(&traces);
     engine->ops->close(engine);
 }
@@ -507,6 +593,8 @@ int main(void) {
         cmocka_unit_test(test_decode_gives_the_answers_of_one_pass_over_them),
         cmocka_unit_test(test_predict_takes_positions_of_the_stream_that_they_are_for),
         cmocka_unit_test(test_input_lines_name_the_stream_of_a_list),
+        cmocka_unit_test(test_input_lines_say_their_right_answer),
+        cmocka_unit_test(test_literals_are_what_the_task_makes_of_them),
         cmocka_unit_test(test_trace_sites_are_as_long_as_their_streams),
         cmocka_unit_test(test_trace_of_an_input_decodes),
         cmocka_unit_test(test_tensor_that_is_not_learned_keeps_its_values_and_counts_in_no_norm),

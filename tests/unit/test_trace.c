@@ -507,6 +507,7 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     (void)state;
     check_shape(traced(&traces, "n4.tokens"), 2, (const int64_t[]){2, 8});
     check_shape(traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
+    check_shape(traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
     for (int i = 0; i < 4; i++) {
         assert_int_equal(lh_traced_at(traced(&traces, "n4.tokens"), i), input[0][i]);
         assert_int_equal(lh_traced_at(traced(&traces, "n4.tokens"), 8 + i), input[2][i]);

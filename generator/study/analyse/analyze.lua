@@ -17,7 +17,8 @@ local M = {}
 
 local stop = source.stop
 
-local traces = { attention = require("study.analyse.analyze_attention"), pca = require("study.analyse.analyze_pca") }
+local traces = { attention = require("study.analyse.analyze_attention"),
+  decoding = require("study.analyse.analyze_decoding"), pca = require("study.analyse.analyze_pca") }
 
 -- run(study, options) gives files; or nil and a message. Third comes what is damaged and was left out, or nil; fourth,
 -- where there are no files, the exit code where that is not 1.

@@ -69,4 +69,50 @@ function M.panel(data, name, values, rows, title, range, names)
   } }
 end
 
+local NAN = 0 / 0
+
+-- The same of a matrix { rows, columns, values } with closed cells, -inf, which are not drawn; the title tells the
+-- least and the largest of the others.
+function M.open_cells(data, name, title, matrix)
+  local values, least, largest = {}, math.huge, -math.huge
+  for i, value in ipairs(matrix.values) do
+    local open = value > -math.huge
+    values[i] = open and value or NAN
+    least, largest = open and math.min(least, value) or least, open and math.max(largest, value) or largest
+  end
+  local from = math.min(least, 0)
+  local to = largest > from and largest or from + 1
+  return M.panel(data, name, values, matrix.rows, ("%s, %.2g to %.2g"):format(title, from, largest), { from, to })
+end
+
+local PLAIN, WRONG = "#222222", "#c0392b"
+local CROSS = "\u{D7}"
+
+local function label(text, place, offset, font, colour)
+  return ("set label %s at %s offset %s noenhanced font ',%d' textcolor rgb '%s' front"):format(tongues.gnuplot(text),
+    place, offset, font, colour)
+end
+
+-- A symbol beside a row or below a column, the cross that says that it is wrong farther out.
+local function add_symbol(lines, symbol, place, offsets, font)
+  lines[#lines + 1] = label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
+  lines[#lines + 1] = symbol.wrong and label(CROSS, place, offsets[2], font, WRONG) or nil
+end
+
+-- The panel with symbols on its axes in place of numbers: sides = { writes, reads }, lists of { text, wrong } of rows
+-- and of columns. What is wrong is red and has a cross.
+function M.letter(panel, sides, font)
+  local lines = { "unset xtics\nunset ytics" }
+  for i, symbol in ipairs(sides.writes) do
+    add_symbol(lines, symbol, ("graph 0,first %d right"):format(i - 1), { "-0.7,0", "-2.1,0" }, font)
+  end
+  for j, symbol in ipairs(sides.reads) do
+    add_symbol(lines, symbol, ("first %d,graph 0 center"):format(j - 1), { "0,-0.5", "0,-1.1" }, font)
+  end
+  lines[#lines + 1] = table.remove(panel.lines)
+  lines[#lines + 1] = "unset label"
+  table.move(lines, 1, #lines, #panel.lines + 1, panel.lines)
+  return panel
+end
+
 return M

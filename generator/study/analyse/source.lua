@@ -58,6 +58,19 @@ function Source:trace(kinds, lengths, count, more)
     table.move({ "--split", more.split }, 1, 2, #words + 1, words)
   end
   table.move(more.flags or {}, 1, #(more.flags or {}), #words + 1, words)
+  return self:traced(words, path)
+end
+
+-- The same of a text, which the model answers: in a frame of so many places, or nil.
+function Source:trace_text(kinds, text, frame)
+  local path = self.folder .. "/trace.safetensors"
+  local words = { "--checkpoint", self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out", path,
+    "--text=" .. text }
+  words[#words + 1] = frame and "--frame=" .. frame
+  return self:traced(words, path)
+end
+
+function Source:traced(words, path)
   self:call("trace", words)
   local file, message = tensors.open(path)
   return file or stop(1, message)

@@ -1,10 +1,10 @@
 -- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
 -- gain what the teacher's attention shows along lines (docs/calibration.md).
 --
--- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, control, out, tables, force },
--- see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder. Output: an
--- exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no file of it,
--- and a folder of tables and pictures.
+-- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
+-- force }, see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
+-- Output: an exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no
+-- file of it, and a folder of tables and pictures.
 
 local choices_module = require("study.calibrate.choices")
 local controls = require("study.calibrate.controls")
@@ -139,6 +139,7 @@ local function settings(options)
     words[#words + 1] = "--set " .. word
   end
   words[#words + 1] = options.control and "--control " .. options.control or nil
+  words[#words + 1] = options.init and "--init" or nil
   return table.concat(words, " ")
 end
 
@@ -160,12 +161,24 @@ local function write_one(path, text, options)
   options.say(path)
 end
 
+-- The checkpoint that a student begins with; false where its teacher began with one, and it does not.
+local function init_of(job, place)
+  if not job.options.init then
+    return job.resolved.init and false
+  end
+  return student.seen_from(paths.absolute(paths.folder(place.out)), paths.absolute(job.run.checkpoint))
+end
+
 local function write_specs(job, trace, parts, place)
   local of, drawing = {}, inference.random(job.options.seed)
   for _, part in ipairs(parts) do
     of[part.family] = controls.of(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
   end
-  local text = student.text({ base = place.base, lines = of, comment = comment(job, trace),
+  if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
+    stop(INPUT, ("%s: --init: lines take the place of a mask that its model has, which is then another\n  expected: a "
+      .. "teacher without a mask; or a student that begins anew, without --init"):format(job.run.dir))
+  end
+  local text = student.text({ base = place.base, init = init_of(job, place), lines = of, comment = comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
   if place.teacher then
     write_one(place.teacher.path, place.teacher.text, job.options)
@@ -277,7 +290,11 @@ function M.run(options)
   options.choices, message = choices_module.read(options.reading, options.set)
   if not options.choices then
     return 2, message
+  elseif options.init and options.positions == "none" then
+    return 2, "--init --positions none: the teacher's parameters were learnt with its positions\n  expected: "
+      .. "--positions keep, which goes without saying"
   end
+  options.positions = options.positions or options.init and "keep" or "none"
   return source_module.in_folder(with_run, options)
 end
 

@@ -1,9 +1,10 @@
 -- The spec of a student: its teacher's, with the lines that were found and without positions.
 --
--- Input: { base, lines, encoding, masks, comment }: the teacher's spec file as seen from the student's ("./name.lua");
--- for the families "decoder" and "cross" { list, choices }, list being { head, direction, line, value }; the teacher's
--- resolved encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all; that encoding,
--- for the masks that lines take the place of; lines of text. Output: the text of a spec file.
+-- Input: { base, init, lines, encoding, masks, comment }: the teacher's spec file as seen from the student's
+-- ("./name.lua"); the checkpoint that it begins with, likewise, or nil, or false where its teacher's spec has one and
+-- it has none; for the families "decoder" and "cross" { list, choices }, list being { head, direction, line, value };
+-- the teacher's resolved encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all;
+-- that encoding, for the masks that lines take the place of; lines of text. Output: the text of a spec file.
 
 local M = {}
 
@@ -58,12 +59,27 @@ local function lines_text(out, name, part)
   out[#out + 1] = "      },"
 end
 
+-- Whether a family has lines in the place of a mask that its teacher had.
+local function replaces_mask(name, part, masks)
+  local mask = masks[name] and masks[name].mask or masks.mask
+  return part ~= nil and #part.list > 0 and mask ~= nil and mask.kind ~= "full"
+end
+
 -- Lines are a mask: what the teacher had of its own goes.
 local function leave_mask_out(out, name, part, masks)
-  local mask = masks[name] and masks[name].mask or masks.mask
-  if part and #part.list > 0 and mask and mask.kind ~= "full" then
+  if replaces_mask(name, part, masks) then
     out[#out + 1] = '      mask = { kind = "full" },'
   end
+end
+
+-- Whether that is so in any family: the model is then another than its teacher's.
+function M.replaces_masks(lines, masks)
+  for name, part in pairs(lines) do
+    if replaces_mask(name, part, masks) then
+      return true
+    end
+  end
+  return false
 end
 
 local function family(out, name, part, encoding, masks)
@@ -83,7 +99,10 @@ function M.text(student)
   for _, line in ipairs(student.comment) do
     out[#out + 1] = "-- " .. line
   end
-  out[#out + 1] = ("return {\n  use = %q,\n  encoding = {"):format(student.base)
+  out[#out + 1] = ("return {\n  use = %q,"):format(student.base)
+  out[#out + 1] = student.init ~= nil and ("  init = %s,"):format(student.init and ("%q"):format(student.init) or false)
+    or nil
+  out[#out + 1] = "  encoding = {"
   leave_out(student.encoding or {}, out, "    ")
   for _, name in ipairs({ "encoder", "decoder", "cross" }) do
     family(out, name, student.lines[name], student.encoding, student.masks or {})

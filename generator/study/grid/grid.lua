@@ -55,9 +55,22 @@ local function find(project, argument, d)
       argument, argument) or near and ("did you mean %s?"):format(near) or nil })
 end
 
--- The points of the grid: lists of values, the last axis fastest.
+-- Whether the values of a point stand with each other.
+local function is_there(axes, point)
+  for _, value in ipairs(point) do
+    for i, axis in ipairs(axes) do
+      local partners = value.with and value.with[axis.name]
+      if partners and not partners[point[i].name] then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- The points of the grid: lists of values, the last axis fastest, without those of values that do not stand together.
 local function points(axes)
-  local list = { {} }
+  local list, whole = { {} }, {}
   for _, axis in ipairs(axes) do
     local longer = {}
     for _, point in ipairs(list) do
@@ -68,7 +81,10 @@ local function points(axes)
     end
     list = longer
   end
-  return list
+  for _, point in ipairs(list) do
+    whole[#whole + 1] = is_there(axes, point) and point or nil
+  end
+  return whole
 end
 
 local function count(axes)
@@ -158,14 +174,17 @@ local make_cell
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local there, axis = stages.source_of(stage, study.axes, point)
+  there = there and is_there(study.axes, there) and there
   local cell = there and make_cell(work, there)
   if there and not cell then
     return nil
   end
   d:within("in the cell of " .. words_of(study.axes, point))
   if not there then
-    d:add({ at = stage.origin, field = stage.path .. ".from", what = ("several cells of %s, or none, on the axis %s")
-      :format(stage.from.name, axis), expected = "one value of it in the cells of " .. stage.from.name })
+    d:add({ at = stage.origin, field = stage.path .. ".from",
+      what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
+      expected = axis and "one value of it in the cells of " .. stage.from.name
+        or "values that stand with each other" })
     return nil
   elseif #cell.runs ~= 1 then
     d:add({ at = stage.origin, field = stage.path .. ".from", what = ("the cell %s has %d runs"):format(cell.id,

@@ -95,6 +95,28 @@ function M.pick(context, values, node, path)
   return picked
 end
 
+-- Values by axis, { <axis> = { <value> = true } }. owner: the node that should have this one.
+function M.cells(context, axes, node, path, owner)
+  local expected, names, by_name, cells = "{ <axis> = { names of its values } }", {}, {}, {}
+  for i, axis in ipairs(axes) do
+    names[i], by_name[axis.name] = axis.name, axis
+  end
+  if not node then
+    M.add(context, owner, path, "is missing", expected)
+  elseif M.is_table(context, node, path, expected) then
+    M.check_fields(context, node, path, names)
+    for name, inner in tree.each(node) do
+      if by_name[name] then
+        cells[name] = {}
+        for _, value in ipairs(M.pick(context, by_name[name].values, inner, locate.join(path, name))) do
+          cells[name][value.name] = true
+        end
+      end
+    end
+  end
+  return cells
+end
+
 -- { first, last }, both included, as a list.
 function M.seeds(context, node, path)
   local expected = ("{ first, last }, integers from 0 to %d, at most %d of them"):format(LARGEST_SEED, MOST_RUNS)

@@ -29,28 +29,6 @@ local function read_name(context, node, path, known)
   end
 end
 
--- { <axis> = { <value> = true } }
-local function read_cells(context, axes, node, path, stage)
-  local expected, names, by_name, cells = "{ <axis> = { names of its values } }", {}, {}, {}
-  for i, axis in ipairs(axes) do
-    names[i], by_name[axis.name] = axis.name, axis
-  end
-  if not node then
-    nodes.add(context, stage, path, "is missing", expected)
-  elseif nodes.is_table(context, node, path, expected) then
-    nodes.check_fields(context, node, path, names)
-    for name, inner in tree.each(node) do
-      if by_name[name] then
-        cells[name] = {}
-        for _, value in ipairs(nodes.pick(context, by_name[name].values, inner, locate.join(path, name))) do
-          cells[name][value.name] = true
-        end
-      end
-    end
-  end
-  return cells
-end
-
 local function is_option(value)
   return type(value) == "number" or type(value) == "string"
 end
@@ -66,16 +44,28 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- What the verb is given besides the run: numbers and words by name, or lists of them.
+local function has(list, name)
+  for _, one in ipairs(list) do
+    if one == name then
+      return true
+    end
+  end
+  return false
+end
+
+-- What the verb is given besides the run: numbers and words by name, or lists of them; true for what has no value.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
     return options
   end
-  nodes.check_fields(context, node, path, verb.options)
+  nodes.check_fields(context, node, path, table.move(verb.flags, 1, #verb.flags, #verb.options + 1, { table.unpack(
+    verb.options) }))
   for name, inner in tree.each(node) do
     local value = nodes.plain(inner)
-    if not is_option(value) and not is_list(value) then
+    if has(verb.flags, name) and value ~= true then
+      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "true")
+    elseif not has(verb.flags, name) and not is_option(value) and not is_list(value) then
       nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
         "a number or a word, or a list of them")
     end
@@ -114,7 +104,7 @@ function M.read(context, axes, node)
       nodes.check_fields(context, item, path, FIELDS)
       local stage = { origin = item.origin, path = path }
       stage.name = read_name(context, item.fields.name or item, path .. ".name", known)
-      stage.cells = read_cells(context, axes, item.fields.cells, path .. ".cells", item)
+      stage.cells = nodes.cells(context, axes, item.fields.cells, path .. ".cells", item)
       stage.seeds = item.fields.seeds and nodes.seeds(context, item.fields.seeds, path .. ".seeds")
       read_making(context, item, path, stage, names)
       list[#list + 1] = stage

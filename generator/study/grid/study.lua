@@ -2,8 +2,8 @@
 --
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
 -- seeds, learning_rates, stages, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates,
--- seeds } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data, scored
--- as { split, select, metric } or nil; or nil, with the errors in the diagnostics.
+-- seeds, with } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data,
+-- scored as { split, select, metric } or nil; or nil, with the errors in the diagnostics.
 -- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
 -- where specs are, when a cell is resolved.
 
@@ -23,7 +23,8 @@ local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
 local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
-local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true }
+local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
+  init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
 -- The sets that an evaluation goes over.
@@ -100,7 +101,7 @@ local function read_value(context, source, node, path, names)
   if not nodes.is_table(context, node, path, expected) then
     return nil
   end
-  nodes.check_fields(context, node, path, { "name", "spec", "learning_rates", "seeds" })
+  nodes.check_fields(context, node, path, { "name", "spec", "learning_rates", "seeds", "with" })
   for _, field in ipairs({ "name", "spec" }) do
     if not node.fields[field] then
       nodes.add(context, node, locate.join(path, field), "is missing", expected)
@@ -117,7 +118,8 @@ local function read_value(context, source, node, path, names)
       "names that differ")
   elseif name and fragment then
     names[name] = true
-    return { name = name, fragment = fragment, learning_rates = rates or nil, seeds = seeds or nil }
+    return { name = name, fragment = fragment, learning_rates = rates or nil, seeds = seeds or nil,
+      with = node.fields.with, path = path }
   end
 end
 
@@ -171,6 +173,19 @@ local function read_axis(context, node, path)
   return name and { name = name, values = values }
 end
 
+-- The values of other axes that a value stands with: { <axis> = { <value> = true } } in the place of its node.
+local function read_partners(context, axes)
+  for _, axis in ipairs(axes) do
+    local others = {}
+    for _, other in ipairs(axes) do
+      others[#others + 1] = other ~= axis and other or nil
+    end
+    for _, value in ipairs(axis.values) do
+      value.with = value.with and nodes.cells(context, others, value.with, locate.join(value.path, "with"))
+    end
+  end
+end
+
 local function read_axes(context, node)
   local axes, names = {}, {}
   if not node then
@@ -186,6 +201,7 @@ local function read_axes(context, node)
       axes[#axes + 1] = axis
     end
   end
+  read_partners(context, axes)
   return axes
 end
 

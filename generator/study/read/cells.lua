@@ -172,6 +172,51 @@ function M.over(study, axis)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
+local function is_among(values, value)
+  for _, one in ipairs(values) do
+    if one == value then
+      return true
+    end
+  end
+  return false
+end
+
+local function fits(cell, where, only)
+  for name, value in pairs(where) do
+    if cell.key[name] ~= value then
+      return false
+    end
+  end
+  for name, values in pairs(only) do
+    if not is_among(values, cell.key[name]) then
+      return false
+    end
+  end
+  return true
+end
+
+-- The study with the cells alone that have the values of `where` and some of each list in `only`, and of each axis the
+-- values that these cells have.
+function M.within(study, where, only)
+  local kept, seen, axes = {}, {}, {}
+  for _, cell in ipairs(study.cells) do
+    if fits(cell, where or {}, only or {}) then
+      kept[#kept + 1] = cell
+      for name, value in pairs(cell.key) do
+        seen[name] = seen[name] or {}
+        seen[name][value] = true
+      end
+    end
+  end
+  for i, axis in ipairs(study.axes) do
+    axes[i] = { name = axis.name, values = {} }
+    for _, value in ipairs(axis.values) do
+      table.insert(axes[i].values, seen[axis.name] and seen[axis.name][value] and value or nil)
+    end
+  end
+  return setmetatable({ cells = kept, axes = axes }, { __index = study })
+end
+
 -- A run has a score where it was evaluated on the set that is scored.
 local function finish(study)
   local scored = study.scored

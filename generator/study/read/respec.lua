@@ -182,6 +182,8 @@ function M.text(resolved)
     return nil, ("its task is a file of the user's own, %s"):format(own)
   elseif (resolved.model or {}).source then
     return nil, ("its network is a file of the user's own, %s"):format(resolved.model.source)
+  elseif resolved.init then
+    return nil, ("it began with the parameters of a file, %s"):format(resolved.init)
   end
   local problem = foreign(resolved, "")
   if problem then

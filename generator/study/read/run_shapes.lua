@@ -91,6 +91,7 @@ local BY_TYPE = {
   source = function() return TEXT end,
   network = function() return TEXT end,
   file = function() return TEXT end,
+  checkpoint = function() return TEXT end,
   symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
   by = function() return BY end,
   names = function() return shapes.list(WORD, schema.MOST_SYMBOLS) end,
@@ -128,7 +129,7 @@ local FACTS = {
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
-  epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
+  init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
 }
 local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
 

@@ -46,17 +46,24 @@ local function finish_mean(mean)
   return count > 0 and { accuracy = mean.accuracy / count, exact_match = mean.exact_match / count } or nil
 end
 
+-- The set that evaluations on the way go over where it is one alone, which their lines then leave out; nil otherwise.
+local function only_set(run)
+  local eval = run.facts.spec and run.facts.spec.eval
+  local splits = eval and eval.during and eval.during.splits
+  return splits and #splits == 1 and splits[1] or nil
+end
+
 local function add_during(run, row)
-  local last = run.during[#run.during]
+  local last, set = run.during[#run.during], row.set or only_set(run)
   if not last or last.step ~= row.step then
     last = { step = row.step, all = empty_mean(), sets = {} }
     run.during[#run.during + 1] = last
   end
-  if row.set then
-    last.sets[row.set] = last.sets[row.set] or empty_mean()
-    add_mean(last.sets[row.set], row)
+  if set then
+    last.sets[set] = last.sets[set] or empty_mean()
+    add_mean(last.sets[set], row)
   end
-  if row.set ~= "train" then
+  if set ~= "train" then
     add_mean(last.all, row)
   end
 end
@@ -363,6 +370,10 @@ function M.clock(run)
     marks[#marks + 1] = row.seconds and { row.step, row.seconds }
   end)
   note_damage(run, damage)
+  local facts, last = run.facts, marks[#marks]
+  if facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
+    marks[#marks + 1] = { facts.step, facts.train_seconds } -- of a step behind the last line
+  end
   return damage and {} or marks
 end
 

@@ -7,6 +7,7 @@ local colours = require("study.report.colours")
 local curves = require("study.report.curves")
 local entries = require("study.report.entries")
 local progress = require("study.report.progress")
+local reached = require("study.report.reached")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
@@ -149,36 +150,14 @@ function M.by_length(study, item)
   return #figure.panels > 0 and figure or nil
 end
 
--- Seconds of training at a step, between the lines of metrics.jsonl; nil where they are not recorded.
-local function seconds_at(clock, step)
-  local before = { 0, 0 }
-  for _, mark in ipairs(clock) do
-    if mark[1] >= step then
-      local share = mark[1] > before[1] and (step - before[1]) / (mark[1] - before[1]) or 1
-      return before[2] + share * (mark[2] - before[2])
-    end
-    before = mark
-  end
-  return nil
-end
-
 -- Evaluations during training as { seconds, percent }.
 local function timed(run, metric)
   local clock, points = runs.clock(run), {}
   for _, point in ipairs(run.during) do
-    local seconds = seconds_at(clock, point.step)
+    local seconds = reached.seconds_at(clock, point.step)
     points[#points + 1] = seconds and seconds > 0 and { seconds, 100 * point.mean[metric] } or nil
   end
   return points
-end
-
--- Seconds to the first evaluation at or above a threshold; nil where there is none.
-local function reached(points, threshold)
-  for _, point in ipairs(points) do
-    if point[2] >= threshold then
-      return point[1]
-    end
-  end
 end
 
 -- The mean at equal places of the lists, in seconds and in accuracy; as far as the shortest goes.
@@ -214,7 +193,7 @@ end
 local function time_row(line, cell, lists, threshold)
   local times = {}
   for _, points in ipairs(lists) do
-    times[#times + 1] = reached(points, threshold)
+    times[#times + 1] = reached.first(points, threshold)
   end
   local fastest = #times > 0 and math.min(table.unpack(times)) or nil
   local median = median_time(times, #lists)

@@ -5,16 +5,16 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local item_checks = require("study.report.item_checks")
 local nodes = require("study.grid.nodes")
-local study_module = require("study.grid.study")
-local runs = require("study.read.runs")
 local views = require("study.report.views")
 
 local M = {}
 
 local keys = canonical.sorted_keys
-
-local VALUES = { max = true, mean = true, hours = true }
+local checks, unknown, is_named, has = item_checks.checks, item_checks.unknown, item_checks.is_named,
+  item_checks.is_among
+local axis_of, names_of = item_checks.axis_of, item_checks.names_of
 
 -- Fields per kind: "axis" names an axis, "axis?" may be left out, "numbers" an axis of numbers, "values" are names on
 -- the item's axis.
@@ -28,46 +28,12 @@ local KINDS = {
   progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
+  reached = { rows = "axis", threshold = "number", split = "set?" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
-local LARGEST = 1e9 -- of a number
-local COMMON = { kind = true, title = true, where = true, pages = true, over = true, setting = true }
+local COMMON = { kind = true, title = true, where = true, pages = true, over = true, only = true,
+  setting = true }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
-
--- Whether a value is a table whose keys are all names.
-local function is_named(value)
-  for name in pairs(type(value) == "table" and value or {}) do
-    if type(name) ~= "string" then
-      return false
-    end
-  end
-  return type(value) == "table"
-end
-
-local function axis_of(study, name)
-  for _, axis in ipairs(study.axes) do
-    if axis.name == name then
-      return axis
-    end
-  end
-end
-
-local function names_of(study)
-  local names = {}
-  for i, axis in ipairs(study.axes) do
-    names[i] = axis.name
-  end
-  return names
-end
-
-local function has(list, value)
-  for _, one in ipairs(list) do
-    if one == value then
-      return true
-    end
-  end
-  return false
-end
 
 local function common(names, values)
   local list = {}
@@ -75,134 +41,6 @@ local function common(names, values)
     list[#list + 1] = has(values, name) and name or nil
   end
   return list
-end
-
--- What is wrong with a name among some, and what was expected.
-local function unknown(what, name, list)
-  local near = type(name) == "string" and diagnostics.nearest(name, list)
-  return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
-    near and ("did you mean %s?"):format(near)
-end
-
-local checks = {}
-
-function checks.axis(study, _, value)
-  if not axis_of(study, value) then
-    return unknown("no axis of the study", value, names_of(study))
-  end
-end
-
-function checks.numbers(study, item, value)
-  local what, expected, hint = checks.axis(study, item, value)
-  for _, name in ipairs(what and {} or axis_of(study, value).values) do
-    if not views.number(name) then
-      return ("the axis %s has the value %s"):format(value, diagnostics.show(name)), "values that are numbers"
-    end
-  end
-  return what, expected, hint
-end
-
-function checks.value(_, _, value)
-  if not VALUES[value] then
-    return unknown("no value of a table", value, keys(VALUES))
-  end
-end
-
-function checks.values(study, item, value)
-  local axis = axis_of(study, item.axis or item.lines)
-  if type(value) ~= "table" or #value == 0 and not study.scale then
-    return "not a list of names", 'a list such as { "rand-rope", "rand-alibi" }'
-  end
-  for _, name in ipairs(value) do
-    if axis and not has(axis.values, name) then
-      return unknown(("not on the axis %s"):format(axis.name), name, axis.values)
-    end
-  end
-end
-
-function checks.sets(_, _, value)
-  local names = { runs.EPOCH, table.unpack(study_module.SPLITS) }
-  for _, name in ipairs(type(value) == "table" and value or {}) do
-    if not has(names, name) then
-      return unknown("no set", name, names)
-    end
-  end
-  if type(value) ~= "table" or #value == 0 then
-    return "no list of sets", 'a list such as { "train", "test", "validation" }'
-  end
-end
-
--- Lengths, or numbers of another axis.
-function checks.counts(_, _, value)
-  for _, n in ipairs(type(value) == "table" and value or {}) do
-    if math.type(n) ~= "integer" then
-      return ("%s is no whole number"):format(diagnostics.show(n)), "whole numbers"
-    end
-  end
-  if type(value) ~= "table" or #value == 0 then
-    return "no list of numbers", "a list such as { 6, 10, 50 }"
-  end
-end
-
-function checks.one(study, item, value)
-  if not study.scale then
-    return checks.values(study, item, { value })
-  end
-end
-
-function checks.number(_, _, value)
-  if type(value) ~= "number" or math.abs(value) > LARGEST or value ~= value then
-    return ("%s is no number"):format(diagnostics.show(value)), "a number"
-  end
-end
-
--- A name below spec/published.
-local function is_file(value)
-  return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
-end
-
-local function is_text_or_absent(value)
-  return value == nil or type(value) == "string"
-end
-
-function checks.published(_, _, value)
-  local whole = type(value) == "table"
-  if not is_file(whole and value.file or value) or whole and not (is_text_or_absent(value.of)
-    and is_text_or_absent(value.against)) then
-    return "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }'
-  end
-end
-
-function checks.names(study, _, value)
-  local expected = "{ AXIS = { NAME = published name } }"
-  if not is_named(value) then
-    return "not a table of axes", expected
-  end
-  for _, name in ipairs(keys(value)) do
-    if not axis_of(study, name) then
-      return unknown("no axis of the study", name, names_of(study))
-    elseif type(value[name]) ~= "table" then
-      return ("%s is no table"):format(diagnostics.show(value[name])), expected
-    end
-  end
-end
-
-function checks.title(_, _, value)
-  if type(value) ~= "string" then
-    return ("%s is no text"):format(diagnostics.show(value)), "a text"
-  end
-end
-
-function checks.setting(_, _, value)
-  if not is_file(value) then
-    return "no name of a file", 'a name such as "ruoss_2023/setting"'
-  end
-end
-
-function checks.titles(_, _, value)
-  if type(value) ~= "table" or type(value.of) ~= "string" or type(value.against) ~= "string" then
-    return "not two titles", '{ of = "...", against = "..." }'
-  end
 end
 
 -- What the item does with each axis: field by axis. Or nil, the field at fault, what is wrong and what was expected.
@@ -257,6 +95,26 @@ local function check_where(study, item, spread)
   end
 end
 
+-- Lists of names by axis: those that the item is about.
+local function check_only(study, item)
+  if not is_named(item.only) then
+    return "only", ("is %s"):format(diagnostics.show(item.only)), "{ AXIS = { names of its values } }"
+  end
+  for _, name in ipairs(keys(item.only)) do
+    local axis, values = axis_of(study, name), item.only[name]
+    if not axis then
+      return "only." .. name, unknown("no axis of the study", name, names_of(study))
+    elseif type(values) ~= "table" or #values == 0 and not study.scale then
+      return "only." .. name, "not a list of names", "names of its values"
+    end
+    for _, value in ipairs(values) do
+      if not has(axis.values, value) then
+        return "only." .. name, unknown("not on this axis", value, axis.values)
+      end
+    end
+  end
+end
+
 -- The field at fault, what is wrong, what was expected, a hint; nothing where the item is right.
 local function problem_of(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
@@ -287,6 +145,12 @@ local function problem_of(study, item)
       if what then
         return name, what, expected
       end
+    end
+  end
+  if item.only ~= nil then
+    local at, what, expected, hint = check_only(study, item)
+    if at then
+      return at, what, expected, hint
     end
   end
   local spread, at, what, expected, hint = spread_of(study, item)
@@ -347,6 +211,17 @@ local function named(value)
   return list
 end
 
+-- Names by axis, without those that a scale leaves out.
+local function named_only(study, only)
+  local lists = {}
+  for name, values in pairs(only) do
+    local axis = study.scale and axis_of(study, name)
+    values = named(values)
+    lists[name] = axis and type(values) == "table" and common(values, axis.values) or values
+  end
+  return lists
+end
+
 local NAMED = { where = true, of = true, against = true, slow = true, fast = true }
 
 -- The items with names as the axes have them. A scale may leave values of an axis out: those names then do not count.
@@ -358,6 +233,9 @@ local function fitting(study, list)
       value = NAMED[name] and named(value) or value
       local axis = study.scale and (name == "of" or name == "against") and axis_of(study, item.axis)
       fitted[i][name] = axis and type(value) == "table" and common(value, axis.values) or value
+    end
+    if type(item) == "table" and is_named(item.only) then
+      fitted[i].only = named_only(study, item.only)
     end
     if type(item) == "table" and type(item.pages) == "string" then
       fitted[i].pages = { item.pages }
@@ -372,7 +250,7 @@ local function pages_of(study, item)
   for _, name in ipairs(item.pages) do
     local longer = {}
     for _, page in ipairs(list) do
-      for _, value in ipairs(axis_of(study, name).values) do
+      for _, value in ipairs(item.only and item.only[name] or axis_of(study, name).values) do
         longer[#longer + 1] = views.with(page, { where = views.with(page.where, { [name] = value }) })
       end
     end

@@ -91,7 +91,9 @@ local function quoted_rows(study, item, axis, published)
 end
 
 function M.table(study, item, published)
-  local axis, columns, rows = M.axis(study) or "length", {}, {}
+  local known, columns, rows = M.axis(study), {}, {}
+  local axis = known or "length"
+  published = known and published -- whose numbers are by an axis that some run has to tell
   for i, n in ipairs(item.at) do
     columns[i] = { title = views.label(axis, n) }
   end

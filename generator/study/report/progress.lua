@@ -6,6 +6,7 @@
 -- epochs where all runs say how many steps one has, else steps.
 
 local entries = require("study.report.entries")
+local reached = require("study.report.reached")
 local runs = require("study.read.runs")
 local views = require("study.report.views")
 
@@ -35,11 +36,9 @@ local function running(run, unit)
 end
 
 local function evaluated(run, split, unit, metric)
-  local points = {}
-  for _, point in ipairs(run.during) do
-    -- Without sets there is one evaluation, of what is held out.
-    local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
-    points[#points + 1] = mean and { point.step / unit, 100 * mean[metric] } or nil
+  local points = reached.points(run, split, metric)
+  for _, point in ipairs(points) do
+    point[1] = point[1] / unit
   end
   return points
 end

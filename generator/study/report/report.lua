@@ -17,6 +17,7 @@ local open = require("study.report.open")
 local numbers = require("study.report.numbers")
 local published_module = require("study.read.published")
 local readings = require("study.read.readings")
+local reached = require("study.report.reached")
 local report_csv = require("study.report.report_csv")
 local report_page = require("study.report.report_page")
 local runs = require("study.read.runs")
@@ -99,6 +100,10 @@ function makers.numbers(study, item, published)
   return nil, numbers.table(study, item, published)
 end
 
+function makers.reached(study, item)
+  return nil, reached.table(study, item)
+end
+
 function makers.spread(study, item)
   return nil, spread.table(study, item)
 end
@@ -111,7 +116,11 @@ local function make_parts(study, list, papers)
   local parts = {}
   for i, item in ipairs(list) do
     local shown = item.over and cells.over(study, item.over) or study
-    local figure, model = makers[item.kind](shown, item, papers.by_item[item])
+    shown = study.found and shown or cells.within(shown, item.where, item.only)
+    local figure, model
+    if #shown.cells > 0 then
+      figure, model = makers[item.kind](shown, item, papers.by_item[item])
+    end
     local name = ("%s%d"):format(item.kind, i)
     if figure then
       figure.name = name

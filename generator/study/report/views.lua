@@ -119,8 +119,7 @@ function M.table(study, item, published)
     for j, column in ipairs(columns) do
       local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
       local cell = M.find(study, key)
-      rows[i].cells[j] = not cell and study.found and { texts = { "" } }
-        or entries.of(cell, item, measure, published, key)
+      rows[i].cells[j] = cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
     end
   end
   if item.value ~= "hours" then

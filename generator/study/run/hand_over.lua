@@ -77,7 +77,7 @@ local function words_of(options, source)
   for _, name in ipairs(canonical.sorted_keys(source.options)) do
     local value = source.options[name]
     for _, one in ipairs(type(value) == "table" and value or { value }) do
-      table.move({ "--" .. name, one }, 1, 2, #words + 1, words)
+      table.move({ "--" .. name, one ~= true and one or nil }, 1, 2, #words + 1, words)
     end
   end
   return words

@@ -83,7 +83,7 @@ local function shares(options, cells)
 end
 
 local function train_words(options, item, threads)
-  local rates, files = {}, trainer_flags.of_files(item.cell.spec.data_files)
+  local rates, files = {}, trainer_flags.of_training(item.cell.spec.data_files)
   for i, rate in ipairs(item.cell.learning_rates) do
     rates[i] = grid.shortest(rate)
   end

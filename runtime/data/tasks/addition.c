@@ -7,6 +7,7 @@
  * input length:   2 * width + 3
  * output length:  width + 1
  * chance:         1 / base
+ * literal:        12+345
  * sets:           train test validation
  * axis digits:    1 to width - 1; significant digits of both numbers, in training of the longer one
  * axis carry:     0 to width; longest carry chain: digits that make a carry, and those that pass it on
@@ -22,6 +23,7 @@
 #include "data/arithmetic.h"
 
 lh_task_collect lh_task_addition;
+lh_task_solve lh_solve_addition;
 
 enum { BASE, WIDTH, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { ALIGNED = 1, STRATIFIED = 1 };                        /* choices */
@@ -73,4 +75,8 @@ static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
 
 lh_status lh_task_addition(lh_collection *collection, lh_error *error) {
     return lh_arithmetic_collect(&operation, collection, error);
+}
+
+lh_status lh_solve_addition(const lh_literal *literal, lh_example *example, lh_error *error) {
+    return lh_arithmetic_solve(&operation, literal, example, error);
 }

@@ -7,6 +7,7 @@
  * input length:   width + 4 + input * (width - 1)
  * output length:  width + extra + 1
  * chance:         1 / base
+ * literal:        123*6
  * sets:           train test validation
  * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
  * axis carry:     0 to width; longest carry chain: digits that make a carry, and those whose carry hangs on it
@@ -23,6 +24,7 @@
 #include "data/arithmetic.h"
 
 lh_task_collect lh_task_multiplication;
+lh_task_solve lh_solve_multiplication;
 
 enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { ALIGNED = 1, STRATIFIED = 1 };                               /* choices */
@@ -77,4 +79,8 @@ static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
 
 lh_status lh_task_multiplication(lh_collection *collection, lh_error *error) {
     return lh_arithmetic_collect(&operation, collection, error);
+}
+
+lh_status lh_solve_multiplication(const lh_literal *literal, lh_example *example, lh_error *error) {
+    return lh_arithmetic_solve(&operation, literal, example, error);
 }

@@ -6,6 +6,7 @@
  * input length:   width + 2
  * output length:  width + 1 - target * (width - 1)
  * chance:         0.5
+ * literal:        101101
  * sets:           train test validation
  * axis digits:    1 to width; significant bits of the number
  * axis trained:   0 to 1; whether the number is one of those trained on
@@ -18,6 +19,7 @@
 #include "data/arithmetic.h"
 
 lh_task_collect lh_task_parity;
+lh_task_solve lh_solve_parity;
 
 enum { WIDTH, TARGET, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { LAST = 1 };                               /* choice */
@@ -55,4 +57,8 @@ static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
 
 lh_status lh_task_parity(lh_collection *collection, lh_error *error) {
     return lh_arithmetic_collect(&operation, collection, error);
+}
+
+lh_status lh_solve_parity(const lh_literal *literal, lh_example *example, lh_error *error) {
+    return lh_arithmetic_solve(&operation, literal, example, error);
 }

@@ -7,6 +7,7 @@
  * input length:   width + 2
  * output length:  width + 1
  * chance:         1 / base
+ * literal:        1999
  * sets:           train test validation
  * axis digits:    1 to width - 1; significant digits of the number
  * axis carry:     0 to width; longest carry chain: trailing digits base - 1
@@ -20,6 +21,7 @@
 #include "data/arithmetic.h"
 
 lh_task_collect lh_task_successor;
+lh_task_solve lh_solve_successor;
 
 enum { BASE, WIDTH, NUMBERS, PARTS, OPTIONS }; /* options */
 
@@ -54,4 +56,8 @@ static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
 
 lh_status lh_task_successor(lh_collection *collection, lh_error *error) {
     return lh_arithmetic_collect(&operation, collection, error);
+}
+
+lh_status lh_solve_successor(const lh_literal *literal, lh_example *example, lh_error *error) {
+    return lh_arithmetic_solve(&operation, literal, example, error);
 }

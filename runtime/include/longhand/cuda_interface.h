@@ -36,7 +36,7 @@ typedef struct lh_cuda_step {
     const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
     const unsigned short *labels;                  /* [sequences][label_count] */
     const unsigned char *mask;                     /* [sequences][label_count] */
-    const int *draws; /* lh_cuda_program.draw_count numbers, or so many for each sequence */
+    const int *draws; /* as many as lh_cuda_program.draw_count says for these sequences and lengths */
     int sequences, T[LH_CUDA_STREAMS], label_count;
     unsigned int step, key[2];   /* dropout's counter and key */
     unsigned int draw, first;    /* evaluation: the index of its draw; of the first sequence, in its batch */

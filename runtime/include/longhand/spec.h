@@ -130,7 +130,9 @@ typedef struct lh_train_defaults {
     bool keep_all;             /* every checkpoint stays, under its step's name */
     const int64_t *keep_steps; /* these stay too; NULL: none */
     int keep_steps_count;
-    int64_t keep_unit; /* steps that one of them stands for; 0: as 1 */
+    int64_t keep_unit;         /* steps that one of them stands for; 0: as 1 */
+    const char *init;          /* flag --init: the checkpoint whose parameters a run begins with; NULL: none */
+    const char *init_checksum; /* its, where the plan hangs on it; NULL: any will do */
 } lh_train_defaults;
 
 /* The step of a checkpoint that stays. */

@@ -45,6 +45,12 @@
  *     blank: .    input symbols that say nothing of their place, the first ones of all; a linear embedding has no row
  *     probe: ?    the input symbol that stands at the token which the answer is about, once in every input
  *
+ * A task that can solve an input which someone writes says so with an example of one, and defines a second function:
+ *
+ *     literal: 12+345
+ *
+ *     lh_status lh_solve_addition(const lh_literal *literal, lh_example *example, lh_error *error);
+ *
  * A task of finite data (latin_square) has these lines besides, and lengths without n:
  *
  *     sets:         train test validation    what its examples are for: the first, and others of these
@@ -113,11 +119,27 @@ struct lh_collection {
 
 typedef lh_status lh_task_collect(lh_collection *collection, lh_error *error);
 
+/* An input as someone writes it: without what the task puts around it, or with it. */
+typedef struct lh_literal {
+    const uint16_t *token; /* [count] of the input alphabet */
+    int count;
+    const char *const *symbol; /* their names, by token */
+    const int *options;        /* of the task */
+    int frame; /* as on an axis `frame`, 0: as few places as hold it; LH_NO_VALUE: the task's own, or there is none */
+} lh_literal;
+
+/* Puts it the way the task's examples are. Sets the lengths of the example; and where its input is not NULL, these being
+ * set, writes input, target and mask as a sampler does. LH_ERR_INPUT: it is no input of the task, "symbol 3 is '*'", or
+ * has no room in the frame. */
+typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, lh_error *error);
+
 typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
     const char *source; /* a user's own C file, whose examples are checked as they are made; NULL: one of ours */
     lh_task_sample *sample;
     lh_task_collect *collect; /* of finite data, in place of sample; NULL: examples are in files */
+    lh_task_solve *solve;     /* NULL: it knows no answer but those of its examples */
+    const char *literal;      /* an input that it solves, for people */
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* in the header's order: a choice's index from 0, or the number it is; NULL: there are none */

@@ -1,0 +1,43 @@
+-- The checkpoint whose parameters a run begins with (`init`), as far as its header tells.
+--
+-- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
+-- model_digest, id, entries }: what the file is called, the sum that its trainer wrote over all that is in it, which
+-- stands for its bytes, the model that it is of and its tensors, as safetensors.lua has them; nil where there is none,
+-- or after an error. The data behind the header is for the trainer to read, and to compare with that sum.
+
+local safetensors = require("base.safetensors")
+local tongues = require("base.tongues")
+local values = require("spec.values")
+
+local M = {}
+
+local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that says it"
+
+-- A text of the metadata that has this form; nil otherwise.
+local function text_of(file, name, form)
+  local text = file.metadata[name]
+  return type(text) == "string" and text:find(form) and text or nil
+end
+
+function M.read(context, node)
+  local place = context.files.init
+  if not place then
+    return nil
+  end
+  local file, message = safetensors.open(place.real)
+  if not file then
+    values.add(context, node, "init", ("cannot read %s%s"):format(place.shown,
+      tongues.plain(message:sub(#place.real + 1))), EXPECTED)
+    return nil
+  end
+  local checksum = text_of(file, "checksum", "^%x+$")
+  if not checksum or #checksum ~= 16 then
+    values.add(context, node, "init", ("%s has no checksum"):format(place.shown), EXPECTED,
+      "trainer train --init FILE begins with any file of parameters, which is then no part of the plan")
+    return nil
+  end
+  return { shown = place.shown, checksum = checksum, model_digest = text_of(file, "model_digest", "^%x+$"),
+    id = text_of(file, "id", "^[%w_]+$"), entries = file.entries }
+end
+
+return M

@@ -1,0 +1,104 @@
+/* Inputs of arithmetic as people write them; see arithmetic.h. */
+#include <stddef.h>
+
+#include "data/arithmetic.h"
+
+/* A literal without its ends. */
+typedef struct reading {
+    const lh_operation *o;
+    const lh_literal *literal;
+    int first, end; /* its symbols */
+    int base;
+    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* lowest digit first */
+    int digits;                                   /* significant ones of the longer number; 0 has one */
+    lh_error *error;
+} reading;
+
+/* What stands between the numbers; -1: there is one. */
+static int sign_of(const lh_operation *o) {
+    return o->operands == LH_TWO_NUMBERS ? LH_PLUS : o->operands == LH_NUMBER_AND_DIGIT ? LH_TIMES : -1;
+}
+
+static const char *expected_of(const lh_operation *o) {
+    return o->operands == LH_TWO_NUMBERS        ? "two numbers with + between them"
+           : o->operands == LH_NUMBER_AND_DIGIT ? "a number, *, and one digit"
+                                                : "a number";
+}
+
+static lh_status fail_end(const reading *r) {
+    return lh_fail(r->error, LH_ERR_INPUT, "%s: there is a number missing\n  expected: %s in base %d", r->o->kind,
+                   expected_of(r->o), r->base);
+}
+
+static lh_status fail_symbol(const reading *r, int at) {
+    const lh_literal *l = r->literal;
+    return lh_fail(r->error, LH_ERR_INPUT, "%s: symbol %d is '%s'\n  expected: %s in base %d", r->o->kind, at + 1,
+                   l->symbol[l->token[at]], expected_of(r->o), r->base);
+}
+
+/* -1: it is no digit. */
+static int digit_of(const reading *r, uint16_t token) {
+    int digit = token < 10 ? token : token >= LH_LETTER_A ? token - LH_LETTER_A + 10 : r->base;
+    return digit < r->base ? digit : -1;
+}
+
+/* The number at *at, up to what is no digit; *at moves there. Zeros in front count for nothing. */
+static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
+    const uint16_t *token = r->literal->token;
+    int first = *at, end = first;
+    while (end < r->end && digit_of(r, token[end]) >= 0) end++;
+    if (end == first) return end < r->end ? fail_symbol(r, end) : fail_end(r);
+    while (first + 1 < end && token[first] == 0) first++;
+    *at = end;
+    *digits = end - first;
+    if (*digits > LH_MOST_PLACES)
+        return lh_fail(r->error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", r->o->kind, *digits,
+                       LH_MOST_PLACES);
+    for (int i = 0; i < *digits; i++) x[i] = (uint8_t)digit_of(r, token[end - 1 - i]);
+    return LH_OK;
+}
+
+static lh_status read_literal(reading *r) {
+    int at = r->first, second = 0, sign = sign_of(r->o);
+    lh_status status = read_number(r, &at, r->x, &r->digits);
+    if (status == LH_OK && sign >= 0) {
+        if (at == r->end) return fail_end(r);
+        if (r->literal->token[at] != sign) return fail_symbol(r, at);
+        at++;
+        status = read_number(r, &at, r->y, &second);
+        if (status == LH_OK && r->o->operands == LH_NUMBER_AND_DIGIT && second > 1) return fail_symbol(r, at - 1);
+        if (r->o->operands == LH_TWO_NUMBERS && second > r->digits) r->digits = second;
+    }
+    return status != LH_OK || at == r->end ? status : fail_symbol(r, at);
+}
+
+/* The options with the frame that is asked for. */
+static lh_status choose_frame(const reading *r, lh_framed *to) {
+    const lh_literal *l = r->literal;
+    int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : lh_least_width(r->o, l->options, r->digits);
+    *to = lh_with_width(r->o, l->options, width);
+    if (r->digits <= to->frame.digits) return LH_OK;
+    return lh_fail(r->error, LH_ERR_INPUT,
+                   "%s: a number of %d digits, and a frame of %d places has room for %d\n"
+                   "  expected: a frame of at least %d",
+                   r->o->kind, r->digits, to->frame.width, to->frame.digits,
+                   lh_least_width(r->o, l->options, r->digits));
+}
+
+lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, lh_example *example, lh_error *error) {
+    lh_framed own;
+    reading r = {.o = o,
+                 .literal = literal,
+                 .first = literal->count > 0 && literal->token[0] == LH_START,
+                 .end = literal->count,
+                 .base = lh_with_width(o, literal->options, 0).frame.base,
+                 .error = error};
+    if (r.end > r.first && literal->token[r.end - 1] == LH_END) r.end--;
+    lh_status status = read_literal(&r);
+    if (status == LH_OK) status = choose_frame(&r, &own);
+    if (status != LH_OK) return status;
+    example->input_length = own.frame.input_length;
+    example->output_length = own.frame.output_length;
+    if (example->input != NULL) o->write(own.options, r.x, r.y, example);
+    return LH_OK;
+}

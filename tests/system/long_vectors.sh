@@ -1,0 +1,31 @@
+# Generated code of every encoder-decoder of tests/reference against its stored vectors, at every level; the suite itself
+# has that of some, and kernels/ref for all.
+
+. tests/system/common.sh
+
+# A build of its own: other tests run beside this one.
+cd "$work" || exit 4
+for name in Makefile cuda.mk longhand generator kernels runtime templates spec tests examples generated VERSION; do
+    cp -R "$root/$name" "$name" || exit 4
+done
+mkdir -p build/tests/specs
+
+ids=''
+for spec in tests/specs/networks/abc_*.lua tests/specs/parity_float64_encoder_decoder.lua \
+    tests/specs/parity_float64_identity_encoder.lua tests/specs/parity_float64_drawn_layers.lua \
+    tests/specs/parity_float64_masks.lua tests/specs/parity_float64_lines.lua; do
+    id=$(basename "$spec" .lua)
+    ./longhand gen "$spec" --target cpu --out "build/tests/specs/$id" >/dev/null || exit 4
+    case $id in abc_*) ids="$ids $id" ;; esac
+done
+
+every_file_has_generated_code() {
+    build/release/tests/unit/test_encoder_decoder >"$work/out" 2>&1 || { cat "$work/out" && return 1; }
+    [ "$(grep -c 'and generated code' "$work/out")" -eq 15 ]
+}
+
+expect "encoder-decoders build" make -s -j2 LEVELS=all VARIANT=release "MORE_PAIRS=$ids" \
+    build/release/tests/unit/test_encoder_decoder
+expect "generated code has the stored vectors" every_file_has_generated_code
+
+finish
