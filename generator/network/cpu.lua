@@ -6,7 +6,7 @@
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
---   part        where rows that nobody reads are left out (labelled_rows.lua), what one of them would cost: { per_token,
+--   part        where rows that nobody reads are left out (labelled_rows.lua), what one would cost: { per_token,
 --               per_pair, pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
