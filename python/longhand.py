@@ -181,15 +181,17 @@ class Trace(Tensors):
         return self._named(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
     def tokens(self, length, outputs=None, stream=None):
-        """What the model read: [examples][T]; of a model with several streams that of one, by name."""
+        """What the model read: [examples][T]; of a model with several streams that of one, by name. Of several draws
+        one that holds answers which were decoded has [draws] in front, others have not."""
         return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def answers(self, length, outputs=None):
-        """Of inputs of one's own what the model answers: [examples][outputs], -1 behind the end symbol."""
+        """Of inputs of one's own what the model answers: [examples][outputs], -1 behind the end symbol; of
+        several draws [draws] in front."""
         return self._named(length, outputs, "answers")
 
     def targets(self, length, outputs=None):
-        """What is right, where that is known: as answers, -1 where it is not known or does not count."""
+        """What is right, where that is known: [examples][outputs], -1 where it is not known or does not count."""
         return self._named(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):

@@ -71,6 +71,7 @@ local function add_decoding(analyze)
     .. "may stand there several times")
   command:option("--frame"):argname("N"):convert(count):description("places of its numbers, 0: no padding; default: "
     .. "those of the task")
+  command:option("--spec"):argname("SPEC"):description("the spec that the runs were made from; default: run.json's")
   command:option("--layers"):argname("A,B"):convert(counts):description("numbers of layers, from 0; default: all")
 end
 

@@ -2,10 +2,10 @@
 --
 -- Input: a plan with its network; that network (network/builder.lua); the task's header (lengths as formulas). Output,
 -- into the plan:
---   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a pair
---                   of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all repetitions,
---                   mean over the training lengths, into the operations of plan.network (forward and backward) and of
---                   plan.passes (each its own), there also kept_bytes and scratch_bytes
+--   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
+--                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
+--                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
+--                   backward) and of plan.passes (each its own), there also kept_bytes and scratch_bytes
 --   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
 --                   widest level (memory.lua)
 --   largest_block   { bytes, size, sequences }: the block that a workspace has room for

@@ -217,6 +217,8 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
     char where[32];
     lh_alphabet alphabet;
+    if (list == NULL && mask != NULL)
+        return fail_line(line, error, "\"mask\" says which tokens of \"target\" count, and there is none");
     if (list == NULL) return LH_OK;
     if (!json_is_array(list) || json_array_size(list) == 0)
         return fail_line(line, error, "\"target\" is no list of tokens");
@@ -278,12 +280,14 @@ static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int co
     return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
 }
 
-/* The task's answer to an input that stands as its examples do; of another one nothing is known. */
+/* The task's answer to an input that stands as its examples do, with as many outputs as are asked for; of another one
+ * nothing is known. */
 static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
     lh_literal literal = literal_of(spec->task, input->input, input->input_length, LH_NO_VALUE);
     if (solve(&solved, spec->task, &literal, 0, &ignored) == LH_OK && solved.input_length == input->input_length &&
+        (input->outputs == 0 || input->outputs == solved.target_length) &&
         memcmp(solved.input, input->input, (size_t)solved.input_length * sizeof *solved.input) == 0) {
         input->target = solved.target;
         input->mask = solved.mask;
@@ -298,7 +302,7 @@ static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
 static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
     if (status != LH_OK) return status;
-    if (input->target == NULL && input->outputs == 0 && spec->task->solve != NULL) solve_as_it_stands(input, spec);
+    if (input->target == NULL && spec->task->solve != NULL) solve_as_it_stands(input, spec);
     if (input->target == NULL || spec->corpus == NULL) return LH_OK;
     if (input->outputs > 0 && input->outputs != input->target_length)
         return wrong_length(line, input->target_length, input->outputs, error);

@@ -52,6 +52,7 @@ static lh_overfit_run overfit_of(const lh_member *m) {
         .seed = m->run.seed,
         .learning_rate = m->run.learning_rate,
         .metrics = m->run.metrics,
+        .init = m->flags->init,
     };
 }
 
@@ -64,12 +65,23 @@ static bool is_perfect(void *context, lh_engine *engine) {
            sums.correct == sums.counted;
 }
 
-static lh_status load_init(lh_member *m, lh_error *error) {
+/* Whether the run, whose folder is claimed, starts from a checkpoint of its own. */
+static bool goes_on(const lh_member *m) {
+    return start_of(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
+}
+
+lh_status lh_members_load_init(lh_member *members, int count, lh_error *error) {
+    const lh_train_flags *flags = members[0].flags;
+    const lh_spec *spec = members[0].spec;
     lh_state state;
-    lh_status status = lh_state_open(&state, m->engine, true, error);
+    bool needed = false;
+    for (int i = 0; i < count; i++) needed = needed || !goes_on(&members[i]);
+    if (flags->init == NULL || !needed) return LH_OK;
+    lh_status status = lh_state_open(&state, members[0].engine, true, error);
     if (status != LH_OK) return status;
-    status = lh_checkpoint_read_init(m->flags->init, m->spec, state.real_bytes, state.parameters, error);
-    if (status == LH_OK) status = m->engine->ops->write_state(m->engine, &state, 0, error);
+    status = lh_checkpoint_read_init(flags->init, spec, state.real_bytes, state.parameters, error);
+    for (int i = 0; status == LH_OK && i < count; i++)
+        if (!goes_on(&members[i])) status = members[i].engine->ops->write_state(members[i].engine, &state, 0, error);
     lh_state_close(&state);
     return status;
 }
@@ -84,7 +96,6 @@ static lh_status load_state(lh_member *m, lh_error *error) {
     if (status == LH_OK && found && m->engine->step > m->flags->steps)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld",
                        m->run.directory, (long long)m->engine->step, (long long)m->flags->steps);
-    if (status == LH_OK && !found && m->flags->init != NULL) status = load_init(m, error);
     m->first_step = m->last_step = m->engine->step;
     return status;
 }

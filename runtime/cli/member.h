@@ -46,6 +46,10 @@ lh_status lh_member_is_finished(const lh_member *member, bool *finished, lh_erro
 /* Makes the run ready for lh_member_advance, and claims its folder unless that is done. */
 lh_status lh_member_open(lh_member *member, lh_error *error);
 
+/* Writes the parameters of flags->init, if any, into the engines of all runs that do not go on from a checkpoint of
+ * their own. To be called before any of them advances: the file may be of a run that is overwritten. */
+lh_status lh_members_load_init(lh_member *members, int count, lh_error *error);
+
 /* An lh_group_advance over lh_members: does a piece of a run, from loading its state to the end of its evaluation. What
  * goes wrong is kept in status and error, and ends this run alone. */
 bool lh_member_advance(void *member);

@@ -8,65 +8,73 @@
 #include "data/symbols.h"
 #include "train/json_text.h"
 
-/* One input and what the model made of it. */
+/* One input and what the model made of it under one draw. */
 typedef struct answered {
     const lh_task *task;
+    const lh_query *query;
+    const lh_right_answer *right;
+    int index, draw, draws;     /* of the inputs of the request; draws: how many there are */
     int inputs, labels, length; /* tokens; of the answer up to its end */
-    const int32_t *token;
-    const int32_t *answer, *target; /* [labels]; target NULL: nothing is known */
+    const int32_t *answer;      /* [labels] */
     bool known;
     int wrong; /* answers that are, or are missing */
 } answered;
 
-static bool is_wrong(const answered *a, int i) {
-    return a->target != NULL && a->target[i] >= 0 && a->answer[i] != a->target[i];
+/* Input, answer and right answer in symbols; the last where the answer is wrong. */
+enum { INPUT, ANSWER, RIGHT, TEXTS };
+
+static bool counts(const answered *a, int i) {
+    return a->right->target != NULL && (a->right->mask == NULL || a->right->mask[i]);
 }
+
+static bool is_wrong(const answered *a, int i) { return counts(a, i) && a->answer[i] != a->right->target[i]; }
 
 static answered look_at(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
     const lh_spec *spec = traces->spec;
-    const lh_traced *tokens = lh_traces_find(traces, group, LH_TRACE_TOKENS);
+    const lh_trace_request *request = &traces->request;
     const lh_traced *answers = lh_traces_find(traces, group, LH_TRACE_ANSWERS);
-    const lh_traced *targets = lh_traces_find(traces, group, LH_TRACE_TARGETS);
+    int index = lh_trace_input(request, group->n, example);
     answered a = {.task = spec->task,
+                  .query = &request->inputs[index],
+                  .right = &request->right[index],
+                  .index = index,
+                  .draw = draw,
+                  .draws = request->draws,
                   .inputs = lh_input_length(spec, group->n),
                   .labels = (int)answers->each,
-                  .token = (const int32_t *)tokens->data + example * tokens->each,
                   .answer = (const int32_t *)answers->data + (draw * group->examples + example) * answers->each};
-    if (targets != NULL) a.target = (const int32_t *)targets->data + example * targets->each;
     for (int i = 0; i < a.labels; i++) {
         a.length += a.answer[i] >= 0;
-        a.known = a.known || (a.target != NULL && a.target[i] >= 0);
+        a.known = a.known || counts(&a, i);
         a.wrong += is_wrong(&a, i);
     }
     return a;
 }
 
 /* Names of so many tokens, for free(). One that does not count is in parentheses. */
-static lh_status names_of(const char *const *names, int symbols, const int32_t *tokens, int count, char **out,
-                          lh_error *error) {
+static lh_status names_of(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count,
+                          char **out, lh_error *error) {
     lh_text text;
-    uint16_t *own = calloc((size_t)count + 1, sizeof *own);
-    uint8_t *mask = calloc((size_t)count + 1, 1);
-    lh_status status = own != NULL && mask != NULL
-                           ? lh_text_open(&text, error)
-                           : lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", count);
-    if (status == LH_OK) {
-        for (int i = 0; i < count; i++) {
-            own[i] = (uint16_t)tokens[i];
-            mask[i] = tokens[i] >= 0;
-        }
-        lh_print_symbols(text.out, names, symbols, own, mask, count);
-        status = lh_text_close(&text, error);
-        *out = text.text;
-    }
-    free(own);
-    free(mask);
+    lh_status status = lh_text_open(&text, error);
+    if (status != LH_OK) return status;
+    lh_print_symbols(text.out, names, symbols, tokens, mask, count);
+    status = lh_text_close(&text, error);
+    *out = text.text;
     return status;
 }
 
-/* The line of ^ below an answer whose symbols have one character each; else the places, from 1. */
-static void mark(const answered *a, const char *answer) {
-    bool single = strlen(answer) == (size_t)a->length;
+static lh_status names_of_answer(const answered *a, char **out, lh_error *error) {
+    uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
+    if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
+    for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
+    lh_status status = names_of(a->task->output_symbol, a->task->output_symbols, tokens, NULL, a->length, out, error);
+    free(tokens);
+    return status;
+}
+
+/* The line of ^ between the answer and the right one, if each symbol is a character of both; else the places, from 1. */
+static void mark(const answered *a, char *const text[TEXTS]) {
+    bool single = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;
     printf(single ? "        " : "wrong  ");
     for (int i = 0; i < a->labels; i++)
@@ -77,21 +85,25 @@ static void mark(const answered *a, const char *answer) {
     printf("\n");
 }
 
-static void print_text(const answered *a, char *const text[3]) {
-    printf("input   %s\nanswer  %s%s\n", text[0], text[1], !a->known ? "" : a->wrong > 0 ? "  wrong" : "  right");
+static void print_text(const answered *a, char *const text[TEXTS]) {
+    printf("input   %s\n", text[INPUT]);
+    if (a->draws > 1) printf("draw    %d of %d\n", a->draw + 1, a->draws);
+    printf("answer  %s%s\n", text[ANSWER], !a->known ? "" : a->wrong > 0 ? "  wrong" : "  right");
     if (a->wrong == 0) return;
-    mark(a, text[1]);
-    printf("right   %s\n", text[2]);
+    mark(a, text);
+    printf("right   %s\n", text[RIGHT]);
 }
 
-static void print_json(const answered *a, char *const text[3]) {
+static void print_json(const answered *a, char *const text[TEXTS]) {
     lh_json line;
     lh_json_begin(&line, stdout);
-    lh_json_string(&line, "input", text[0]);
-    lh_json_string(&line, "answer", text[1]);
+    lh_json_integer(&line, "index", a->index);
+    if (a->draws > 1) lh_json_integer(&line, "draw", a->draw);
+    lh_json_string(&line, "input", text[INPUT]);
+    lh_json_string(&line, "answer", text[ANSWER]);
     lh_json_raw(&line, "right", !a->known ? "null" : a->wrong > 0 ? "false" : "true");
     if (a->wrong > 0) {
-        lh_json_string(&line, "target", text[2]);
+        lh_json_string(&line, "target", text[RIGHT]);
         lh_json_raw(&line, "wrong", "[");
         for (int i = 0, told = 0; i < a->labels; i++)
             if (is_wrong(a, i)) printf("%s%d", told++ > 0 ? "," : "", i);
@@ -103,30 +115,29 @@ static void print_json(const answered *a, char *const text[3]) {
 
 static lh_status print_one(const answered *a, bool json, lh_error *error) {
     const lh_task *task = a->task;
-    char *text[3] = {NULL};
-    lh_status status = names_of(task->input_symbol, task->input_symbols, a->token, a->inputs, &text[0], error);
-    if (status == LH_OK)
-        status = names_of(task->output_symbol, task->output_symbols, a->answer, a->length, &text[1], error);
+    char *text[TEXTS] = {NULL};
+    lh_status status =
+        names_of(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs, &text[INPUT], error);
+    if (status == LH_OK) status = names_of_answer(a, &text[ANSWER], error);
     if (status == LH_OK && a->wrong > 0)
-        status = names_of(task->output_symbol, task->output_symbols, a->target, a->labels, &text[2], error);
+        status = names_of(task->output_symbol, task->output_symbols, a->right->target, a->right->mask, a->labels,
+                          &text[RIGHT], error);
     if (status == LH_OK) (json ? print_json : print_text)(a, text);
-    for (int i = 0; i < 3; i++) free(text[i]);
+    for (int i = 0; i < TEXTS; i++) free(text[i]);
     return status;
 }
 
 lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) {
     lh_status status = LH_OK;
     int unknown = 0;
-    for (int g = 0; g < traces->group_count; g++) {
-        const lh_trace_group *group = &traces->groups[g];
-        if (lh_traces_find(traces, group, LH_TRACE_ANSWERS) == NULL) continue;
-        for (int draw = 0; draw < traces->request.draws; draw++)
-            for (int i = 0; status == LH_OK && i < group->examples; i++) {
-                answered a = look_at(traces, group, draw, i);
+    if (traces->request.inputs == NULL) return LH_OK;
+    for (int g = 0; g < traces->group_count; g++)
+        for (int i = 0; i < traces->groups[g].examples; i++)
+            for (int draw = 0; status == LH_OK && draw < traces->request.draws; draw++) {
+                answered a = look_at(traces, &traces->groups[g], draw, i);
                 unknown += !a.known;
                 status = print_one(&a, json, error);
             }
-    }
     if (unknown > 0)
         fprintf(stderr, "trace: the right answer is not known to %s; nothing is marked%s\n", traces->spec->task->kind,
                 traces->spec->task->solve != NULL ? " where an input does not stand as its examples do" : "");

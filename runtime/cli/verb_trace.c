@@ -10,6 +10,7 @@
 #include "cli/data_files.h"
 #include "cli/trace_answers.h"
 #include "cli/trace_inputs.h"
+#include "data/arithmetic.h"
 #include "eval/trace.h"
 #include "train/json_text.h"
 #include "train/run_files.h"
@@ -36,14 +37,15 @@ static const lh_verb verb = {
     "that an evaluation of this length and seed sees.\n"
     "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
     "FILE of --input has JSON lines as predict reads them; lines of one length are traced together. --text has symbols "
-    "of\nthe task, such as 12+345, which a task that solves them pads to its frame. A decoder reads its own answers to "
-    "both:\nn<N>.answers, and where they are known the right ones, n<N>.targets [examples][outputs]."};
+    "of\nthe task, such as 12+345, which a task that solves them pads to its frame; up to 64, more in a FILE.\n"
+    "A decoder reads its own answers to both: n<N>.answers, and where they are known the right ones, n<N>.targets\n"
+    "[examples][outputs], with --average, too. Whatever is traced, each input is printed with its answer."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     char text[120];
     const char *literal = cli->spec->task->literal;
     *f = (flags){.what = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
-    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, likewise; or more",
+    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, likewise; up to 64",
              literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
@@ -56,7 +58,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
         {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
-        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, 1e6, &f->frame_given, "N",
+        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MOST_PLACES, &f->frame_given, "N",
          "places of a number of --text, 0: no padding (the task's)"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},
         {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over what comes out right alone"},

@@ -175,7 +175,7 @@ static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags
     return status;
 }
 
-/* Before any run is opened, and one that is to be overwritten is gone. A run that goes on needs no such file. */
+/* Before any folder is made. A run that goes on needs no such file. */
 static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     if (flags->init == NULL || flags->resume) return LH_OK;
     return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
@@ -220,6 +220,7 @@ static lh_status open_members(const lh_target *target, lh_member *members, int c
     const lh_train_flags *flags = members[0].flags;
     lh_status status = open_engines(target, members, count, threads, error);
     for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
+    if (status == LH_OK) status = lh_members_load_init(members, count, error);
     if (status == LH_OK) tell_start(target, members, count, threads);
     if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0) lh_tell_fresh_start(members, count);
     return status;

@@ -319,7 +319,6 @@ static int most_digits(const making *m) {
     int most = m->f.digits;
     if (m->by_frame > 0) most = lh_with_width(m->o, m->c->options, m->by_frame).frame.digits;
     if (most > m->f.digits && !m->c->goes_by(m->c, DIGITS)) most = m->f.digits;
-    if (most > LH_MOST_PLACES - 2) most = LH_MOST_PLACES - 2;
     while (most > 0 && !wants_digits(m, most)) most--;
     return most;
 }

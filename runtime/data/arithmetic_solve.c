@@ -75,14 +75,21 @@ static lh_status read_literal(reading *r) {
 /* The options with the frame that is asked for. */
 static lh_status choose_frame(const reading *r, lh_framed *to) {
     const lh_literal *l = r->literal;
-    int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : lh_least_width(r->o, l->options, r->digits);
+    int least = lh_least_width(r->o, l->options, r->digits);
+    int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : least;
+    if (width > LH_MOST_PLACES && l->frame > 0)
+        return lh_fail(r->error, LH_ERR_INPUT, "%s: a frame of %d places\n  expected: 0 to %d", r->o->kind, width,
+                       LH_MOST_PLACES);
+    if (least > LH_MOST_PLACES)
+        return lh_fail(r->error, LH_ERR_INPUT,
+                       "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d",
+                       r->o->kind, r->digits, least, LH_MOST_PLACES);
     *to = lh_with_width(r->o, l->options, width);
     if (r->digits <= to->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,
                    "%s: a number of %d digits, and a frame of %d places has room for %d\n"
                    "  expected: a frame of at least %d",
-                   r->o->kind, r->digits, to->frame.width, to->frame.digits,
-                   lh_least_width(r->o, l->options, r->digits));
+                   r->o->kind, r->digits, to->frame.width, to->frame.digits, least);
 }
 
 lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, lh_example *example, lh_error *error) {

@@ -15,6 +15,12 @@ double lh_traced_at(const lh_traced *tensor, int64_t i) {
     return lh_real_at(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
 }
 
+int lh_trace_input(const lh_trace_request *request, int n, int i) {
+    int input = 0;
+    while (request->inputs[input].n != n || i-- > 0) input++;
+    return input;
+}
+
 /* One pass at work. */
 typedef struct pass {
     const lh_traces *traces;
@@ -116,13 +122,6 @@ static void close_pass(pass *p) {
 
 /* ---- one pass ---- */
 
-/* The input of this length that is the i-th of its kind. */
-static int input_of(const lh_trace_request *request, int n, int i) {
-    int input = 0;
-    while (request->inputs[input].n != n || i-- > 0) input++;
-    return input;
-}
-
 /* An input of one's own in p->batch; where a stream holds the target, with the model's answers for it. */
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
@@ -151,7 +150,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
                             .example = (uint32_t)p->example};
         return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);
     }
-    p->input = input_of(request, n, p->example);
+    p->input = lh_trace_input(request, n, p->example);
     *query = request->inputs[p->input];
     query->draw = condition.draw;
     query->example = (uint32_t)p->example;

@@ -14,9 +14,11 @@
  *     n<n>.answers              [examples][labels]        I32, the model's, -1 behind the end symbol
  *     n<n>.targets              [examples][labels]        I32, the right ones, -1 where that is not known or not counted
  *
- * A first dimension [draws] is added where there is more than one position draw. Averaged: the mean over draws and
- * examples in place of both dimensions, and no tokens; of those alone that come out right where `exact` asks for it. With finite data n in a name is the input length, and where the
- * traced examples of one input length differ in their outputs, n<n>o<outputs> stands in its place.
+ * A first dimension [draws] is added where there is more than one position draw, to reals and answers; of tokens only to
+ * those of a stream that holds answers that were decoded. Averaged: the mean over draws and examples in place of both
+ * dimensions, and no tokens; of those alone that come out right where `exact` asks for it. Answers and targets stay,
+ * each. With finite data n in a name is the input length, and where the traced examples of one input length differ in
+ * their outputs, n<n>o<outputs> stands in its place.
  *
  * Of a model with several streams tokens are n<n>.tokens.<stream>; a site is as long as its streams, scores [queries][keys].
  * A stream that holds the target has the example's; of an input of one's own, the model's answers (eval/decode.h).
@@ -113,6 +115,9 @@ void lh_traces_close(lh_traces *traces);
 
 /* The tensor of a kind that a group has, if any; of tokens that of the first stream. */
 const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
+
+/* The number of the input that is the i-th of those of a task length. */
+int lh_trace_input(const lh_trace_request *request, int n, int i);
 
 /* Element i of a tensor that was computed. */
 double lh_traced_at(const lh_traced *tensor, int64_t i);

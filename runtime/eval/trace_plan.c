@@ -159,7 +159,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made)
     *t = made;
     t->n = group->n;
     t->group = (int)(group - traces->groups);
-    t->mean = request->average || t->kind == LH_TRACE_ENTROPY;
+    t->mean = t->kind == LH_TRACE_ENTROPY || (request->average && !is_integers(t));
     name_tensor(traces, t);
     if (!t->mean && request->draws > 1 && is_drawn(traces, t)) t->file.shape[rank++] = request->draws;
     if (!t->mean) t->file.shape[rank++] = group->examples;
@@ -191,7 +191,7 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
     group->first_tensor = traces->count;
     for (int s = 0; kept && !traces->request.average && s < spec->format->streams; s++)
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
-    if (kept && !traces->request.average && traces->request.inputs != NULL) {
+    if (traces->request.inputs != NULL) {
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_ANSWERS, .site = -1});
         if (is_any_right(traces, group)) add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TARGETS, .site = -1});
     }

@@ -11,6 +11,7 @@ typedef struct lh_overfit_run {
     uint64_t seed;
     double learning_rate;
     const char *metrics; /* path of the run's metrics.jsonl */
+    const char *init;    /* path of the checkpoint that the run began with, or NULL: drawn parameters */
 } lh_overfit_run;
 
 typedef struct lh_overfit_facts {
@@ -56,7 +57,7 @@ typedef enum lh_overfit_cause {
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
 /* Measures everything. engine: reserved for these examples at this length; its parameters are left as they were.
- * LH_ERR_ENVIRONMENT without memory, LH_ERR_INPUT where the metrics cannot be read. */
+ * LH_ERR_ENVIRONMENT without memory, LH_ERR_INPUT where the metrics or `init` cannot be read. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);
 
 /* The facts of metrics.jsonl alone; a missing file has no windows. */

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/real.h"
 #include "data/initialise.h"
+#include "train/checkpoint.h"
 #include "train/overfit.h"
 
 /* --- Metrics ---------------------------------------------------------------------------------------------------- */
@@ -239,6 +240,13 @@ static double norm_of(const lh_spec *spec, int real_bytes, const void *parameter
     return sqrt(squares);
 }
 
+/* The parameters that the run began with. */
+static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_state *start, lh_error *error) {
+    if (run->init != NULL) return lh_checkpoint_read_init(run->init, spec, start->real_bytes, start->parameters, error);
+    lh_initialise(spec, run->seed, start->real_bytes, start->parameters);
+    return LH_OK;
+}
+
 /* The outputs now, and those of the initial parameters, which the engine holds for a moment. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
@@ -253,9 +261,9 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
     if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, &now, error);
+    if (status == LH_OK) status = read_start(run, spec, &start, error);
     if (status == LH_OK) {
         facts->end_attainable = attainable(&p);
-        lh_initialise(spec, run->seed, start.real_bytes, start.parameters);
         facts->start_norm = norm_of(spec, start.real_bytes, start.parameters);
         status = engine->ops->write_state(engine, &start, engine->step, error);
         if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);

@@ -35,10 +35,11 @@ function M.spec_of(task)
     eval = { examples = 50, lengths = { list = { 5, 20, 30 } } } }
 end
 
--- Writes the folder of a run; options = { exit, eval, metrics, facts }. Returns the folder.
+-- Writes the folder of a run; options = { exit, eval, metrics, facts, digest }. Returns the folder.
 function M.write_run(root, id, seed, rate, options)
-  local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, M.DIGEST, rate, seed)
-  local facts = { id = id, digest = M.DIGEST, seed = seed, learning_rate = rate, exit = options.exit,
+  local digest = options.digest or M.DIGEST
+  local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, digest, rate, seed)
+  local facts = { id = id, digest = digest, seed = seed, learning_rate = rate, exit = options.exit,
     spec = M.spec_of("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
     variant = "cpu", precision = "float32", source_digest = "aa" }
   for key, value in pairs(options.facts or {}) do

@@ -120,7 +120,7 @@ local project = {
 }
 
 -- What is said, and the files by their names. answers: of the model.
-local function decode(answers, targets, layers)
+local function decode(answers, targets, layers, spec)
   local said, files = {}, {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
   local source = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
@@ -134,7 +134,7 @@ local function decode(answers, targets, layers)
   function source.sites()
     return { "decoder.layers.0", "decoder.layers.0.cross", "decoder.layers.1" }
   end
-  for _, file in ipairs(decoding.run({ source }, { text = { "3+4" }, frame = 1, layers = layers,
+  for _, file in ipairs(decoding.run({ source }, { text = { "3+4" }, frame = 1, layers = layers, spec = spec,
     project = project, say = function(text)
       said[#said + 1] = text
     end })) do
@@ -159,6 +159,35 @@ function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
   lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)
   lu.assertStrContains(script, "set label '+' at first 1,graph 0 center offset 0,-0.5" .. font .. "'#222222'")
   lu.assertNil(script:find("t1a3", 1, true)) -- the other layer
+  lu.assertEquals({ said[3], said[4] }, {})
+end
+
+function TestDecoding.test_layers_that_are_not_there_are_told()
+  local said, files = decode({ 0, 1, -1 }, true, { 1, 9, 4 })
+  lu.assertEquals({ said[3], said[4], said[5] }, { "sums: no attention of layer 4, which --layers asks for",
+    "sums: no attention of layer 9, which --layers asks for" })
+  lu.assertStrContains(files["decoding.gnuplot"], "$t1a1h1")
+end
+
+-- The spec that a user names is asked for the bias, and has to be that of the run.
+function TestDecoding.test_a_spec_may_be_given()
+  local asked
+  function project.plan(_, path)
+    asked = path
+    return { plan = { digest = "0", attentions = {} } }
+  end
+  local said = decode({ 0, 1, -1 }, true, { 0 }, "own/sums.lua")
+  lu.assertEquals({ asked, #said }, { "own/sums.lua", 1 })
+  function project.plan()
+    return { plan = { digest = "1", attentions = {} } }
+  end
+  local ok, problem = pcall(decode, { 0, 1, -1 }, true, { 0 }, "own/sums.lua")
+  lu.assertEquals({ ok, problem.code }, { false, 1 })
+  lu.assertStrContains(problem.text, "--spec own/sums.lua: ")
+  lu.assertStrContains(problem.text, "its plan digest is 1 now, and the run's 0")
+  function project.plan()
+    return nil, "not here"
+  end
 end
 
 -- What is right, and what nobody knows, has no mark.

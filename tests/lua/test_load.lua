@@ -320,7 +320,8 @@ function TestLoad.test_unknown_presets_list_what_there_is()
   local d = assert_told('return { model = { use = "small_encodr" } }',
     "model.use: there is no small_encodr.lua in spec/models")
   lu.assertStrContains(d:text(),
-    "expected: duan_encoder_decoder, lst_encoder, ruoss_decoder, ruoss_encoder, small_encoder\n")
+    "expected: duan_encoder_decoder, lst_encoder, ruoss_decoder, ruoss_encoder, small_encoder, "
+      .. "small_encoder_decoder\n")
   lu.assertStrContains(d:text(), 'hint: did you mean "small_encoder"?')
   assert_told('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
   assert_refused("return { model = { use = 5 } }", "model.use: 5 is no name")

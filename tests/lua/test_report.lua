@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local cells = require("study.read.cells")
 local beside = require("study.report.beside")
+local grid = require("study.grid.grid")
 local lu = require("luaunit")
 local published = require("study.read.published")
 local readings = require("study.read.readings")
@@ -97,6 +98,73 @@ function TestPage.test_analyses_beside_the_runs()
   lu.assertStrContains(page, "<pre>mean &lt;b&gt; &amp; sd\n</pre>")
   lu.assertStrContains(page, '<h2>Analysis: tables</h2>\n<p class="flag">no picture</p>')
   lu.assertNotStrContains(page, "onload")
+end
+
+local STUDY = [[
+return {
+  title = "probe", seeds = { 0, 0 }, learning_rates = { 0.1 },
+  base = { task = { kind = "reverse_string" }, model = { use = "small_encoder" }, train = { steps = 7 } },
+  axes = {
+    { name = "m", values = { { name = "a", spec = {} }, { name = "b", spec = { train = { steps = 8 }, %s }, %s } } },
+    { name = "w", values = { { name = "s", spec = {} }, { name = "t", spec = { train = { batch = 9 } } } } },
+  },
+  report = { %s },
+}]]
+
+-- The report, as text, of a study whose cells of w = "s" are evaluated, by vectors. value, spec: more of m's
+-- second value and of its spec. Second comes the study's path.
+local function text_of_items(name, items, value, spec)
+  local path = support.write(name .. "/probe.lua", STUDY:format(spec or "", value or "", items))
+  local study = assert(grid.expand(project, path, { reading = true }))
+  for i, cell in ipairs(study.cells) do
+    local lines = ""
+    for vectors = 1, 2 do
+      lines = lines .. ('{"step":7,"split":"test","by":{"vectors":%d},"examples":50,"draws":1,"accuracy":0.%d5,'
+        .. '"exact_match":0.25,"loss":0.5,"sd_over_draws":0}\n'):format(vectors, i)
+    end
+    if cell.key.w == "s" and cell.spec then
+      reports.write_run(name, cell.id, 0, 0.1, { exit = 0, eval = lines, facts = { data = { by = { "vectors" } } },
+        digest = cell.spec.plan.digest })
+    end
+  end
+  local said = {}
+  report.run({ project = project, runs = path:match("^(.*)/"), study = path, say = function(text)
+    said[#said + 1] = text
+  end })
+  return said[1], path
+end
+
+-- A page without a score says what its numbers are, as the others do.
+function TestPage.test_a_page_of_nothing_has_the_axis_of_the_study()
+  local text = text_of_items("paged", '{ kind = "numbers", rows = "m", at = { 1, 2 }, pages = "w" }')
+  lu.assertStrContains(text, "15.0")
+  lu.assertStrContains(text, "missing")
+  lu.assertNotStrContains(text, "by length")
+  lu.assertNotStrContains(text, "length 1")
+end
+
+-- Some values alone of the axis that an item joins count; an item that no cell fits says so.
+function TestPage.test_only_on_the_axis_that_is_joined_and_items_of_nothing()
+  local text = text_of_items("joined", '{ kind = "table", value = "mean", rows = "w", over = "m", '
+    .. 'only = { m = { "b" } } }, { kind = "table", value = "max", rows = "m", where = { w = "t" }, '
+    .. 'only = { m = { "b" } } }', 'with = { w = { "s" } }')
+  lu.assertStrMatches(text:match("\ns +[^\n]*"), "\ns +35.0.*")
+  lu.assertStrContains(text:gsub("\n", " "), "report[2] (table) is left out: no cell of the study fits its where, only "
+    .. "and pages.")
+  lu.assertNotStrContains(text, "report[1]")
+end
+
+-- A checkpoint that runs began with and that is gone costs the report these runs alone; to train it is needed.
+function TestPage.test_a_checkpoint_that_is_gone()
+  local text, path = text_of_items("gone", '{ kind = "table", value = "max", rows = "m", columns = "w" }', "",
+    'init = "no.safetensors"')
+  lu.assertStrContains(text, "1 of 4 runs has a score (1 missing, 2 waiting)")
+  lu.assertStrContains(text, "15.0")
+  lu.assertStrMatches(text:match("What could not be read\n(.*)$"), "  b_s: init: [^\n]*no.safetensors is gone, and "
+    .. "without it nobody knows the folder of these runs\n  b_t: .*")
+  local study, message = grid.expand(project, path)
+  lu.assertNil(study)
+  lu.assertStrContains(message, "no.safetensors")
 end
 
 function TestPage.test_base64()

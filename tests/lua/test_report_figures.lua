@@ -257,6 +257,35 @@ function TestColours.test_all_differ_and_names_have_spellings()
   lu.assertEquals(colours.of("my_bias"), colours.of("my_bias"))
 end
 
+-- More names than colours: no two look the same, and those that find a colour keep it.
+function TestColours.test_many_names_all_differ()
+  local names, seen = {}, {}
+  for i = 1, 40 do
+    names[i] = (i % 2 == 0 and "base-" or "layers-") .. i
+  end
+  local styles = colours.all(names)
+  for _, name in ipairs(names) do
+    local style = styles[name]
+    local text = ("%s %s %d"):format(style.colour, style.dash, style.point)
+    lu.assertNil(seen[text], name)
+    seen[text] = name
+  end
+  lu.assertEquals(colours.all({ names[1], names[2] })[names[2]], styles[names[2]])
+end
+
+-- A value looks the same on a page of some values and on one of all.
+function TestColours.test_pages_agree()
+  local study = make_study("agree", SCORES)
+  study.axes[2].values = { "my-4", "my-8" }
+  for i, cell in ipairs(study.cells) do
+    cell.key.encoding = i % 2 == 1 and "my-4" or "my-8"
+  end
+  local item = { kind = "curves", panels = "task", lines = "encoding" }
+  local whole = figures.by_length(study, item).legend[2]
+  local page = figures.by_length(cells.within(study, nil, { encoding = { "my-8" } }), item).legend[1]
+  lu.assertEquals({ page, whole.title }, { whole, "my-8" })
+end
+
 -- gnuplot's hollow points: 4, 6, 8, ...
 function TestColours.test_no_point_is_hollow()
   local names = colours.names()

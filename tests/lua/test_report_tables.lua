@@ -304,6 +304,10 @@ function TestItems.test_mistakes_name_the_field()
     { { kind = {} }, "report[1].kind: no such kind: a table" },
     { { kind = "time", lines = "encoding", slow = "rope", fast = "rope", threshold = 1 / 0 },
       "report[1].threshold: inf is no number" },
+    { { kind = "reached", rows = "encoding", threshold = 0.999, pages = "task" }, "report[1].threshold: 0.999 is no "
+      .. "number of percent that a score reaches\n  expected: a number above 1, at most 100\n"
+      .. "  hint: percent, not a share" },
+    { { kind = "reached", rows = "encoding", threshold = 9990, pages = "task" }, "report[1].threshold: 9990 is no" },
     { { kind = "table", value = "max", rows = "task", columns = "encoding", names = { task = 5 } },
       "report[1].names: 5 is no table" },
     { { kind = "table", value = "max", rows = "task", columns = "encoding", published = { file = "x", of = {} } },

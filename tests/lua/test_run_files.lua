@@ -337,6 +337,16 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
   lu.assertNil(lfs.attributes(touched, "mode"))
 end
 
+-- Built from the spec that the user names, where that is the run's.
+function TestTrained.test_a_trainer_of_the_spec_that_is_named()
+  local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
+  local run = assert(trained.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
+  local trainer = trained.trainer(reports.project, run, nil, function(from)
+    return from .. ".built"
+  end, nil, path)
+  lu.assertEquals(trainer, path .. ".built/trainer")
+end
+
 function TestTrained.test_respec_has_every_field_of_training()
   for _, train in ipairs({ "optimizer = { kind = 'adamw', decays = 'matrices' }, schedule = { warmup = 5 }",
     "optimizer = { kind = 'sgd', momentum = 0.9 }, schedule = { kind = 'cosine', warmup = 5, final = 0.25 }",

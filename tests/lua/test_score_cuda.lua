@@ -29,7 +29,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
   local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false,
-    stack = { member = "layer" }, attends = { T = "T", S = "T" },
+    stack = { member = "layer" }, attends = { T = "T", S = "T" }, mask = { kind = "none" },
     positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
   plan.score = score_facet.plan(resolved.score, plan, plan.precision)
   if plan.score.kind == "none" then

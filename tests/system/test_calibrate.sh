@@ -54,6 +54,7 @@ trace_refuses() {
         ends_with 2 '--frame: is for numbers of --text' trace --frame 9 --out "$work/x" &&
         ends_with 1 "'x2' is no symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
         ends_with 1 "line 2: successor: symbol 2 is '+'" trace --text 1 --text 1+2 --out "$work/x" &&
+        ends_with 2 '--frame: 4097 is out of range' trace --text 1 --frame 4097 --out "$work/x" &&
         ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
 }
 
@@ -65,10 +66,38 @@ literals() {
         trace --text 1999 --frame 0 --out "$work/short" >"$work/text" && cat "$work/said" "$work/text" &&
         grep -q '^input   \$01999&$' "$work/text" || return
     near='\$0000000000001999&' want='0002000000000000&'
-    grep -q "^{\"input\":\"$near\",\"answer\":\"$want\",\"right\":true}$" "$work/said" &&
+    grep -q "^{\"index\":0,\"input\":\"$near\",\"answer\":\"$want\",\"right\":true}$" "$work/said" &&
         answer=$("$work/counts/trainer" predict --checkpoint "$run/checkpoint.safetensors" --text "\$0$far&") &&
-        grep -q "{\"input\":\".0$far&\",\"answer\":\"$answer[0-9&]*\",\"right\":false,\"target\":\"0000000976543210&\"" \
+        grep -q "\"input\":\".0$far&\",\"answer\":\"$answer[0-9&]*\",\"right\":false,\"target\":\"0000000976543210&\"" \
             "$work/said"
+}
+
+# Answers are told whatever is traced, and stay in the file of means, each.
+answers_without_maps() {
+    trace --text 1999 --what entropy >"$work/said" && cat "$work/said" &&
+        grep -q '^answer  0002000000000000&  right$' "$work/said" &&
+        trace --text 1999 --text 5 --average --out "$work/mean" | grep -q '^answer  0002000000000000&  right$' &&
+        $LUA tests/support/check_trace.lua tensors "$work/mean" >"$work/tensors" && cat "$work/tensors" &&
+        grep -q 'n18.answers	I32	2 17' "$work/tensors" && grep -q 'n18.targets	I32	2 17' "$work/tensors" &&
+        ! grep -q tokens "$work/tensors"
+}
+
+# Marks stand below their symbols. What does not count keeps its symbol, in parentheses; places are told then.
+marks() {
+    input='"input":[12,0,0,0,0,0,0,0,0,0,0,0,0,1,9,9,9,13]' target='"target":[1,0,0,3,0,0,0,0,0,0,0,0,0,0,0,0,13]'
+    echo "{$input,$target}" >"$work/wrong.jsonl" &&
+        echo "{$input,$target,\"mask\":[0,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}" >"$work/masked.jsonl" || return
+    for lines in wrong masked; do
+        trace --what entropy --input "$work/$lines.jsonl" | sed 5q >"$work/$lines" || return
+        trace --what entropy --json --input "$work/$lines.jsonl" | sed 1q >"$work/$lines.json" || return
+    done
+    cat "$work/wrong" "$work/masked" "$work/wrong.json" "$work/masked.json"
+    printf '%s\n' 'answer  0002000000000000&  wrong' '        ^  ^' 'right   1003000000000000&' >"$work/want" &&
+        sed -n 2,4p "$work/wrong" | cmp - "$work/want" &&
+        printf '%s\n' 'answer  0002000000000000&  wrong' 'wrong   4' 'right   (1)003000000000000&' >"$work/want" &&
+        sed -n 2,4p "$work/masked" | cmp - "$work/want" &&
+        grep -qF '"target":"1003000000000000&","wrong":[0,3]}' "$work/wrong.json" &&
+        grep -qF '"target":"(1)003000000000000&","wrong":[3]}' "$work/masked.json"
 }
 
 # A training example that comes out right is decoded to its target, so that what is attended to is the same to the bit,
@@ -80,7 +109,15 @@ decoded() {
         trace --input "$work/line" --out "$work/with" && trace --input "$work/bare" --out "$work/without" &&
         $LUA tests/support/check_trace.lua same "$work/read" "$work/with" &&
         $LUA tests/support/check_trace.lua same "$work/with" "$work/without" &&
-        $LUA tests/support/check_trace.lua tensors "$work/without" | grep -q 'n18.targets	I32	1 17'
+        $LUA tests/support/check_trace.lua tensors "$work/without" | grep -q 'n18.targets	I32	1 17' || return
+    # As predict needs it; of fewer outputs than the task's nothing is known.
+    sed 's/}$/,"outputs":17}/' "$work/bare" >"$work/outputs" && sed 's/17}$/9}/' "$work/outputs" >"$work/fewer" &&
+        trace --input "$work/outputs" --out "$work/asked" >/dev/null &&
+        $LUA tests/support/check_trace.lua same "$work/with" "$work/asked" &&
+        ends_with 0 'the right answer is not known' trace --input "$work/fewer" --out "$work/x" && rm "$work/x" &&
+        sed 's/}$/,"mask":[1]}/' "$work/bare" >"$work/masked" &&
+        ends_with 1 'line 1: "mask" says which tokens of "target" count, and there is none' \
+            trace --input "$work/masked" --out "$work/x" && [ ! -e "$work/x" ]
 }
 
 # The heat maps of a run: symbols on the axes; the bias of a student is drawn from its spec.
@@ -215,6 +252,8 @@ if [ "$failures" -eq 0 ]; then
     expect trace_shuffled_examples shuffled
     expect trace_exact_and_shuffle_refused trace_refuses
     expect trace_literals_are_padded_decoded_and_marked literals
+    expect trace_answers_without_maps answers_without_maps
+    expect trace_marks_what_is_wrong marks
     expect trace_decodes_lines_to_the_bits_of_examples decoded
     expect analyze_decoding_draws_symbols maps
     expect calibrate_finds_lines finds_lines

@@ -69,7 +69,7 @@ given() {
 }
 
 # Inputs are passes of their own number, as examples are: two alike have different positions. A file ends in the scores
-# of the last layer, 2 heads and 6 tokens, and in the tokens.
+# of the last layer, 2 heads and 6 tokens, and in the tokens and 3 answers.
 traces() {
     file=$(folder one 1)/checkpoint.safetensors
     echo '{"input":[1,0,4]}' >"$work/once.jsonl"
@@ -77,9 +77,13 @@ traces() {
     for inputs in once twice; do
         "$trainer" trace --checkpoint "$file" --what scores --input "$work/$inputs.jsonl" --out "$work/$inputs" || return
     done
-    tail -c 600 "$work/once" | head -c 576 >"$work/alone"
-    tail -c 1200 "$work/twice" | head -c 576 | cmp - "$work/alone" &&
-        ! tail -c 624 "$work/twice" | head -c 576 | cmp -s - "$work/alone"
+    tail -c 612 "$work/once" | head -c 576 >"$work/alone"
+    tail -c 1224 "$work/twice" | head -c 576 | cmp - "$work/alone" &&
+        ! tail -c 648 "$work/twice" | head -c 576 | cmp -s - "$work/alone" || return
+    # Of several draws each answer is told with its own.
+    drawn() { "$trainer" trace --checkpoint "$file" --what entropy --input "$work/twice.jsonl" --draws 2 "$@"; }
+    drawn --json | sed -n 's/^{"index":\([01]\),"draw":\([01]\),"input":.*/\1 \2/p' >"$work/told" &&
+        printf '0 0\n0 1\n1 0\n1 1\n' | cmp - "$work/told" && [ "$(drawn | grep -c '^draw    2 of 2$')" -eq 2 ]
 }
 
 expect draws_trainer_builds builds

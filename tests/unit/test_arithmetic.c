@@ -179,8 +179,8 @@ static lh_status solve(lh_task_solve *task, const int *options, const char *text
                        lh_error *error) {
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "*",
                                         "$", "&", "@", "A", "B", "C", "D", "E", "F", "G", "H"};
-    uint16_t token[64], input[MOST_TOKENS], target[MOST_TOKENS];
-    uint8_t mask[MOST_TOKENS];
+    uint16_t token[LH_MOST_PLACES], input[LH_MOST_PLACES + 2], target[LH_MOST_PLACES + 1];
+    uint8_t mask[LH_MOST_PLACES + 1];
     for (size_t i = 0; i < strlen(text); i++) token[i] = (uint16_t)(strchr(SYMBOLS, text[i]) - SYMBOLS);
     lh_literal literal = {token, (int)strlen(text), names, options, frame};
     lh_example example = {.options = options};
@@ -225,16 +225,45 @@ static void test_literals_are_padded_and_solved(void **state) {
     }
 }
 
+static void test_literals_fill_the_widest_frame(void **state) {
+    (void)state;
+    enum { DIGITS_THERE = LH_MOST_PLACES - 1 };
+    static const int options[] = {10, 6, 64, 8};
+    static uint16_t token[DIGITS_THERE], input[LH_MOST_PLACES + 2], target[LH_MOST_PLACES + 1];
+    const int frames[] = {0, LH_MOST_PLACES};
+    for (int i = 0; i < DIGITS_THERE; i++) token[i] = 9;
+    for (int i = 0; i < 2; i++) {
+        lh_error error;
+        lh_literal literal = {token, DIGITS_THERE, NULL, options, frames[i]};
+        lh_example example = {.options = options, .input = input, .target = target};
+        lh_assert_ok(lh_solve_successor(&literal, &example, &error), &error);
+        assert_int_equal(example.input_length, LH_MOST_PLACES + 2);
+        assert_int_equal(example.output_length, LH_MOST_PLACES + 1);
+        assert_true(input[1] == 0 && input[2] == 9 && target[DIGITS_THERE - 1] == 0 && target[DIGITS_THERE] == 1);
+    }
+}
+
 static void test_literals_that_are_none_are_told(void **state) {
     (void)state;
+    char most[LH_MOST_PLACES + 1];
+    memset(most, '1', LH_MOST_PLACES);
+    most[LH_MOST_PLACES] = 0;
     static const int next[] = {10, 6, 64, 8}, add[] = {10, 4, 0, 0, 64, 8}, times[] = {10, 4, 2, 0, 0, 64, 8},
                      bits[] = {8, 0, 64, 8};
     static const struct {
         lh_task_solve *task;
         const int *options;
         int frame;
-        const char *text, *said;
+        const char *text, *said; /* text NULL: a number of as many digits as a frame has places at most */
     } cases[] = {
+        {lh_solve_successor, next, LH_MOST_PLACES + 1, "12",
+         "successor: a frame of 4097 places\n  expected: 0 to 4096"},
+        {lh_solve_addition, add, 1000000, "1+2", "addition: a frame of 1000000 places\n  expected: 0 to 4096"},
+        {lh_solve_successor, next, 0, NULL,
+         "a number of 4096 digits, which needs a frame of 4097 places\n  expected: at most 4096"},
+        {lh_solve_successor, next, TASKS, NULL, "which needs a frame of 4097 places\n  expected: at most 4096"},
+        {lh_solve_parity, bits, TASKS, NULL,
+         "a frame of 8 places has room for 8\n  expected: a frame of at least 4096"},
         {lh_solve_successor, next, TASKS, "12+3", "successor: symbol 3 is '+'\n  expected: a number in base 10"},
         {lh_solve_successor, next, TASKS, "$&", "successor: there is a number missing"},
         {lh_solve_successor, next, TASKS, "$12&4", "successor: symbol 4 is '&'"},
@@ -254,8 +283,9 @@ static void test_literals_that_are_none_are_told(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_error error;
         shown got;
-        lh_assert_error(solve(cases[i].task, cases[i].options, cases[i].text, cases[i].frame, &got, &error),
-                        LH_ERR_INPUT, &error, cases[i].said);
+        const char *text = cases[i].text != NULL ? cases[i].text : most;
+        lh_assert_error(solve(cases[i].task, cases[i].options, text, cases[i].frame, &got, &error), LH_ERR_INPUT,
+                        &error, cases[i].said);
     }
 }
 
@@ -491,6 +521,27 @@ static void test_long_numbers_have_their_digits(void **state) {
     }
     for (int digits = 1; digits < 14; digits++)
         assert_int_equal(counts[digits], digits >= 9 && digits <= 12 ? 10000 : 0);
+    free(s.item);
+}
+
+/* The longest numbers of the widest frame there is, in the task's own, in the least that holds them, and in that width. */
+static void test_numbers_fill_the_widest_frame(void **state) {
+    (void)state;
+    const int next[] = {10, LH_MOST_PLACES, 64, 8};
+    shelf s = shelf_of(next, 3, LH_MOST_PLACES, false);
+    int own = 0, framed = 0;
+    s.least = LH_MOST_PLACES - 1;
+    s.frame_axis = FRAME;
+    s.frame[1] = LH_MOST_PLACES;
+    fill(&s, lh_task_successor);
+    for (int i = 0; i < s.count; i++) {
+        if (s.item[i].set != LH_SET_TEST) continue;
+        assert_int_equal(s.item[i].axes[DIGITS], LH_MOST_PLACES - 1);
+        assert_int_equal(s.item[i].input_length, LH_MOST_PLACES + 2);
+        *(s.item[i].axes[FRAME] == LH_NO_VALUE ? &own : &framed) += 1;
+    }
+    assert_int_equal(own, 10000);
+    assert_int_equal(framed, 20000);
     free(s.item);
 }
 
@@ -840,6 +891,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_examples_of_the_paper),
         cmocka_unit_test(test_literals_are_padded_and_solved),
+        cmocka_unit_test(test_literals_fill_the_widest_frame),
         cmocka_unit_test(test_literals_that_are_none_are_told),
         cmocka_unit_test(test_addition_and_multiplication_are_right),
         cmocka_unit_test(test_frames_hold_the_same_numbers),
@@ -849,6 +901,7 @@ int main(void) {
         cmocka_unit_test(test_stratified_operands_have_all_counts_of_digits),
         cmocka_unit_test(test_digits_are_tested_as_the_paper_does),
         cmocka_unit_test(test_long_numbers_have_their_digits),
+        cmocka_unit_test(test_numbers_fill_the_widest_frame),
         cmocka_unit_test(test_frames_have_chains_of_their_own),
         cmocka_unit_test(test_a_frame_too_narrow_is_told),
         cmocka_unit_test(test_draws_by_chain_are_uniform),

@@ -386,17 +386,54 @@ static void test_train_wild_gradient_warned_once(void **state) {
     assert_null(strstr(result.err, "warning"));
 }
 
-static void test_train_init_starts_from_parameters(void **state) {
-    run(state, 0, "train --out a --steps 10 --no-eval");
-    run(state, 0, "train --out b --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
-    run(state, 0, "eval --checkpoint a/" FOLDER "/checkpoint.safetensors --out x --lengths 7");
-    run(state, 0, "eval --checkpoint b/" FOLDER "/checkpoint.safetensors --out y --lengths 7");
+/* Whether two checkpoints have the same parameters: they score alike. */
+static void assert_same_parameters(void **state, const char *a, const char *b) {
+    char command[300];
+    snprintf(command, sizeof command, "eval --checkpoint %s/checkpoint.safetensors --out x --lengths 7", a);
+    run(state, 0, command);
+    snprintf(command, sizeof command, "eval --checkpoint %s/checkpoint.safetensors --out y --lengths 7", b);
+    run(state, 0, command);
     char *x = read_text(state, "x/eval.jsonl"), *y = read_text(state, "y/eval.jsonl");
     assert_string_equal(strstr(x, "\"split\""), strstr(y, "\"split\""));
     free(x);
     free(y);
+}
+
+static void test_train_init_starts_from_parameters(void **state) {
+    run(state, 0, "train --out a --steps 10 --no-eval");
+    run(state, 0, "train --out b --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
+    assert_same_parameters(state, "a/" FOLDER, "b/" FOLDER);
     lh_run_result result = run(state, 1, "train --out c --init nowhere --no-eval");
     assert_non_null(strstr(result.err, "nowhere"));
+    assert_false(lh_test_exists(lh_test_path(*state, "c")));
+}
+
+/* Read before the first run of a group begins: that run may be the one that the file is of. */
+static void test_train_begins_with_what_it_overwrites(void **state) {
+    run(state, 0, "train --out a --steps 10 --no-eval");
+    run(state, 0, "train --out b --steps 10 --no-eval");
+    run(state, 0, "train --out want --steps 5 --no-eval --seeds 1:1 --init a/" FOLDER "/checkpoint.safetensors");
+    run(state, 0, "train --out a --steps 0 --no-eval --overwrite --init a/" FOLDER "/checkpoint.safetensors");
+    assert_same_parameters(state, "a/" FOLDER, "b/" FOLDER);
+    run(state, 0,
+        "train --out b --steps 5 --no-eval --threads 1 --seeds 0:1 --overwrite --init b/" FOLDER
+        "/checkpoint.safetensors");
+    assert_same_parameters(state, "want/toy/0123456789abcdef/lr0.01-seed1", "b/toy/0123456789abcdef/lr0.01-seed1");
+}
+
+/* A run that has nothing to go on from begins with the file, which must be good before anything is written. */
+static void test_train_resume_without_checkpoint_needs_its_init(void **state) {
+    static const char *const flags[] = {"--resume", "--missing"};
+    for (int i = 0; i < 2; i++) {
+        char command[100];
+        snprintf(command, sizeof command, "train --out c %s --init nowhere --no-eval", flags[i]);
+        lh_run_result result = run(state, 1, command);
+        assert_non_null(strstr(result.err, "nowhere"));
+        assert_false(lh_test_exists(lh_test_path(*state, "c/" FOLDER "/run.json")));
+    }
+    run(state, 0, "train --out a --steps 10 --no-eval");
+    run(state, 0, "train --out c --steps 0 --no-eval --resume --init a/" FOLDER "/checkpoint.safetensors");
+    assert_same_parameters(state, "a/" FOLDER, "c/" FOLDER);
 }
 
 /* The sum that stands in a checkpoint's metadata. */
@@ -420,13 +457,8 @@ static void test_train_planned_init_is_begun_with_alone(void **state) {
     toy.train.init = "a/" FOLDER "/checkpoint.safetensors";
     toy.train.init_checksum = sum;
     run(state, 0, "train --out b --steps 0 --no-eval");
-    run(state, 0, "eval --checkpoint a/" FOLDER "/checkpoint.safetensors --out x --lengths 7");
-    run(state, 0, "eval --checkpoint b/" FOLDER "/checkpoint.safetensors --out y --lengths 7");
-    char *x = read_text(state, "x/eval.jsonl"), *y = read_text(state, "y/eval.jsonl");
-    assert_string_equal(strstr(x, "\"split\""), strstr(y, "\"split\""));
-    free(x);
-    free(y);
-    x = read_text(state, "b/" FOLDER "/run.json");
+    assert_same_parameters(state, "a/" FOLDER, "b/" FOLDER);
+    char *x = read_text(state, "b/" FOLDER "/run.json"), *y;
     assert_non_null(strstr(x, "\"init\":\"a/" FOLDER "/checkpoint.safetensors\",\"init_checksum\":\""));
     lh_run_result result =
         run(state, 1, "train --out b --steps 0 --no-eval --overwrite --init other/" FOLDER "/checkpoint.safetensors");
@@ -604,6 +636,8 @@ int main(void) {
         RUN_TEST(test_train_nan_tells_last_checkpoint),
         RUN_TEST(test_train_wild_gradient_warned_once),
         RUN_TEST(test_train_init_starts_from_parameters),
+        RUN_TEST(test_train_begins_with_what_it_overwrites),
+        RUN_TEST(test_train_resume_without_checkpoint_needs_its_init),
         RUN_TEST(test_train_planned_init_is_begun_with_alone),
         RUN_TEST(test_train_at_chance_said),
         RUN_TEST(test_train_overfit),

@@ -8,6 +8,7 @@
 
 #include "lh_test.h"
 #include "toy_program.h"
+#include "train/checkpoint.h"
 
 /* A run without a flaw that has stopped falling short of 1: no cause. */
 static const lh_overfit_facts plain = {
@@ -119,8 +120,8 @@ static void test_read_metrics_quarters(void **state) {
 static lh_task task;
 static lh_tensor tensors[TOY_TENSORS];
 
-/* Facts of a toy that has done `steps` steps. */
-static lh_overfit_facts measure(void **state, int steps) {
+/* Facts of a toy that has done `steps` steps. init: as lh_overfit_run has it. */
+static lh_overfit_facts measure_from(void **state, int steps, const char *init) {
     lh_error error;
     lh_overfit_facts facts;
     lh_step_metrics metrics[100];
@@ -136,7 +137,7 @@ static lh_overfit_facts measure(void **state, int steps) {
     lh_assert_ok(lh_state_open(&before, engine, true, &error), &error);
     lh_assert_ok(lh_state_open(&after, engine, true, &error), &error);
     engine->ops->read_state(engine, &before, NULL);
-    lh_overfit_run run = {6, 4, 3, 0.01, lh_test_path(*state, "none")};
+    lh_overfit_run run = {6, 4, 3, 0.01, lh_test_path(*state, "none"), init};
     lh_assert_ok(lh_overfit_measure(&run, engine, &facts, &error), &error);
     engine->ops->read_state(engine, &after, NULL);
     assert_memory_equal(before.parameters, after.parameters, TOY_STORAGE * sizeof(float));
@@ -147,6 +148,8 @@ static lh_overfit_facts measure(void **state, int steps) {
     engine->ops->close(engine);
     return facts;
 }
+
+static lh_overfit_facts measure(void **state, int steps) { return measure_from(state, steps, NULL); }
 
 static void test_measure_sound_task_attainable(void **state) {
     lh_overfit_facts f = measure(state, 100);
@@ -213,6 +216,30 @@ static void test_measure_positions_indistinguishable(void **state) {
     assert_true(f.start_attainable < 0.8 && f.end_attainable == f.start_attainable);
 }
 
+/* A run that began with a checkpoint is judged by that, not by what its seed draws: a table of zeros. */
+static void test_measure_begins_with_checkpoint(void **state) {
+    lh_error error;
+    lh_engine *engine;
+    lh_state start;
+    const char *init = lh_test_path(*state, "init.safetensors");
+    lh_engine_config config = {.spec = &toy, .seed = 5, .learning_rate = 0.01, .threads = 1, .trains = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_assert_ok(lh_state_open(&start, engine, true, &error), &error);
+    engine->ops->read_state(engine, &start, NULL);
+    lh_assert_ok(lh_checkpoint_write(init, &toy, &start, &(lh_run_facts){.level = "x86-64", .compiler = "cc"}, &error),
+                 &error);
+    lh_state_close(&start);
+    engine->ops->close(engine);
+    double drawn = measure(state, 1).start_norm;
+    memcpy(tensors, toy.tensors, sizeof tensors);
+    tensors[TOY_POSITION].init = LH_INIT_CONSTANT;
+    tensors[TOY_POSITION].value = 0;
+    toy.tensors = tensors;
+    lh_overfit_facts f = measure_from(state, 1, init);
+    assert_true(f.start_attainable == 1.0 && f.end_attainable < 0.8);
+    assert_true(f.start_norm > 1.0 && f.start_norm != drawn);
+}
+
 #define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
 
 int main(void) {
@@ -226,6 +253,7 @@ int main(void) {
         RUN_TEST(test_measure_masked_contradiction_allowed),
         RUN_TEST(test_measure_empty_mask_found),
         RUN_TEST(test_measure_positions_indistinguishable),
+        RUN_TEST(test_measure_begins_with_checkpoint),
     };
     return cmocka_run_group_tests_name("overfit", tests, NULL, NULL);
 }

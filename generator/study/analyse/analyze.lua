@@ -2,9 +2,9 @@
 -- pictures.
 --
 -- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
--- is a folder of runs, or of traces a list of runs. Of traces also { lengths, trainer, provide }: provide builds a spec
--- and returns its folder. Output: an exit code and, where it is not 0, a message; the files are in `out`. Temporary
--- files are removed.
+-- is a folder of runs, or of traces a list of runs. Of traces also { lengths, trainer, spec, provide }: provide builds
+-- a spec and returns its folder. Output: an exit code and, where it is not 0, a message; the files are in `out`.
+-- Temporary files are removed.
 
 local beside = require("study.report.beside")
 local draw = require("study.report.draw")
@@ -38,7 +38,7 @@ local function open_all(options, folder)
   local labels = trained.labels(runs)
   for i, run in ipairs(runs) do
     sources[i] = source.open(run, { project = options.project, trainer = options.trainer, provide = options.provide,
-      seed = options.seed, folder = folder, label = labels[i] })
+      spec = options.spec, seed = options.seed, folder = folder, label = labels[i] })
   end
   return sources
 end

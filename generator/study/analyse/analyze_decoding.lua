@@ -1,9 +1,9 @@
 -- What every head attends to while a model answers an input that someone gives, symbol by symbol, and the bias that its
 -- encoding opens (heat maps as in Duan and Shi 2024; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all). Output: the files
--- decoding.csv (a line for each symbol of an answer), trace-N.safetensors (what the trainer traced, text after text and
--- run after run), decoding.gnuplot.
+-- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all), spec (the runs' own;
+-- nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (what the
+-- trainer traced, text after text and run after run), decoding.gnuplot.
 
 local heat = require("study.analyse.heat")
 local input = require("base.input")
@@ -101,7 +101,7 @@ local function cut(values, head, shape, rows, columns)
   return out, peak
 end
 
--- The attentions of a trace: { site, reads, writes, heads = { { values, peak } ... } }.
+-- The attentions of a trace: { site, layer, reads, writes, heads = { { values, peak } ... } }.
 local function attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
@@ -110,7 +110,7 @@ local function attentions(source, trace, front, streams, layers)
       local name = front .. site .. ".attention"
       local values, shape = source:read(trace, name), trace.entries[name].shape
       local queries, keys = sides(site, streams, shape)
-      local one = { site = site, writes = queries.writes, reads = keys.reads, heads = {} }
+      local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
         local matrix, peak = cut(values, head - 1, shape, #one.writes, #one.reads)
         one.heads[head] = { values = matrix, peak = peak }
@@ -120,6 +120,19 @@ local function attentions(source, trace, front, streams, layers)
   end
   return list[1] and list or stop(1, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on")
     :format(source.run.dir))
+end
+
+-- The layers that were asked for and that no attention is of, in order.
+local function absent(list, layers)
+  local there, numbers = {}, {}
+  for _, attention in ipairs(list) do
+    there[attention.layer or false] = true
+  end
+  for number in pairs(layers or {}) do
+    numbers[#numbers + 1] = not there[number] and number or nil
+  end
+  table.sort(numbers)
+  return numbers
 end
 
 local function words_of(answer)
@@ -148,9 +161,9 @@ end
 -- ---- the bias ----
 
 -- What the encoding opens, or how much it adds, as attentions of a picture: of lines and of windows.
-local function biases(one, project)
+local function biases(one, project, given)
   local list = {}
-  local spec, message = trained.with_spec(project, one.source.run, nil, function(spec)
+  local spec, message = trained.with_spec(project, one.source.run, given, function(spec)
     for _, family in ipairs(spec.plan.attentions) do
       local kind = family.mask.kind
       local writes = one.streams[family.queries.stream + 1].writes
@@ -162,6 +175,9 @@ local function biases(one, project)
     end
     return true
   end)
+  if not spec and given then
+    stop(1, ("--spec %s: %s: %s"):format(given, one.source.run.dir, message))
+  end
   return list, not spec and message or nil
 end
 
@@ -252,9 +268,12 @@ function M.run(sources, options)
     for t, text in ipairs(options.text) do
       local one = analyse(source, text, options)
       local message
-      one.biases, message = biases(one, options.project)
+      one.biases, message = biases(one, options.project, options.spec)
       if message and t == 1 then
         options.say(("%s: its bias is not drawn: %s"):format(source.label, message))
+      end
+      for _, number in ipairs(t == 1 and absent(one.attentions, options.layers) or {}) do
+        options.say(("%s: no attention of layer %d, which --layers asks for"):format(source.label, number))
       end
       list[#list + 1] = one
       files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }

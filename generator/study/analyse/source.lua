@@ -2,8 +2,8 @@
 --
 -- Input of M.open: a run as trained.open gives it, { project, trainer, provide, seed, folder, label, sets }: a trainer
 -- that the user names, or nil; what builds one; the seed of examples and draws; a folder for temporary files; fields of
--- the spec to be set in the trainer, or nil; and `cell`, where a study's cell stands for the run's spec. Output: see
--- each method.
+-- the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and `cell`, where a cell of a
+-- study stands for the run's spec. Output: see each method.
 -- Invariant: what goes wrong ends the analysis: error with { code, text }, which analyze.lua makes an exit code of.
 
 local input = require("base.input")
@@ -151,7 +151,8 @@ function M.open(run, options)
   if options.cell then
     trainer, files = of_cell(run, options)
   else
-    trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide, options.sets)
+    trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide, options.sets,
+      options.spec)
   end
   if not trainer then
     stop(code, message)

@@ -10,6 +10,8 @@
 --     D = -1   line = columns - 1 - (row + column)    0: the anti-diagonal through the upper right corner
 --     D =  0   line = columns - 1 - column            0: the last column; aligned left, line = column
 
+local lists = require("base.lists")
+
 local M = {}
 
 M.DIRECTIONS = { 1, -1, 0 }
@@ -134,15 +136,6 @@ function M.out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
-local function has(list, value)
-  for _, other in ipairs(list) do
-    if other == value then
-      return true
-    end
-  end
-  return false
-end
-
 -- All directions of one head: { directions, kept }, kept being { direction, line, value, raw, z } of those that are
 -- searched. Or nil and what is wrong: more rows asked for than there are.
 function M.find(matrix, choices)
@@ -152,7 +145,7 @@ function M.find(matrix, choices)
   end
   local head = { directions = {}, kept = {} }
   for i, direction in ipairs(M.DIRECTIONS) do
-    local found, searched = M.direction(matrix, direction, choices), has(choices.directions, direction)
+    local found, searched = M.direction(matrix, direction, choices), lists.has(choices.directions, direction)
     head.directions[i], found.searched = found, searched
     for _, line in ipairs(searched and found.kept or {}) do
       line.direction = direction

@@ -1,15 +1,16 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
--- Input: a project, the name of a file in spec/studies or a path, { scale, set, out }. Output:
+-- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading }. Output:
 --     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
---                   runs = { { seed, learning_rate, dir } } } } }
+--                   lost, runs = { { seed, learning_rate, dir } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
 -- is where the trainer puts the run. stage: the name of the cell's, where it has one. A cell that builds upon another's
 -- run has `source` = { id, run, verb, options, file }: the cell, the folder of its run below the folder of all runs,
 -- and the spec that the verb makes of it; run and file are nil where that cell waits itself. While there is no such
--- file the cell waits: it has no spec, and its runs no dir. Reads files, writes none.
+-- file the cell waits: it has no spec, and its runs no dir. reading: of runs that are there alone; then a checkpoint to
+-- begin with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -208,7 +209,14 @@ local function open_made(work, source)
   return made, not made
 end
 
--- The spec of a cell, planned: nil while it waits. second: an error came of it.
+-- The checkpoint that a spec begins with, where it is gone, as messages show it.
+local function lost_init(loaded)
+  local node = loaded.tree.fields.init
+  local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
+  return place and not is_file(place.real) and place.shown or nil
+end
+
+-- The spec of a cell, planned: nil while it waits. second: an error came of it; third: what it waits for is lost.
 local function spec_of(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -220,6 +228,10 @@ local function spec_of(work, point, id, source)
     end
   end
   local loaded = load_module.join(id, name, fragments_of(study, point, made), work.sets)
+  local lost = work.reading and loaded and lost_init(loaded)
+  if lost then
+    return nil, false, ("init: %s is gone, and without it nobody knows the folder of these runs"):format(lost)
+  end
   local spec = loaded and project_module.settle(loaded, d, work.facts)
   if not spec then
     return nil, true
@@ -262,13 +274,13 @@ function make_cell(work, point)
   if failed or stage and stage.from and not source then
     return nil
   end
-  local spec
-  spec, failed = spec_of(work, point, id, source)
+  local spec, lost
+  spec, failed, lost = spec_of(work, point, id, source)
   if failed then
     return nil
   end
   local cell = { key = key, id = id, spec = spec, learning_rates = rates_of(study, point, spec),
-    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source }
+    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost }
   cell.runs = runs_of(cell)
   work.made[place] = cell
   return cell
@@ -301,8 +313,8 @@ local function axis_names(axes)
   return list
 end
 
--- options: scale, set, out (the folder of all runs, runs unless given), and `only`, the id of the one cell that is
--- wanted.
+-- options: scale, set, reading, out (the folder of all runs, runs unless given), and `only`, the id of the one cell
+-- that is wanted.
 function M.expand(project, argument, options)
   options = options or {}
   local d = diagnostics.new()
@@ -314,8 +326,8 @@ function M.expand(project, argument, options)
     return nil, d:text()
   end
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
-    made = {}, all = {}, only = options.only, scale = options.scale, out = options.out or "runs",
-    warnings = {}, warned = {} }
+    made = {}, all = {}, only = options.only, scale = options.scale, reading = options.reading,
+    out = options.out or "runs", warnings = {}, warned = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
     return nil, d:text()

@@ -6,6 +6,7 @@
 -- which point it takes a run.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local locate = require("spec.locate")
 local names_module = require("base.names")
 local nodes = require("study.grid.nodes")
@@ -44,15 +45,6 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
-local function has(list, name)
-  for _, one in ipairs(list) do
-    if one == name then
-      return true
-    end
-  end
-  return false
-end
-
 -- What the verb is given besides the run: numbers and words by name, or lists of them; true for what has no value.
 local function read_options(context, node, path, verb)
   local options = {}
@@ -63,9 +55,9 @@ local function read_options(context, node, path, verb)
     verb.options) }))
   for name, inner in tree.each(node) do
     local value = nodes.plain(inner)
-    if has(verb.flags, name) and value ~= true then
+    if lists.has(verb.flags, name) and value ~= true then
       nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "true")
-    elseif not has(verb.flags, name) and not is_option(value) and not is_list(value) then
+    elseif not lists.has(verb.flags, name) and not is_option(value) and not is_list(value) then
       nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
         "a number or a word, or a list of them")
     end

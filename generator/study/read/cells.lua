@@ -1,12 +1,13 @@
 -- The cells of a study with their runs read, and what the scores of a cell come to.
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
--- id, number, runs, summary, spec }; a run is as runs.lua has it, with `score`; a run that is not there has the state
--- "missing", or "waiting" in a cell that waits for another's run and has no spec. problems: folders that could not be
--- read. summary is described at summarise.
+-- id, number, runs, summary, spec, lost }; a run is as runs.lua has it, with `score`; a run that is not there has the
+-- state "missing", or "waiting" in a cell without a spec. problems: folders that could not be read. summary is
+-- described at summarise. whole: the study itself, also of what over and within cut out of it.
 -- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
@@ -172,15 +173,6 @@ function M.over(study, axis)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
-local function is_among(values, value)
-  for _, one in ipairs(values) do
-    if one == value then
-      return true
-    end
-  end
-  return false
-end
-
 local function fits(cell, where, only)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
@@ -188,7 +180,7 @@ local function fits(cell, where, only)
     end
   end
   for name, values in pairs(only) do
-    if not is_among(values, cell.key[name]) then
+    if not lists.has(values, cell.key[name]) then
       return false
     end
   end
@@ -229,6 +221,7 @@ local function finish(study)
     end
     cell.summary = summarise(cell)
   end
+  study.whole = study
   return study
 end
 
@@ -243,7 +236,7 @@ function M.of_study(study, root)
         or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
       list[j].seed, list[j].learning_rate = wanted.seed, wanted.learning_rate
     end
-    cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, runs = list }
+    cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, lost = cell.lost, runs = list }
   end
   return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale, axes = study.axes,
     report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells })

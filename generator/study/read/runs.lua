@@ -23,9 +23,9 @@ local run_files = require("study.read.run_files")
 local M = {}
 
 -- The states of a run besides "evaluated", which is: it ended and has accuracies beyond the training lengths. missing:
--- it has no folder; waiting: its cell is made of another's run, which has not ended; failed: it ended in an error;
--- unfinished: it goes on, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its files are
--- not as trainers write them.
+-- it has no folder; waiting: its cell is made of another's run, which has not ended or is gone; failed: it ended in
+-- an error; unfinished: it goes on, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its
+-- files are not as trainers write them.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 M.FRAME = axes.FRAME

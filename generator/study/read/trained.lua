@@ -136,9 +136,9 @@ end
 
 -- A trainer for the run: `given`, which must be of its digest; one that was built before; or a new one by
 -- provide(path of a spec, sets) -> folder or nil and an exit code. sets: what is set besides, of what does not change
--- the model; a trainer with any is another one, and always provided. Returns its path; or nil, an exit code and a
--- message.
-function M.trainer(project, run, given, provide, sets)
+-- the model; a trainer with any is another one, and always provided. own: the run's spec, where the user names one.
+-- Returns its path; or nil, an exit code and a message.
+function M.trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then
     local path = given:find("/") and given or "./" .. given
@@ -154,7 +154,7 @@ function M.trainer(project, run, given, provide, sets)
     return built
   end
   local code
-  local trainer, message = M.with_spec(project, run, nil, function(_, path)
+  local trainer, message = M.with_spec(project, run, own, function(_, path)
     local dir
     dir, code = provide(path, sets or {})
     return dir and M.program(dir)

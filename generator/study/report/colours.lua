@@ -33,6 +33,7 @@ local FURTHER = { "#5b6fd6", "#2f9e9e", "#a3663f", "#c2558a", "#5d8f3c", "#8a7bc
   "#6f9a6b" }
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 local DASHES = { "(4,2)", "(12,3,2,3)", "(2,2)", SOLID }
+local MOST_STYLES = #FURTHER * #POINTS * #DASHES
 
 -- Viridis, without its lightest end, which is not seen on white.
 local SHADES = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962" }
@@ -79,18 +80,43 @@ function M.of(name)
     point = POINTS[number // 256 % #POINTS + 1] }
 end
 
--- Styles of names that stand in one figure, by name: one whose colour is taken gets the next that is free.
+local function place_of(list, value)
+  for i, one in ipairs(list) do
+    if one == value then
+      return i
+    end
+  end
+  return 0
+end
+
+-- The style that comes `step` after that of a name: first all colours, then all again with the next dash and point; of
+-- these no pair comes twice.
+local function after(style, name, step)
+  local round = (step - 1) // #FURTHER
+  local shifted = { colour = FURTHER[(hash(name) + step) % #FURTHER + 1], dash = style.dash, point = style.point }
+  if round > 0 then
+    shifted.dash = DASHES[(place_of(DASHES, style.dash) + round) % #DASHES + 1]
+    shifted.point = POINTS[(place_of(POINTS, style.point) + round + round // #POINTS) % #POINTS + 1]
+  end
+  return shifted
+end
+
+local function text_of(style)
+  return ("%s %s %d"):format(style.colour, style.dash, style.point)
+end
+
+-- Styles of names that stand in one figure, by name: one whose colour is taken gets the next that is free, and where
+-- no colour is free, the next that differs from all others in colour, dash or point.
 function M.all(names)
   local styles, taken = {}, {}
   for _, name in ipairs(names) do
-    local style = M.of(name)
-    for shift = 1, #FURTHER do
-      if not taken[style.colour] then
-        break
-      end
-      style.colour = FURTHER[(hash(name) + shift) % #FURTHER + 1]
+    local first = M.of(name)
+    local style, step = first, 0
+    while taken[step > #FURTHER and text_of(style) or style.colour] and step < MOST_STYLES do
+      step = step + 1
+      style = after(first, name, step)
     end
-    taken[style.colour], styles[name] = true, style
+    taken[style.colour], taken[text_of(style)], styles[name] = true, true, style
   end
   return styles
 end

@@ -120,10 +120,15 @@ local function legend_of(axis, names, styles)
   return legend
 end
 
+-- By the names of the whole axis, so that a value looks the same on every page.
+local function styles_along(study, axis)
+  return colours.all(views.axis(study.whole, axis))
+end
+
 -- Accuracy by length, one panel per value of an axis, one colour per value of another.
 function M.by_length(study, item)
   local names = views.axis(study, item.lines)
-  local styles = colours.all(names)
+  local styles = styles_along(study, item.lines)
   local figure = { panels = {}, legend = legend_of(item.lines, names, styles) }
   local thinned = false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
@@ -235,7 +240,7 @@ function M.by_time(study, item)
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study), y = { 0, 100 },
     x = { math.huge, 0, log = 10 }, percent = true, curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
-  local rows, styles = {}, colours.all(names)
+  local rows, styles = {}, styles_along(study, item.lines)
   for _, line in ipairs(names) do
     local cell = views.find(study, views.with(item.where, { [item.lines] = line }))
     local best, lists = cell and cell.summary.best, {}
@@ -295,12 +300,8 @@ function M.along_axis(study, item)
   end
   local panel = { xlabel = item.x, ylabel = "score", y = { 0, 100 }, percent = true, curves = {},
     x = range_of(ticks) }
-  local lines, names = axis_lines(study, item, values), {}
-  for i, line in ipairs(lines) do
-    names[i] = line.name
-  end
-  local styles = colours.all(names)
-  for _, line in ipairs(lines) do
+  local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
+  for _, line in ipairs(axis_lines(study, item, values)) do
     local style = styles[line.name]
     local thin = { colour = style.colour, dash = "(3,3)", point = style.point }
     local comma = item.lines and views.label(item.lines, line.name) .. ", " or ""
@@ -315,7 +316,7 @@ end
 -- Accuracy while models train, a panel for each set.
 function M.by_epoch(study, item)
   local names = views.axis(study, item.lines)
-  local styles = colours.along(names)
+  local styles = colours.along(views.axis(study.whole, item.lines))
   local panels = progress.panels(study, item, styles, function(panel, lists, style, title)
     add_curves(panel, lists, style, mean_curve(lists), title)
   end)

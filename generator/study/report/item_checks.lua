@@ -5,6 +5,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local runs = require("study.read.runs")
 local study_module = require("study.grid.study")
 local views = require("study.report.views")
@@ -40,15 +41,6 @@ local function names_of(study)
     names[i] = axis.name
   end
   return names
-end
-
-local function has(list, value)
-  for _, one in ipairs(list) do
-    if one == value then
-      return true
-    end
-  end
-  return false
 end
 
 -- What is wrong with a name among some, and what was expected.
@@ -88,14 +80,14 @@ function checks.values(study, item, value)
     return "not a list of names", 'a list such as { "rand-rope", "rand-alibi" }'
   end
   for _, name in ipairs(value) do
-    if axis and not has(axis.values, name) then
+    if axis and not lists.has(axis.values, name) then
       return unknown(("not on the axis %s"):format(axis.name), name, axis.values)
     end
   end
 end
 
 function checks.set(_, _, value)
-  if not has(study_module.SPLITS, value) then
+  if not lists.has(study_module.SPLITS, value) then
     return unknown("no set", value, study_module.SPLITS)
   end
 end
@@ -103,7 +95,7 @@ end
 function checks.sets(_, _, value)
   local names = { runs.EPOCH, table.unpack(study_module.SPLITS) }
   for _, name in ipairs(type(value) == "table" and value or {}) do
-    if not has(names, name) then
+    if not lists.has(names, name) then
       return unknown("no set", name, names)
     end
   end
@@ -133,6 +125,16 @@ end
 function checks.number(_, _, value)
   if type(value) ~= "number" or math.abs(value) > LARGEST or value ~= value then
     return ("%s is no number"):format(diagnostics.show(value)), "a number"
+  end
+end
+
+function checks.percent(study, item, value)
+  local what, expected = checks.number(study, item, value)
+  if what then
+    return what, expected
+  elseif value <= 1 or value > 100 then
+    return ("%s is no number of percent that a score reaches"):format(diagnostics.show(value)),
+      "a number above 1, at most 100", value > 0 and value <= 1 and "percent, not a share" or nil
   end
 end
 
@@ -185,6 +187,6 @@ function checks.titles(_, _, value)
   end
 end
 
-M.checks, M.unknown, M.is_named, M.is_among, M.axis_of, M.names_of = checks, unknown, is_named, has, axis_of, names_of
+M.checks, M.unknown, M.is_named, M.axis_of, M.names_of = checks, unknown, is_named, axis_of, names_of
 
 return M

@@ -6,14 +6,14 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local item_checks = require("study.report.item_checks")
+local lists = require("base.lists")
 local nodes = require("study.grid.nodes")
 local views = require("study.report.views")
 
 local M = {}
 
 local keys = canonical.sorted_keys
-local checks, unknown, is_named, has = item_checks.checks, item_checks.unknown, item_checks.is_named,
-  item_checks.is_among
+local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
 local axis_of, names_of = item_checks.axis_of, item_checks.names_of
 
 -- Fields per kind: "axis" names an axis, "axis?" may be left out, "numbers" an axis of numbers, "values" are names on
@@ -23,12 +23,12 @@ local KINDS = {
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
     published = "published?", names = "names?" },
   curves = { panels = "axis?", lines = "axis" },
-  time = { lines = "axis", threshold = "number?", slow = "one", fast = "one", published = "number?" },
+  time = { lines = "axis", threshold = "percent?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?" },
   progress = { lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
-  reached = { rows = "axis", threshold = "number", split = "set?" },
+  reached = { rows = "axis", threshold = "percent", split = "set?" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
 local COMMON = { kind = true, title = true, where = true, pages = true, over = true, only = true,
@@ -38,7 +38,7 @@ local AXES = { axis = true, numbers = true } -- kinds of fields that name one
 local function common(names, values)
   local list = {}
   for _, name in ipairs(names) do
-    list[#list + 1] = has(values, name) and name or nil
+    list[#list + 1] = lists.has(values, name) and name or nil
   end
   return list
 end
@@ -80,7 +80,7 @@ local function check_where(study, item, spread)
     local axis = axis_of(study, name)
     if not axis then
       return "where." .. name, unknown("no axis of the study", name, names_of(study))
-    elseif not has(axis.values, where[name]) then
+    elseif not lists.has(axis.values, where[name]) then
       return "where." .. name, unknown("not on this axis", where[name], axis.values)
     elseif spread[name] then
       return "where." .. name, ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
@@ -108,7 +108,7 @@ local function check_only(study, item)
       return "only." .. name, "not a list of names", "names of its values"
     end
     for _, value in ipairs(values) do
-      if not has(axis.values, value) then
+      if not lists.has(axis.values, value) then
         return "only." .. name, unknown("not on this axis", value, axis.values)
       end
     end
@@ -213,13 +213,13 @@ end
 
 -- Names by axis, without those that a scale leaves out.
 local function named_only(study, only)
-  local lists = {}
+  local by_axis = {}
   for name, values in pairs(only) do
     local axis = study.scale and axis_of(study, name)
     values = named(values)
-    lists[name] = axis and type(values) == "table" and common(values, axis.values) or values
+    by_axis[name] = axis and type(values) == "table" and common(values, axis.values) or values
   end
-  return lists
+  return by_axis
 end
 
 local NAMED = { where = true, of = true, against = true, slow = true, fast = true }

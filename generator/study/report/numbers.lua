@@ -12,8 +12,7 @@ local views = require("study.report.views")
 
 local M = {}
 
--- What the numbers of the evaluations are: the axis of the first run that has any; nil where none has.
-function M.axis(study)
+local function axis_of(study)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       if run.score then
@@ -21,6 +20,12 @@ function M.axis(study)
       end
     end
   end
+end
+
+-- What the numbers of the evaluations are: the axis of the first run that has any, of the whole study where a page has
+-- no such run; nil where none has.
+function M.axis(study)
+  return axis_of(study) or axis_of(study.whole)
 end
 
 local function at_number(run, scored, n)

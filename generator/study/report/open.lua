@@ -37,7 +37,7 @@ local function expand(options, front)
   end
   local record = record_of(found, name) or {}
   local study, message = grid.expand(options.project, name, { scale = options.scale or record.scale,
-    set = record.set or {}, out = options.runs })
+    set = record.set or {}, out = options.runs, reading = true })
   return study, message, problems
 end
 
@@ -74,6 +74,7 @@ function M.problems(study)
   local list = table.move(study.problems, 1, #study.problems, 1, {})
   local damaged = table.move(study.problems, 1, #study.problems, 1, {})
   for _, cell in ipairs(study.cells) do
+    list[#list + 1] = cell.lost and ("%s: %s"):format(cell.id, cell.lost) or nil
     for _, run in ipairs(cell.runs) do
       for _, note in ipairs(run.notes) do
         list[#list + 1] = ("%s/%s"):format(run.dir, note)

@@ -111,14 +111,34 @@ end
 makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
 makers.progress = figures.by_epoch
 
--- Tables and figures in the order of the items, each with a name for its files.
-local function make_parts(study, list, papers)
-  local parts = {}
+-- What an item is about. `only` comes first, since it may name values of the axis that `over` joins.
+local function cut_out(study, item)
+  if study.found then
+    return item.over and cells.over(study, item.over) or study
+  end
+  local shown = cells.within(study, nil, item.only)
+  return cells.within(item.over and cells.over(shown, item.over) or shown, item.where)
+end
+
+-- Of each item that no cell fits on any of its pages, a sentence.
+local function unfitted(list, fitted)
+  local texts = {}
   for i, item in ipairs(list) do
-    local shown = item.over and cells.over(study, item.over) or study
-    shown = study.found and shown or cells.within(shown, item.where, item.only)
+    local last = not list[i + 1] or list[i + 1].place ~= item.place
+    texts[#texts + 1] = last and not fitted[item.place] and ("report[%d] (%s) is left out: no cell of the study fits "
+      .. "its where, only and pages."):format(item.place, item.title or item.kind) or nil
+  end
+  return texts
+end
+
+-- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without.
+local function make_parts(study, list, papers)
+  local parts, fitted = {}, {}
+  for i, item in ipairs(list) do
+    local shown = cut_out(study, item)
     local figure, model
     if #shown.cells > 0 then
+      fitted[item.place] = true
       figure, model = makers[item.kind](shown, item, papers.by_item[item])
     end
     local name = ("%s%d"):format(item.kind, i)
@@ -134,7 +154,7 @@ local function make_parts(study, list, papers)
   for _, model in ipairs(held_out.tables(study)) do
     parts[#parts + 1] = { title = model.title, table = model, name = model.name }
   end
-  return parts
+  return parts, unfitted(list, fitted)
 end
 
 local function sweep_words(options, study)
@@ -153,7 +173,8 @@ local function command_of(options, study)
   if not study.found then
     local sweep = shell.line(sweep_words(options, study))
     return function(cell)
-      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or "waits for another's run")
+      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
+        or "waits for another's run")
     end
   end
   return function(cell)
@@ -215,6 +236,9 @@ local function lead_of(report, study)
       table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
     report.flagged[2] = true
   end
+  for _, text in ipairs(report.unfitted) do
+    report.lead[#report.lead + 1], report.flagged[#report.lead + 1] = text, true
+  end
 end
 
 local function make_report(options, study, list, papers)
@@ -227,11 +251,12 @@ local function make_report(options, study, list, papers)
   local report = {
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
-    settings = settings.of(study, papers.setting), paper = papers.setting, parts = make_parts(study, list, papers),
+    settings = settings.of(study, papers.setting), paper = papers.setting,
     distribution = views.distribution(study), readings = readings.count(evaluated),
     command_of = command_of(options, study), beside = beside.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
+  report.parts, report.unfitted = make_parts(study, list, papers)
   report.problems, report.damaged = open.problems(study)
   report.differing = settings.differing(report.settings)
   lead_of(report, study)

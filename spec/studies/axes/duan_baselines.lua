@@ -10,12 +10,12 @@ local addition, others = { task = { "addition" } }, { task = { "successor", "mul
 
 return {
   { name = "vanilla", spec = { encoding = { use = "sinusoid" } } },
-  { name = "alibi", spec = { encoding = { use = "sinusoid", decoder = { use = "alibi" } } } },
+  { name = "alibi", spec = { encoding = { use = "sinusoid", decoder = { use = "alibi_causal" } } } },
   { name = "rope", spec = { encoding = { use = "rope" } }, with = others },
   { name = "rope-512", spec = { encoding = { use = "rope" }, model = wide }, with = addition },
   { name = "nope", spec = { encoding = { use = "none" } } },
   { name = "vanilla-fair", spec = { encoding = { use = "sinusoid" } }, learning_rates = rates },
-  { name = "alibi-fair", spec = { encoding = { use = "sinusoid", decoder = { use = "alibi" },
+  { name = "alibi-fair", spec = { encoding = { use = "sinusoid", decoder = { use = "alibi_causal" },
     cross = { use = "alibi" } } }, learning_rates = rates },
   { name = "rope-fair", spec = { encoding = { use = "rope" } }, learning_rates = rates },
   { name = "rope-512-fair", spec = { encoding = { use = "rope" }, model = wide }, learning_rates = rates,
