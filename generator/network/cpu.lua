@@ -180,7 +180,7 @@ end
 -- is decoded token by token, or nil.
 function M.derive(net, lists, structs, room, part, stream)
   local taken = names.taken()
-  local cpu = { net = net, lists = lists, buffers = room, part = part,
+  local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do

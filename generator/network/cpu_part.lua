@@ -10,8 +10,8 @@ local M = {}
 -- who writes it.
 local function room_of(cpu, value, reader)
   local taken, name, number = {}, value.name .. "_read", 1
-  if cpu.part.rooms[value] then
-    return cpu.part.rooms[value]
+  if cpu.part_rooms[value] then
+    return cpu.part_rooms[value]
   end
   for _, b in ipairs(cpu.buffers.workspace) do
     taken[b.name or ""] = true
@@ -20,30 +20,38 @@ local function room_of(cpu, value, reader)
     number = number + 1
     name = ("%s_read%d"):format(value.name, number)
   end
-  cpu.part.rooms[value] = name
+  cpu.part_rooms[value] = name
   table.insert(cpu.buffers.workspace, { name = name, form = "rows", width = value.width, stream = value.stream,
     training = false, kept = false, about = "rows that are read", writer = reader })
   return name
 end
 
--- What records of labelled rows alone are made with: names of the scope, and where values lie. Of one that has all rows
--- these are taken by a record ahead of the first that reads them; in a training step the network takes them once. The
--- names are told the operation that they are for: `reader`.
-function M.maker(cpu, scope, at, place, records, mode)
-  if not cpu.part then
-    return nil
-  end
-  local taken = scope == cpu.net and mode == "train" and cpu.part.taken or {}
-  local part_at = setmetatable({ partly = true }, { __index = at })
-  return part_at, function(value)
-    if cpu.part.values[value] then
-      return place(value)
-    elseif not taken[value] then
-      taken[value] = room_of(cpu, value, part_at.reader)
-      records[#records + 1] = { template = "cpu/op/part.tpl", kind = "part", self = at.self, part = at.part,
-        name = taken[value], width = value.width.text, x = place(value), rows = at.w .. taken[value] }
+-- What records of a scope are made with: a function from an entry of its list to names of the scope and to where values
+-- lie. For one of labelled rows alone those of a value that has all are taken by a record ahead of the first that reads
+-- them: in each direction, but in the network's own step once.
+function M.naming(cpu, scope, at, place, records, mode)
+  local part = cpu.part
+  if not part then
+    return function()
+      return at, place
     end
-    return taken[value]
+  end
+  local step = scope == cpu.net and mode == "train"
+  local taken, part_at = step and cpu.part_taken or {}, setmetatable({ partly = true }, { __index = at })
+  return function(entry)
+    if not part.partial[entry] or entry.kind == "attention" then
+      return at, place
+    end
+    return part_at, function(value)
+      if part.values[value] then
+        return place(value)
+      elseif not taken[value] then
+        taken[value] = room_of(cpu, value, entry)
+        records[#records + 1] = { template = "cpu/op/part.tpl", kind = "part", self = at.self, part = at.part,
+          name = taken[value], width = value.width.text, x = place(value), rows = at.w .. taken[value] }
+      end
+      return taken[value]
+    end
   end
 end
 

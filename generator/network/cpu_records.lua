@@ -315,13 +315,10 @@ end
 
 -- Appends the record of an operation, or of an entry of a backward list: maker(by_kind, entry, mode).
 local function maker_of(cpu, scope, at, place, records, mode)
-  local part_at, part_place = part.maker(cpu, scope, at, place, records, mode)
+  local naming = part.naming(cpu, scope, at, place, records, mode)
   return function(by_kind, entry)
-    local partly = part_at and cpu.part.partial[entry] and entry.kind ~= "attention"
-    if partly then
-      part_at.reader = entry
-    end
-    local record = by_kind[entry.kind](cpu, partly and part_at or at, entry, partly and part_place or place, mode)
+    local names_of, place_of = naming(entry)
+    local record = by_kind[entry.kind](cpu, names_of, entry, place_of, mode)
     record.kind, record.template = entry.kind, OP:format(entry.kind)
     records[#records + 1] = record
   end

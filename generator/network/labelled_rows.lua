@@ -9,7 +9,6 @@
 --             one behind the other, to those of all tokens, zero elsewhere; scope -> likewise at its end
 --   per_token, per_pair   floating-point operations of a forward pass on a row that is left out, and on its pairs with
 --             keys; pairs: the same by the name of the family
---   rooms, taken   what targets have for the rows of values that have all (cpu_part.lua)
 --
 -- The lists are walked back from the labels: what works row by row hands on which rows of it are read, everything else
 -- reads all. A value that is read both ways has all its rows, and who needs the labelled ones takes them from there.
@@ -21,8 +20,6 @@ local ops = require("network.ops")
 
 local M = {}
 
-local BY_ROW = { product = true, activation = true, gate = true, norm = true, add = true, add_norm = true }
-
 -- ---- forward ----
 
 local find
@@ -30,7 +27,7 @@ local find
 -- One operation whose result is read at labelled rows alone.
 local function find_partial(found, lists, op)
   local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
-  if BY_ROW[op.kind] then
+  if ops[op.kind].by_row then
     found.per_token = found.per_token + (flops.token or 0)
     found.partial[op], found.values[op.out] = true, true
     if op.sum then
@@ -59,7 +56,7 @@ function find(found, lists, scope)
       find_partial(found, lists, op)
     end
     for _, operand in ipairs(ops.operands(op)) do
-      local by_row = op.kind == "classify" or partly and BY_ROW[op.kind]
+      local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
       whole[operand.value] = whole[operand.value] or not by_row
     end
   end
@@ -90,7 +87,7 @@ end
 -- An entry of the list; whether its gradients come in an order that can be.
 function Walk:entry(b)
   local found, op = self.found, b.op
-  local partly = op and found.partial[op] and BY_ROW[op.kind] or false
+  local partly = op and found.partial[op] and ops[op.kind].by_row or false
   if b.kind == "classify_grad" then
     self:stores(b.to, found.values[op.x])
     return true
@@ -138,7 +135,7 @@ end
 
 -- With the scopes that are done whole; nil where one more has to be.
 local function derive(net, lists, whole)
-  local found = { partial = {}, values = {}, spread = {}, rooms = {}, taken = {}, scopes = {}, whole = whole,
+  local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     per_token = 0, per_pair = 0, pairs = {} }
   find(found, lists, net)
   for _, scope in ipairs(found.scopes) do
