@@ -81,6 +81,18 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
 end
 
+-- A row of the last layer that nobody reads: no output of attention, no feed-forward layer, no pairs of its query.
+function TestCosts.test_flops_of_rows_that_are_left_out()
+  local function check(sets, per_token, per_pair)
+    local part = plan_of(sets, task(2, 3)).cpu.part
+    lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
+  end
+  check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
+  check({ ["encoding.relative.kind"] = "shaw" }, 2 * (64 * 64 + 2 * 64 * 256), 6 * 64)
+  check({ ["model.activation"] = "swiglu" }, 2 * (64 * 64 + 3 * 64 * 256), 4 * 64)
+  lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
+end
+
 -- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
