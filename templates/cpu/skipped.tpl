@@ -21,6 +21,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
 % end
+% -- Pairs of unread queries that a mask hides as well are counted once; a probe may lie anywhere and counts as the last.
 % local of_last = part and part.pairs[name] or false
 % local of_head = of_last and of_last / family.heads
 % if lined then
