@@ -1,8 +1,12 @@
 % local decoded = cpu.decoding and "w->from + " or ""
+% if readout == "probe" then
+/* The first of the part's tokens of sequence s: all, or the one that its label is of (`locate` finds one). */
+% else
 /* The first of the part's tokens of sequence s. */
+% end
 INLINE int first_of(const workspace *w, const row_set *part, int s) {
 % if readout == "probe" then
-    return part->count < w->all.count ? w->block->place[s * part->count] : 0;
+    return part->count < w->all.count ? w->block->place[s] : 0;
 % else
     (void)s;
     return ${decoded}w->all.count - part->count;

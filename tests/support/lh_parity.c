@@ -356,7 +356,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
     size.target = pair ? size.target : 0;
-    if (c->spec->format->locate) size.labels = 1; /* examples ask for one token: lh_format.locate */
+    if (c->spec->format->locate) size.labels = 1; /* generated formats locate one token */
     fill_examples(&rng, c->spec, size, out);
     if (pair) place_pair(c->spec, size, out);
     else place_tokens(&rng, c, &facts, size, out);

@@ -72,7 +72,7 @@ typedef struct lh_cpu_block {
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
     const uint16_t *labels;                 /* [sequences][labels] */
     const uint8_t *mask;                    /* [sequences][labels] */
-    const uint16_t *place;                  /* [sequences] the one label's token in lh_format.label_stream; NULL: the
+    const uint16_t *place;                  /* [sequences][labels] a label's token in lh_format.label_stream; NULL: the
                                              * last `labels` tokens of it, in order */
     double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch */
     void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */

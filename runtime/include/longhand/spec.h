@@ -53,8 +53,8 @@ typedef struct lh_format {
     /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of the
      * target it is 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
-    /* Writes the place of the token in the labelled stream that the one label is of; false where the input does not
-     * say it, or there are more labels. NULL: they are of the last tokens. */
+    /* Writes, for every label, the place of its token in the labelled stream; false where the input does not say it.
+     * NULL: they are the last of it. */
     bool (*locate)(const lh_example *example, uint16_t *place);
     const char *located; /* what an example has that says it: "one ? in the input" */
 } lh_format;
