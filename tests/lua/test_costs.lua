@@ -81,6 +81,18 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
 end
 
+-- A row of the last layer that nobody reads: no output of attention, no feed-forward layer, no pairs of its query.
+function TestCosts.test_flops_of_rows_that_are_left_out()
+  local function check(sets, per_token, per_pair)
+    local part = plan_of(sets, task(2, 3)).cpu.part
+    lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
+  end
+  check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
+  check({ ["encoding.relative.kind"] = "shaw" }, 2 * (64 * 64 + 2 * 64 * 256), 6 * 64)
+  check({ ["model.activation"] = "swiglu" }, 2 * (64 * 64 + 3 * 64 * 256), 4 * 64)
+  lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
+end
+
 -- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
@@ -152,7 +164,9 @@ local function workspace(sequences, tokens, queries, keys, drops)
   local row = 4 * rows
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * taken(row)
     + taken(4 * sequences * 8 * queries * keys) + taken(4 * sequences * 8 * queries) + 2 * drops * taken(rows * 64 + 64)
-  local scratch = row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys + taken(4 * tokens * 2 * 8)
+  local read = row * (64 + 64) -- of the last layer's input, and of what its attention gives
+  local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys
+    + taken(4 * tokens * 2 * 8)
   return 5 * layer + scratch
 end
 
