@@ -4,6 +4,10 @@
  * float: degree 6, relative error below 2e-7 (one and a half ulp); double: degree 12, below 3e-16. Source of the
  * float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double ones are Taylor's, whose remainder at
  * |f| = 0.347 is 2e-16.
+ * Adding `round` leaves r in the low bits of the sum; shifted to the exponent's place and added to exp(f) they multiply
+ * it by 2^r, exactly, since what comes out is a normal number. Lanes that are gone may hold anything until they become
+ * 0; of a NaN those bits would make a number, but the larger of that and x is x. Multiply-adds and products are what
+ * attention waits for, so none is spent on scaling.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -18,24 +22,23 @@ INLINE vector exp_negative(vector x) {
     const real log2_e = 0x1.71547652b82fep0;
     const real coefficient[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
                                 1.0 / 720,       1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5};
-    enum { TERMS = 11, EXPONENT_SHIFT = 52, EXPONENT_BIAS = 1023 };
+    enum { TERMS = 11, EXPONENT_SHIFT = 52 };
 #else
     const real lowest = -87.0f, round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
     const real log2_e = 0x1.715476p0f;
     const real coefficient[] = {0x1.a0d6cep-13f, 0x1.6e879cp-10f, 0x1.11111cp-7f,
                                 0x1.55542cp-5f,  0x1.555556p-3f,  0x1.fffffep-2f};
-    enum { TERMS = 6, EXPONENT_SHIFT = 23, EXPONENT_BIAS = 127 };
+    enum { TERMS = 6, EXPONENT_SHIFT = 23 };
 #endif
     bits gone = x < lowest; /* NaN stays NaN */
-    x = choose(gone, broadcast(lowest), x);
-    vector r = x * log2_e + round - round;
+    vector shifted = x * log2_e + round, r = shifted - round;
     vector f = x - r * ln2_high - r * ln2_low;
     vector p = broadcast(coefficient[0]);
     UNROLL
     for (int i = 1; i < TERMS; i++) p = p * f + coefficient[i];
     p = p * f * f + f + 1;
-    bits exponent = (__builtin_convertvector(r, bits) + EXPONENT_BIAS) << EXPONENT_SHIFT;
-    return keep_where(~gone, p * (vector)exponent);
+    vector scaled = (vector)((bits)p + ((bits)shifted << EXPONENT_SHIFT));
+    return maximum(keep_where(~gone, scaled), x);
 }
 
 #endif

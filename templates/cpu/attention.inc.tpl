@@ -242,6 +242,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         % include("cpu/attend_scores.tpl", { from = "1", to = S, score = next_score })
 % end
 % end
+        % include("cpu/attend_weights.tpl", { from = from, to = to })
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then
