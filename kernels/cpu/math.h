@@ -14,9 +14,12 @@
 
 #include "kernels/cpu/vector.h"
 
-/* exp(x) for x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be subnormal,
- * which processors compute slowly. */
-INLINE vector exp_negative(vector x) {
+enum { SIDE_BY_SIDE = 4 };
+
+/* exp of each of N vectors x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be
+ * subnormal, which processors compute slowly. Each of the 16 operations on a vector waits for the one before, so those
+ * of several vectors stand side by side. */
+INLINE void exp_negatives(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b39p-40;
     const real log2_e = 0x1.71547652b82fep0;
@@ -30,15 +33,54 @@ INLINE vector exp_negative(vector x) {
                                 0x1.55542cp-5f,  0x1.555556p-3f,  0x1.fffffep-2f};
     enum { TERMS = 6, EXPONENT_SHIFT = 23 };
 #endif
-    bits gone = x < lowest; /* NaN stays NaN */
-    vector shifted = x * log2_e + round, r = shifted - round;
-    vector f = x - r * ln2_high - r * ln2_low;
-    vector p = broadcast(coefficient[0]);
+    vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE], p[SIDE_BY_SIDE];
     UNROLL
-    for (int i = 1; i < TERMS; i++) p = p * f + coefficient[i];
-    p = p * f * f + f + 1;
-    vector scaled = (vector)((bits)p + ((bits)shifted << EXPONENT_SHIFT));
-    return maximum(keep_where(~gone, scaled), x);
+    for (int u = 0; u < N; u++) {
+        shifted[u] = x[u] * log2_e + round;
+        vector r = shifted[u] - round;
+        f[u] = x[u] - r * ln2_high - r * ln2_low;
+        p[u] = broadcast(coefficient[0]);
+    }
+    UNROLL
+    for (int i = 1; i < TERMS; i++) {
+        UNROLL
+        for (int u = 0; u < N; u++) p[u] = p[u] * f[u] + coefficient[i];
+    }
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        p[u] = p[u] * f[u] * f[u] + f[u] + 1;
+        vector scaled = (vector)((bits)p[u] + ((bits)shifted[u] << EXPONENT_SHIFT));
+        bits gone = x[u] < lowest; /* NaN stays NaN */
+        x[u] = maximum(keep_where(~gone, scaled), x[u]);
+    }
+}
+
+INLINE vector exp_negative(vector x) {
+    exp_negatives(1, &x);
+    return x;
+}
+
+/* weights [count][LANES]: exp(weight - largest) in the place of each; their sum, in order. */
+INLINE vector exp_weights(int count, vector largest, real *weights) {
+    vector sum = {0};
+    int j = 0;
+    for (; j + SIDE_BY_SIDE <= count; j += SIDE_BY_SIDE) {
+        vector x[SIDE_BY_SIDE];
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) x[u] = load(weights + (j + u) * LANES) - largest;
+        exp_negatives(SIDE_BY_SIDE, x);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) {
+            store(weights + (j + u) * LANES, x[u]);
+            sum += x[u];
+        }
+    }
+    for (; j < count; j++) {
+        vector weight = exp_negative(load(weights + j * LANES) - largest);
+        store(weights + j * LANES, weight);
+        sum += weight;
+    }
+    return sum;
 }
 
 #endif

@@ -23,6 +23,7 @@
 % local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % local from, to = spans and "begin" or "0", spans and "end" or S
+% local weighed = spans and "end - begin, largest, weights + begin * LANES" or S .. ", largest, weights"
 % local first_score = ("%s(%s&queries, key, %s)"):format(score_of, score_pass, from)
 % local next_score = ("%s(%s&queries, key, j)"):format(score_of, score_pass)
 % if lined then
@@ -209,7 +210,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     for (int first = 0; first < T; first += LANES, weights += kept.step, inverse_sum += LANES) {
 % end
         ${name}_queries queries;
-        vector o[${PREFIX}HEAD_WIDTH], sum = {0};
+        vector o[${PREFIX}HEAD_WIDTH];
         load_${name}_queries(head, first, query, &queries);
 % if spans then
         int begin, end;
@@ -242,7 +243,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         % include("cpu/attend_scores.tpl", { from = "1", to = S, score = next_score })
 % end
 % end
-        % include("cpu/attend_weights.tpl", { from = from, to = to })
+        vector sum = exp_weights(${weighed});
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then
