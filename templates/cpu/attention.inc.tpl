@@ -29,6 +29,7 @@
 % local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % local from, to = spans and "begin" or "0", spans and "end" or S
+% local weighed = spans and "end - begin, largest, weights + begin * LANES" or S .. ", largest, weights"
 % local first_score = ("%s(%s&queries, key, %s)"):format(score_of, score_pass, from)
 % local next_score = ("%s(%s&queries, key, j)"):format(score_of, score_pass)
 % if lined then
@@ -236,7 +237,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % local group_from = partial and "first_group" or query_from
     for (int first = ${group_from}; first < ${query_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
         ${name}_queries queries;
-        vector o[${PREFIX}HEAD_WIDTH], sum = {0};
+        vector o[${PREFIX}HEAD_WIDTH];
         load_${name}_queries(head, first, query, &queries);
 % if spans then
         int begin, end;
@@ -269,6 +270,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         % include("cpu/attend_scores.tpl", { from = "1", to = S, score = next_score })
 % end
 % end
+        vector sum = exp_weights(${weighed});
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then

@@ -25,7 +25,6 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 % end
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
-        vector sum = {0};
         load_${name}_queries(head, first, query, &queries);
 % if lined then
         open_${name}_lines(head, first, 0, head->${S}, columns);
@@ -37,11 +36,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
             store(columns + j * LANES, score);
         }
         if (scores) write_${name}_rows(head, first, columns, broadcast(1), scores);
-        for (int j = 0; j < head->${S}; j++) {
-            vector weight = exp_negative(load(columns + j * LANES) - largest);
-            store(columns + j * LANES, weight);
-            sum += weight;
-        }
+        vector sum = exp_weights(head->${S}, largest, columns);
         if (attention) write_${name}_rows(head, first, columns, 1 / sum, attention);
     }
 }
