@@ -126,7 +126,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs probe print-random-specs print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
+	bench-programs bench-peers probe print-random-specs print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -389,6 +389,18 @@ else
 bench-check bench-record:
 	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
 endif
+
+bench-peers: ## PyTorch, JAX and libraries of products beside our trainers, on the processor (FLAGS="--minutes 20")
+	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
+
+# The products of a training block beside libraries, with the tiles of a trainer's SOURCES; tests/peers/products.py
+# calls this. LIBXSMM: the folder that has include and lib, where the compiler does not find libxsmm by itself.
+XSMM_PLACE := $(if $(LIBXSMM),-isystem $(LIBXSMM)/include -L$(LIBXSMM)/lib)
+XSMM = $(if $(call accepts,$(XSMM_PLACE) -include libxsmm.h),-DWITH_XSMM $(XSMM_PLACE) -lxsmm -lxsmmnoblas)
+
+build/peers/products.%: FORCE $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$*) -I$(SOURCES) -o $@ tests/peers/products.c $(LIBRARY) $(XSMM) $(LIBRARIES)
 
 probe: ## what this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"
