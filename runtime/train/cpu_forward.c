@@ -1,5 +1,5 @@
 /* Evaluation on the CPU: threads take blocks of a condition as they come; sums are added in block order. */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/real.h"
@@ -7,24 +7,18 @@
 #include "longhand/math.h"
 #include "train/cpu_engine.h"
 
-/* What a set of lengths needs. */
-typedef struct needs {
-    size_t workspace, shared, logits; /* bytes */
-    size_t words;                     /* lh_batch_words */
-    int longest[LH_MAX_STREAMS], longest_n, block;
-} needs;
-
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static int more(int a, int b) { return a > b ? a : b; }
 
-static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *most) {
+static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
+                        int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
     int block = cpu->program->block_sequences(shape.length);
     if (block > examples) block = examples;
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
-    lh_longer_streams(most->longest, shape.length);
+    lh_longer_streams(longest, shape.length);
     shape.sequences = block;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)block * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
@@ -34,72 +28,20 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
     most->block = more(most->block, block);
 }
 
-static lh_status open_lane(const lh_cpu_engine *cpu, lh_cpu_forward_lane *lane, const needs *most, lh_error *error) {
-    lane->workspace = lh_engine_memory(most->workspace, "a thread's activations", error);
-    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->logits = lh_engine_memory(most->logits, "a thread's logits", error);
-    if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, cpu->engine.spec, most->longest_n, most->block, error);
-}
-
-void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
-    for (int i = 0; forward->lanes != NULL && i < threads; i++) {
-        free(forward->lanes[i].workspace);
-        free(forward->lanes[i].logits);
-        lh_batch_close(&forward->lanes[i].batch);
-    }
-    free(forward->lanes);
-    free(forward->shared);
-    free(forward->block_sums);
-    memset(forward, 0, sizeof *forward);
-}
-
-static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
-    return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->words >= most->words && have->longest_n >= most->longest_n &&
-           have->block >= most->block && have->examples >= examples;
-}
-
-static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {
-    int threads = cpu->engine.threads;
-    lh_cpu_forward *forward = &cpu->forward;
-    forward->lanes = lh_engine_memory((size_t)threads * sizeof *forward->lanes, "threads", error);
-    forward->shared = lh_engine_memory(most->shared, "what a batch shares", error);
-    forward->block_sums = lh_engine_memory((size_t)examples * sizeof *forward->block_sums, "sums", error);
-    if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL) return LH_ERR_ENVIRONMENT;
-    for (int i = 0; i < threads; i++) {
-        lh_status status = open_lane(cpu, &forward->lanes[i], most, error);
-        if (status != LH_OK) return status;
-    }
-    forward->workspace_bytes = most->workspace;
-    forward->shared_bytes = most->shared;
-    forward->logits_bytes = most->logits;
-    forward->words = most->words;
-    forward->longest_n = most->longest_n;
-    forward->block = most->block;
-    forward->examples = examples;
-    return LH_OK;
-}
-
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    const lh_cpu_forward *have = &cpu->forward;
+    lh_cpu_forward_needs most = {.examples = examples}, before = cpu->forward;
+    int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
-    needs most = {0};
-    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), examples, &most);
-    status = lh_cpu_need_tables(cpu, most.longest, error);
-    if (status != LH_OK || enough(have, &most, examples)) return status;
-    most.workspace = larger(most.workspace, have->workspace_bytes);
-    most.shared = larger(most.shared, have->shared_bytes);
-    most.logits = larger(most.logits, have->logits_bytes);
-    most.words = larger(most.words, have->words);
-    most.longest_n = more(most.longest_n, have->longest_n);
-    most.block = more(most.block, have->block);
-    examples = more(examples, have->examples);
-    lh_cpu_forward_close(&cpu->forward, engine->threads);
-    status = open_forward(cpu, &most, examples, error);
-    if (status != LH_OK) lh_cpu_forward_close(&cpu->forward, engine->threads);
+    for (int i = 0; i < lh_lengths_count(lengths); i++)
+        need_length(cpu, lh_lengths_at(lengths, i), examples, &most, longest);
+    status = lh_cpu_need_tables(cpu, longest, error);
+    if (status != LH_OK) return status;
+    cpu->forward = lh_cpu_more_forward(&before, &most);
+    status = lh_cpu_enter(cpu, error);
+    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    else cpu->forward = before;
     return status;
 }
 
@@ -112,7 +54,7 @@ static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, 
         .draw = *draw,
         .parameters = cpu->parameters,
         .tables = cpu->tables,
-        .shared = cpu->forward.shared,
+        .shared = cpu->room->forward_shared,
     };
     return step;
 }
@@ -177,7 +119,7 @@ static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index
     block.logits = job->each != NULL ? lane->logits : NULL;
     lh_sums sums = {0};
     cpu->program->forward_block(&job->step, &block, lane->workspace, &sums);
-    cpu->forward.block_sums[index] = sums;
+    cpu->room->block_sums[index] = sums;
     for (int i = 0; job->each != NULL && i < block.sequences; i++)
         score_sequence(cpu, &block, i, labels, &job->each[first + i]);
 }
@@ -189,28 +131,19 @@ static void evaluate_work(void *argument, int index, int count) {
     lh_team_barrier();
     int block;
     while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks)
-        evaluate_block(job, &cpu->forward.lanes[index], block);
+        evaluate_block(job, &cpu->room->forward_lanes[index], block);
 }
 
-/* The failure of the first block, taken from the lanes. */
+/* The failure of the first block that had one. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
-    lh_status status = LH_OK;
-    int at = 0;
-    for (int i = 0; i < cpu->engine.threads; i++) {
-        lh_cpu_failure *failure = &cpu->forward.lanes[i].failure;
-        if (failure->status != LH_OK && (status == LH_OK || failure->at < at)) {
-            status = failure->status;
-            at = failure->at;
-            *error = failure->error;
-        }
-        failure->status = LH_OK;
-    }
-    return status;
+    lh_cpu_failure first = {.status = LH_OK};
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->forward_lanes[i].failure);
+    if (first.status != LH_OK) *error = first.error;
+    return first.status;
 }
 
-lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
-                          lh_error *error) {
-    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+static lh_status run_evaluation(lh_cpu_engine *cpu, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                                lh_error *error) {
     evaluation job = {
         .cpu = cpu,
         .condition = condition,
@@ -221,12 +154,22 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     job.block = cpu->program->block_sequences(job.step.shape.length);
     job.blocks = (condition->examples + job.block - 1) / job.block;
     atomic_init(&job.next, 0);
-    lh_team_run(engine->threads, evaluate_work, &job);
+    lh_team_run(cpu->engine.threads, evaluate_work, &job);
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
-    for (int i = 0; i < job.blocks; i++) lh_sums_add(sums, &cpu->forward.block_sums[i]);
+    for (int i = 0; i < job.blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
     return LH_OK;
+}
+
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                          lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    status = run_evaluation(cpu, condition, sums, each, error);
+    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums->loss));
+    return status;
 }
 
 lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
@@ -237,7 +180,7 @@ lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, i
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
-    lh_cpu_forward_lane *lane = &cpu->forward.lanes[0];
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[0];
     *step = lh_cpu_query_step(cpu, query, 1);
     lh_batch_put(&lane->batch, cpu->engine.spec, query->n, 0, query->input, query->target);
     *block = lh_batch_block(&lane->batch, 0, 1);
@@ -249,17 +192,19 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
-        logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, i);
+        logits[i] = logit_at(cpu, cpu->room->forward_lanes[0].logits, i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
-    (void)error;
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     lh_cpu_step step;
     lh_cpu_block block;
     lh_sums sums = {0};
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
-    cpu->program->forward_block(&step, &block, cpu->forward.lanes[0].workspace, &sums);
+    cpu->program->forward_block(&step, &block, cpu->room->forward_lanes[0].workspace, &sums);
     lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    lh_cpu_leave(cpu, isfinite(sums.loss));
     return LH_OK;
 }
