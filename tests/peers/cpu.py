@@ -152,7 +152,7 @@ def level_list(text):
                           check=False, env={k: v for k, v in os.environ.items() if k != "LONGHAND_ISA"})
     if said.returncode != 0:
         sys.exit(f"bench-peers: --levels {text}: {said.stderr.strip()}")
-    return said.stdout.split()
+    return said.stdout.split()[::-1]  # the widest first
 
 
 class Session:
