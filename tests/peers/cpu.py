@@ -18,6 +18,7 @@ import datetime
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import statistics
@@ -66,22 +67,6 @@ def parse(arguments):
     p.add_argument("--table", type=pathlib.Path, metavar="FILE",
                    help="print the tables of a peers.json, measure nothing")
     return p.parse_args(arguments)
-
-
-class Clock:
-    """What is left of the time that was given, and lines that say so."""
-
-    def __init__(self, minutes):
-        self.start = time.monotonic()
-        self.end = self.start + 60 * minutes
-
-    def left(self):
-        return self.end - time.monotonic()
-
-    def say(self, text):
-        text_of = lambda seconds: f"{int(max(seconds, 0)) // 60}:{int(max(seconds, 0)) % 60:02}"
-        print(f"[{text_of(time.monotonic() - self.start)}, {text_of(self.left())} left] {text}", file=sys.stderr,
-              flush=True)
 
 
 # --- A case ---------------------------------------------------------------------------------------------------------
@@ -163,7 +148,7 @@ class Session:
         self.start = time.monotonic()
         self.end = self.start + 60 * options.minutes
         self.python = {name: os.environ.get(name, "python3") for name in ("PYTORCH", "JAX")}
-        self.results = {"date": datetime.date.today().isoformat(), "command": " ".join(sys.argv[1:]),
+        self.results = {"date": datetime.date.today().isoformat(), "command": shlex.join(sys.argv[1:]),
                         "processor_time": options.processor_time, "note": options.note, "versions": [], "skipped": [],
                         "products": [], "cases": []}
         self.out.mkdir(parents=True, exist_ok=True)
