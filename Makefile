@@ -126,7 +126,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs probe print-random-specs print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
+	bench-programs bench-peers probe print-random-specs print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -349,7 +349,8 @@ fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines, and a fif
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
 
 # The bench check: generated steps and one written by hand, at a level that valgrind knows. See tests/bench/check.sh.
-BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope
+BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope $(patsubst tests/bench/specs/%.lua,%,\
+	$(wildcard tests/bench/specs/*.lua))
 BENCH_LEVEL := x86-64-v3
 BENCH_BUILDS := $(filter $(BENCH_LEVEL),$(if $(call has,$(V3_FEATURES)),$(COMPILER_LEVELS)))
 BENCH_CFLAGS := $(STEP_CFLAGS) $(march.$(BENCH_LEVEL)) -Itests
@@ -361,7 +362,7 @@ build/bench/step.o: tests/bench/step.c tests/bench/step.h Makefile
 
 define bench_rules
 build/bench/$(1)/src/spec.c: FORCE
-	@./longhand gen $(1) --out build/bench/$(1)/src >/dev/null
+	@./longhand gen $$(or $$(wildcard tests/bench/specs/$(1).lua),$(1)) --out build/bench/$(1)/src >/dev/null
 
 build/bench/$(1)/step.o: build/bench/$(1)/src/spec.c Makefile
 	$$(CC) $$(BENCH_CFLAGS) -MMD -MP -c -o $$@ build/bench/$(1)/src/step.c
@@ -380,14 +381,26 @@ bench-programs: $(if $(BENCH_BUILDS),$(BENCH_SPECS:%=build/bench/%/check))
 
 ifneq ($(BENCH_BUILDS),)
 bench-check: bench-programs ## fails where a generated step has become slower
-	@COMPILER="$(COMPILER_NAME)" SPECS="$(BENCH_SPECS)" sh tests/bench/check.sh
+	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh
 
 bench-record: bench-programs ## write tests/bench/instructions.txt again; read the diff
-	@COMPILER="$(COMPILER_NAME)" SPECS="$(BENCH_SPECS)" sh tests/bench/check.sh --record
+	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh --record
 else
 bench-check bench-record:
 	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
 endif
+
+bench-peers: ## PyTorch, JAX and libraries of products beside our trainers, on the processor (FLAGS="--minutes 20")
+	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
+
+# The products of a training block beside libraries, with the tiles of a trainer's SOURCES; tests/peers/products.py
+# calls this. LIBXSMM: the folder that has include and lib, where the compiler does not find libxsmm by itself.
+XSMM_PLACE := $(if $(LIBXSMM),-isystem $(LIBXSMM)/include -L$(LIBXSMM)/lib)
+XSMM = $(if $(call accepts,$(XSMM_PLACE) -include libxsmm.h),-DWITH_XSMM $(XSMM_PLACE) -lxsmm -lxsmmnoblas)
+
+build/peers/products.%: FORCE $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$*) -I$(SOURCES) -o $@ tests/peers/products.c $(LIBRARY) $(XSMM) $(LIBRARIES)
 
 probe: ## what this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"

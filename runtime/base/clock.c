@@ -3,8 +3,12 @@
 
 #include <time.h>
 
-double lh_clock(void) {
+static double read_clock(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+double lh_clock(void) { return read_clock(CLOCK_MONOTONIC); }
+
+double lh_processor_clock(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }

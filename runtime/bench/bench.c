@@ -41,16 +41,17 @@ static double measure_peak(peak_job *job, int threads, double seconds) {
 /* What one window of steps took. */
 typedef struct window {
     double seconds;
-    uint64_t ticks; /* the same in ticks */
-    int64_t steps;  /* of every replica */
+    double processor; /* seconds that all threads worked */
+    uint64_t ticks;   /* seconds in ticks */
+    int64_t steps;    /* of every replica */
 } window;
 
 /* Times `steps` steps of every replica. */
 static lh_status measure_steps(lh_crew *crew, int64_t steps, window *w, lh_error *error) {
-    double start = lh_clock();
+    double start = lh_clock(), processor = lh_processor_clock();
     uint64_t ticks = lh_ticks();
     lh_status status = lh_crew_step(crew, steps, error);
-    *w = (window){lh_clock() - start, lh_ticks() - ticks, steps};
+    *w = (window){lh_clock() - start, lh_processor_clock() - processor, lh_ticks() - ticks, steps};
     return status;
 }
 
@@ -82,7 +83,7 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
 
 static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = crew->request->target->cpu;
-    double rates[WINDOWS], peaks[WINDOWS] = {0}, ticks = 0, whole = seconds / WINDOWS;
+    double rates[WINDOWS], worked[WINDOWS], peaks[WINDOWS] = {0}, ticks = 0, whole = seconds / WINDOWS;
     uint64_t before[LH_PARTS], after[LH_PARTS];
     peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
@@ -96,11 +97,13 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
         status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE) * whole), &w, error);
         lh_laps_read(after);
         rates[i] = (double)(w.steps * crew->count) / w.seconds;
+        worked[i] = w.processor / (double)(w.steps * crew->count);
         ticks += (double)w.ticks * crew->workers;
         for (int part = 0; part < LH_PARTS; part++) result->parts[part] += (double)(after[part] - before[part]);
     }
     if (status != LH_OK) return status;
     result->steps_per_second = median(rates, WINDOWS);
+    result->processor_seconds = median(worked, WINDOWS);
     result->peak = median(peaks, WINDOWS);
     share_out(ticks, result->parts);
     return LH_OK;

@@ -1,5 +1,6 @@
 /* trainer bench: steps per second, and the share of this machine's peak. */
 #include <math.h>
+#include <string.h>
 
 #include "bench/bench.h"
 #include "bench/bench_decode.h"
@@ -11,6 +12,17 @@ static const char *const part_names[LH_PARTS] = {
     [LH_PART_SAMPLING] = "sampling",   [LH_PART_ATTENTION] = "attention", [LH_PART_PRODUCTS] = "products",
     [LH_PART_OPTIMISER] = "optimiser", [LH_PART_WAITING] = "waiting",     [LH_PART_REST] = "rest",
 };
+
+enum { ALL_MODES = 1 << LH_MODE_TRAIN | 1 << LH_MODE_EVALUATE };
+
+static lh_status parse_mode(const char *word, unsigned *modes, lh_error *error) {
+    *modes = ALL_MODES;
+    if (word == NULL) return LH_OK;
+    if (strcmp(word, "train") == 0) *modes = 1 << LH_MODE_TRAIN;
+    else if (strcmp(word, "eval") == 0) *modes = 1 << LH_MODE_EVALUATE;
+    else return lh_fail(error, LH_ERR_USAGE, "--mode: '%.40s'\n  expected: train or eval", word);
+    return LH_OK;
+}
 
 static void print_parts(const lh_bench_result *r) {
     lh_json parts;
@@ -29,6 +41,7 @@ static void print_json(const lh_bench_result *r) {
     lh_json_integer(&json, "replicas", r->replicas);
     lh_json_integer(&json, "threads", r->threads);
     lh_json_number(&json, "steps_per_second", r->steps_per_second);
+    lh_json_number(&json, "processor_seconds_per_step", r->processor_seconds);
     lh_json_number(&json, "flops_per_second", r->flops_per_second);
     lh_json_number(&json, "peak_flops_per_second", r->peak);
     lh_json_number(&json, "share_of_peak", r->peak > 0 ? r->flops_per_second / r->peak : NAN);
@@ -88,18 +101,21 @@ static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_e
     return status;
 }
 
-/* Both modes at one task length, and decoding where a program keeps keys and values for it. */
-static lh_status bench_length(lh_bench_request *request, bool json, lh_error *error) {
-    static const lh_mode modes[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
+/* The modes that are asked for (1 << mode) at one task length; with all of them decoding, too, where a program keeps keys
+ * and values for it. */
+static lh_status bench_length(lh_bench_request *request, unsigned modes, bool json, lh_error *error) {
+    static const lh_mode order[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
     for (int i = 0; i < 2; i++) {
         lh_bench_result result;
-        request->mode = modes[i];
+        if (!(modes >> order[i] & 1)) continue;
+        request->mode = order[i];
         lh_status status = lh_bench(request, &result, error);
         if (status != LH_OK) return status;
         (json ? print_json : print_text)(&result);
         fflush(stdout);
     }
-    if (request->replicas == 0 && lh_bench_decodes(request->target)) return bench_decoding(request, json, error);
+    if (modes == ALL_MODES && request->replicas == 0 && lh_bench_decodes(request->target))
+        return bench_decoding(request, json, error);
     return LH_OK;
 }
 
@@ -118,10 +134,12 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
-    const char *device = "cpu";
+    const char *device = "cpu", *mode = NULL;
+    unsigned modes;
     bool json = false, given = false, done;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
+        {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "train or eval (both)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
@@ -130,6 +148,8 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
+    status = parse_mode(mode, &modes, error);
+    if (status != LH_OK) return status;
     lh_target target;
     status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
@@ -140,7 +160,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         .target = &target, .threads = lh_cli_threads(threads), .replicas = (int)replicas, .seconds = seconds};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
         request.length = lh_lengths_at(&lengths.lengths, i);
-        status = bench_length(&request, json, error);
+        status = bench_length(&request, modes, json, error);
     }
     lh_target_close(&target);
     return status;

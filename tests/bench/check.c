@@ -1,7 +1,7 @@
 /* Measures one generated model for check.sh, on one thread.
  *
- *     check time LENGTH                 time per step, generated and by hand in turn: medians and their ratio
- *     check steps MODE LENGTH           one step on COUNTED_BATCH sequences: for counting its instructions
+ *     check time LENGTH                   time per step, generated and by hand in turn: medians and their ratio
+ *     check steps MODE LENGTH SEQUENCES   one step on few sequences: for counting its instructions
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,15 +11,16 @@
 
 #include "base/level.h"
 #include "bench/step.h"
+#include "data/corpus.h"
 #include "train/engine.h"
 
 extern const lh_spec CHECK_SPEC;
 
-static lh_spec spec; /* CHECK_SPEC, or that with a small batch */
+static lh_spec spec;     /* CHECK_SPEC, or that with a small batch */
+static lh_corpus corpus; /* its examples, where they are finite */
 
 enum { ROUNDS = 9 };
-enum { COUNTED_BATCH = 2, COUNTED_SHARDS = 2 }; /* few: an instruction counter takes a thousand times as long */
-static const double WINDOW = 0.08;              /* seconds; a step takes 10 to 40 ms */
+static const double WINDOW = 0.08; /* seconds; a step takes 10 to 40 ms */
 
 static double now(void) {
     struct timespec time;
@@ -52,8 +53,9 @@ static double generated_step(lh_engine *engine, lh_mode mode, int length) {
     lh_sums sums;
     lh_step_metrics metrics;
     lh_condition condition = lh_condition_at(length, spec.train.batch, 1, 0);
+    if (spec.corpus != NULL) condition.source.set = &spec.corpus->train;
     if (mode == LH_MODE_EVALUATE) {
-        engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
+        stop_on(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
         return sums.loss;
     }
     stop_on(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
@@ -105,6 +107,23 @@ static void check_by_hand(void) {
     exit(LH_ERR_INPUT);
 }
 
+/* One step on so many sequences, each a shard of its own; length: of inputs. */
+static int count_step(lh_mode mode, int length, int sequences) {
+    lh_error error;
+    lh_corpus_request whole = {0};
+    spec.train.batch = spec.train.shards = sequences; /* before it has data: epochs become steps there */
+    if (spec.data != NULL) {
+        stop_on(lh_corpus_open(&corpus, &spec, &whole, &error), &error);
+        stop_on(lh_corpus_bind(&corpus, &spec, &error), &error);
+        length = lh_corpus_shape_of(&corpus, length);
+    }
+    lh_engine *engine = open_engine(mode, length);
+    double loss = generated_step(engine, mode, length);
+    engine->ops->close(engine);
+    if (spec.data != NULL) lh_corpus_close(&corpus);
+    return isfinite(loss) ? 0 : LH_ERR_INPUT;
+}
+
 int main(int argc, char **argv) {
     spec = CHECK_SPEC;
     if (argc == 3 && strcmp(argv[1], "time") == 0) {
@@ -113,15 +132,10 @@ int main(int argc, char **argv) {
         time_mode(LH_MODE_EVALUATE, atoi(argv[2]));
         return 0;
     }
-    if (argc != 4 || strcmp(argv[1], "steps") != 0) {
-        fprintf(stderr, "usage: check time LENGTH | check steps train|eval LENGTH\n");
+    if (argc != 5 || strcmp(argv[1], "steps") != 0) {
+        fprintf(stderr, "usage: check time LENGTH | check steps train|eval LENGTH SEQUENCES\n");
         return LH_ERR_USAGE;
     }
-    spec.train.batch = COUNTED_BATCH;
-    spec.train.shards = COUNTED_SHARDS;
     lh_mode mode = strcmp(argv[2], "train") == 0 ? LH_MODE_TRAIN : LH_MODE_EVALUATE;
-    lh_engine *engine = open_engine(mode, atoi(argv[3]));
-    double loss = generated_step(engine, mode, atoi(argv[3]));
-    engine->ops->close(engine);
-    return isfinite(loss) ? 0 : LH_ERR_INPUT;
+    return count_step(mode, atoi(argv[3]), atoi(argv[4]));
 }

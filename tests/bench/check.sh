@@ -3,46 +3,64 @@
 #
 #     sh tests/bench/check.sh [--record]     (through make, which builds build/bench/<spec>/check first)
 #
-# Instructions of one step, counted by valgrind at x86-64-v3 (it does not know AVX-512), against instructions.txt. They
-# are the same on every machine for one compiler, whatever else runs there. TOLERANCE is for what is not ours: other
-# builds of the same compiler and of the C library.
+# Instructions of one step of few sequences, counted by valgrind at x86-64-v3 (it does not know AVX-512), against
+# instructions.txt. They are the same on every machine for one compiler, whatever else runs there. TOLERANCE is for what
+# is not ours: other builds of the same compiler and of the C library.
 # Time of a step against the step by hand (step.c), both compiled alike, in turn. TIME_BOUND is generous: measured ratios
 # are near 0.9 (training) and 0.75 (evaluation), and a busy neighbour moves a median of nine by some 10%.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why", and the table. --record writes instructions.txt instead.
 TOLERANCE=2 # percent
 TIME_BOUND=1.25
 TABLE=tests/bench/instructions.txt
-SPECS=${SPECS:-"parity_check_sinusoid reverse_string_rand_rope"}
-length_of() { case $1 in reverse_*) echo 10 ;; *) echo 20 ;; esac; } # 20 and 21 tokens
 compiler=${COMPILER:?through make bench-check}
+
+# What is counted: spec, length of inputs, mode, sequences. The longest first, since two are counted side by side.
+COUNTED='bench_long 500 eval 1
+parity_check_sinusoid 20 train 2
+parity_check_sinusoid 20 eval 2
+reverse_string_rand_rope 10 train 2
+reverse_string_rand_rope 10 eval 2
+bench_latin_square 16 train 1
+bench_latin_square 16 eval 1
+bench_decoder 40 train 1
+bench_decoder 40 eval 1
+bench_encoder_decoder 40 train 1
+bench_encoder_decoder 40 eval 1'
+TIMED='parity_check_sinusoid 20' # the length that the step by hand has
 
 unset LONGHAND_ISA # what is measured has one level
 cd -- "$(dirname -- "$0")/../.." || exit 4
 counts=build/bench/counts
-mkdir -p "$counts" && rm -f "$counts"/*
 
-# Prints the instructions inside the engine's step or evaluation: start-up is outside.
+# Arguments: a line of COUNTED. Writes the instructions inside the engine's step or evaluation: start-up is outside.
 count() {
-    case $2 in train) inside=lh_cpu_engine_step ;; *) inside=lh_cpu_evaluate ;; esac
+    case $3 in train) inside=lh_cpu_engine_step ;; *) inside=lh_cpu_evaluate ;; esac
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=$inside "build/bench/$1/check" \
-        steps "$2" "$(length_of "$1")" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+        steps "$3" "$2" "$4" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p' >"$counts/$1.$3"
 }
 
+# Two lines at a time; xargs has no functions, so that it calls this script.
 count_all() {
-    for spec in $SPECS; do
-        { count "$spec" train >"$counts/$spec.train"; } &
-        { count "$spec" eval >"$counts/$spec.eval"; } &
-        wait
-    done
+    echo "$COUNTED" | xargs -P 2 -L 1 sh tests/bench/check.sh --count
 }
+
+# each_counted COMMAND...: with the words of every line behind it.
+each_counted() {
+    while read -r line; do
+        # shellcheck disable=SC2086
+        "$@" $line
+    done <<END
+$COUNTED
+END
+}
+
+record_one() { echo "$1 $2 $3 $4 $(cat "$counts/$1.$3")"; }
 
 record() {
-    echo "# Instructions of one step of 2 sequences, x86-64-v3, by callgrind; written by make bench-record."
-    echo "# spec length mode instructions"
+    echo "# Instructions of one step of few sequences, x86-64-v3, by callgrind; written by make bench-record."
+    echo "# spec length mode sequences instructions"
     echo "compiler $compiler"
-    for spec in $SPECS; do
-        for mode in train eval; do echo "$spec $(length_of "$spec") $mode $(cat "$counts/$spec.$mode")"; done
-    done
+    each_counted record_one
 }
 
 failed=0
@@ -51,47 +69,44 @@ say() {
     case $1 in not) failed=1 ;; esac
 }
 
-compare() {
-    printf '%-28s %6s %-5s %12s %12s %8s\n' spec length mode recorded counted change
-    for spec in $SPECS; do
-        for mode in train eval; do
-            name="instructions of $spec, $mode" length=$(length_of "$spec")
-            old=$(awk -v s="$spec" -v n="$length" -v m=$mode '$1 == s && $2 == n && $3 == m { print $4 }' $TABLE)
-            new=$(cat "$counts/$spec.$mode")
-            if [ -z "$old" ] || [ -z "$new" ]; then
-                say not ok "$name: recorded '$old', counted '$new'"
-                continue
-            fi
-            change=$(awk -v o="$old" -v n="$new" 'BEGIN { printf "%+.2f", 100 * (n / o - 1) }')
-            printf '%-28s %6s %-5s %12s %12s %7s%%\n' "$spec" "$length" $mode "$old" "$new" "$change"
-            if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c > t) }'; then
-                say not ok "$name: $change%, at most +$TOLERANCE% is allowed (meant? make bench-record)"
-            else
-                say ok "$name"
-                awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c < -t) }' && echo "faster: make bench-record keeps it"
-            fi
-        done
-    done
+# compare_one SPEC LENGTH MODE SEQUENCES
+compare_one() {
+    name="instructions of $1, $3"
+    old=$(awk -v line="$1 $2 $3 $4" '$1 " " $2 " " $3 " " $4 == line { print $5 }' $TABLE)
+    new=$(cat "$counts/$1.$3")
+    if [ -z "$old" ] || [ -z "$new" ]; then
+        say not ok "$name: recorded '$old', counted '$new'"
+        return
+    fi
+    change=$(awk -v o="$old" -v n="$new" 'BEGIN { printf "%+.2f", 100 * (n / o - 1) }')
+    printf '%-28s %6s %-5s %12s %12s %7s%%\n' "$1" "$2" "$3" "$old" "$new" "$change"
+    if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c > t) }'; then
+        say not ok "$name: $change%, at most +$TOLERANCE% is allowed (meant? make bench-record)"
+    else
+        say ok "$name"
+        awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c < -t) }' && echo "faster: make bench-record keeps it"
+    fi
 }
+
+skip_one() { say skip "instructions of $2, $4: $1"; }
 
 check_counts() {
     recorded=$(sed -n 's/^compiler //p' $TABLE)
     if ! command -v valgrind >/dev/null 2>&1; then
-        for spec in $SPECS; do for mode in train eval; do
-            say skip "instructions of $spec, $mode: valgrind is not installed"; done; done
+        each_counted skip_one "valgrind is not installed"
     elif [ "$recorded" != "$compiler" ]; then
-        for spec in $SPECS; do for mode in train eval; do
-            say skip "instructions of $spec, $mode: recorded with $recorded, this is $compiler"; done; done
+        each_counted skip_one "recorded with $recorded, this is $compiler"
     else
         count_all
-        compare
+        printf '%-28s %6s %-5s %12s %12s %8s\n' spec length mode recorded counted change
+        each_counted compare_one
     fi
 }
 
 check_times() {
-    spec=${SPECS%% *}
-    if ! "build/bench/$spec/check" time "$(length_of "$spec")" >"$counts/times" 2>&1; then
-        say not ok "time of $spec: $(cat "$counts/times")"
+    # shellcheck disable=SC2086
+    if ! "build/bench/${TIMED% *}/check" time ${TIMED#* } >"$counts/times" 2>&1; then
+        say not ok "time of ${TIMED% *}: $(cat "$counts/times")"
         return
     fi
     printf '%-28s %6s %-5s %12s %12s %8s\n' spec length mode 'ms/step' 'by hand' ratio
@@ -105,6 +120,12 @@ check_times() {
     done <"$counts/times"
 }
 
+if [ "${1:-}" = --count ]; then
+    shift
+    count "$@"
+    exit
+fi
+mkdir -p "$counts" && rm -f "$counts"/*
 if [ "${1:-}" = --record ]; then
     count_all
     record >"$TABLE.new" && mv "$TABLE.new" $TABLE && cat $TABLE

@@ -2,6 +2,7 @@
 #
 # A stand-in trainer takes the CPU where the GPU is asked for; one that is wrong on purpose takes another seed there.
 # What is tested is that run.sh finds what is right right, finds what is wrong wrong, and keeps what it measured.
+# And of the peers on the processor (tests/peers/cpu.py) what needs none of them.
 
 . tests/system/common.sh
 
@@ -180,6 +181,75 @@ runs_join() {
         python3 tests/device/table.py join "$work/one.json" "$work/other.json"
 }
 
+# Ours does 100, 120, 90 steps a second, eager 20, 20, 30, JAX 50, 30, 30; torch.compile failed.
+cpu_peers_table() {
+    cat >"$work/peers.json" <<'END'
+{"date": "2026-01-02", "command": "--minutes 3", "note": "Quiet.", "versions": ["PyTorch 9"],
+ "machine": {"processor": "Some CPU", "processors": 2}, "skipped": ["libxsmm: not found"],
+ "products": [{"level": "v9", "product": "forward", "rows": 84, "K": 64, "N": 256, "peak": 200, "ours": 150,
+               "openblas": 120, "libxsmm": null}],
+ "cases": [{"model": "encoder", "mode": "train", "tokens": 21, "batch": 128, "level": "v9", "contenders": {
+    "ours": {"setting": {"threads": 2}, "rates": [100, 120, 90], "shares": [0.5, 0.7, 0.6], "compile_seconds": null},
+    "eager": {"setting": {"threads": 1, "policy": "passive"}, "rates": [20, 20, 30], "compile_seconds": 1},
+    "compile": {"error": "it broke"},
+    "jax": {"setting": {"threads": 2, "policy": "passive"}, "rates": [50, 30, 30], "compile_seconds": 4.4}}}]}
+END
+    python3 tests/peers/cpu.py --table "$work/peers.json" >"$work/peers.md" || return
+    cat "$work/peers.md"
+    row='| v9 | encoder | training | 21 | 128 | 100; 2 | 60.0% | 5.0 (3.0 to 6.0); 1 | failed | 3.0 (2.0 to 4.0); 2 |'
+    has "$work/peers.md" "$row 3.0 (2.0 to 4.0) | -, 4 |" && has "$work/peers.md" '- skipped: libxsmm: not found' &&
+        has "$work/peers.md" '| 84 x 64 x 256 | 150 (75%) | 120 (60%) | - | 1.25 |' &&
+        has "$work/peers.md" 'compile: it broke' && has "$work/peers.md" 'FLAGS="--minutes 3"`. Quiet.'
+}
+
+cpu_peers_skipped() {
+    ends_with 2 "nothing: expected some of encoder.train.21" python3 tests/peers/cpu.py --cases nothing || return
+    PYTORCH=/none/python JAX=/none/python ends_with 4 "nothing to compare with" \
+        python3 tests/peers/cpu.py --peers eager,compile,jax --out "$work/none" || return
+    has "$work/.got" "skip eager: /none/python has no torch" && has "$work/.got" "skip compile: /none/python" &&
+        has "$work/.got" "skip jax: /none/python has no jax or no numpy; pip install jax numpy" || return
+    mkdir -p "$work/modules" && touch "$work/modules/torch.py" "$work/modules/numpy.py" || return
+    PYTHONPATH=$work/modules:tests/peers CXX=/none/g++ python3 -B -c 'import contenders, sys
+usable, skipped = contenders.installed(["eager", "compile"], {"PYTORCH": sys.executable, "JAX": "/none/python"})
+assert usable == ["eager"] and "needs a C++ compiler, /none/g++" in skipped[0], (usable, skipped)'
+}
+
+# A worker is stopped between two questions, its errors are told, and one that says nothing is ended.
+cpu_peers_processes() {
+    cat >"$work/worker.py" <<'END'
+import json, sys, time
+print(json.dumps({"version": "stand-in"}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    time.sleep(asked["sleep"])
+    print(json.dumps(asked["answer"]), flush=True)
+END
+    PYTHONPATH=tests/peers python3 -B - "$work" <<'END'
+import pathlib, sys, time
+from process import Failed, Process
+work = pathlib.Path(sys.argv[1])
+process = Process([sys.executable, str(work / "worker.py")], {}, work / "worker.log")
+
+def failure(question, patience):
+    try:
+        process.ask(question, patience)
+    except Failed as error:
+        return str(error)
+
+assert process.ask({"sleep": 0, "answer": {"steps": 3}}, 20) == {"steps": 3} and process.version == "stand-in"
+state = lambda: pathlib.Path(f"/proc/{process.running.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+for _ in range(100):
+    if state() == "T":
+        break
+    time.sleep(0.01)
+assert state() == "T", state()
+assert failure({"sleep": 0, "answer": {"error": "no such key"}}, 20) == "no such key"
+assert "longer than 0.1 s" in failure({"sleep": 60, "answer": {}}, 0.1) and process.running is None
+assert process.ask({"sleep": 0, "answer": {}}, 20) == {}
+process.end()
+END
+}
+
 expect device_stand_ins_build stand_ins
 expect device_without_gpu_is_skipped no_gpu
 expect device_right_trainer_passes right_passes
@@ -189,4 +259,7 @@ expect device_wrong_trainer_fails wrong_fails
 expect device_late_run_keeps_its_results late_keeps_results
 expect device_table_has_ratios table_has_ratios
 expect device_runs_join runs_join
+expect cpu_peers_table cpu_peers_table
+expect cpu_peers_skipped cpu_peers_skipped
+expect cpu_peers_processes cpu_peers_processes
 finish

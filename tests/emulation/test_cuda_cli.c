@@ -386,6 +386,7 @@ static void test_bench_keys_and_no_peak(void **state) {
                                        "replicas",
                                        "threads",
                                        "steps_per_second",
+                                       "processor_seconds_per_step",
                                        "flops_per_second",
                                        "peak_flops_per_second",
                                        "share_of_peak",

@@ -11,171 +11,23 @@ variants
 Each graph holds STEPS_PER_GRAPH steps, so that the gap between two graphs counts little. Several models side by side
 have an axis of their own in every parameter, and their products are batched products.
 
-forms of attention: sdpa, plain; with vectors of distances, which no library attention takes at head width 8: pairs (a
-vector for every pair of tokens, picked out before the product) and shift (logits of all 2T - 1 distances, then skewed).
-Forms are compared in `graph`; the faster one is compiled.
+Forms of attention (pytorch_model.py) are compared in `graph`; the faster one is compiled.
 """
 
 import sys
 import time
 
 import torch
-from torch import nn
-from torch.nn import functional as F
 
 sys.dont_write_bytecode = True
 
 import peer
-from peer import DROPOUT, HEADS, LAYERS, RING, WIDTH
+from gpu_bench import Bench
+from peer import LAYERS
+from pytorch_model import Model, Trainer, forms
 
 VARIANTS = ["graph", "compile", "eager", "reduce-overhead", "max-autotune"]
 STEPS_PER_GRAPH = 4
-HEAD_WIDTH = WIDTH // HEADS
-
-
-def forms(encoding):
-    return ["pairs", "shift"] if encoding.endswith("relative") else ["sdpa", "plain"]
-
-
-def product(x, weight, bias=None):
-    """[N][in] x [in][out], or for each replica [R][N][in] x [R][in][out]."""
-    if weight.dim() == 2:
-        return x @ weight if bias is None else torch.addmm(bias, x, weight)
-    return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias[:, None], x, weight)
-
-
-def layer_norm(x, scale, offset):
-    if scale.dim() == 1:
-        return F.layer_norm(x, (WIDTH,), scale, offset, peer.EPSILON)
-    return torch.addcmul(offset[:, None], F.layer_norm(x, (WIDTH,), eps=peer.EPSILON), scale[:, None])
-
-
-def skew(x):
-    """[..., T, 2T - 1], columns by key - query = 1 - T .. T - 1 -> [..., T, T], columns by key."""
-    tokens = x.shape[-2]
-    row = 2 * tokens - 2
-    return x.flatten(-2)[..., tokens - 1 : tokens - 1 + tokens * row].unflatten(-1, (tokens, row))[..., :tokens]
-
-
-class Encoder(nn.Module):
-    """A model, or replicas of it: every parameter then begins with the axis R, and so do tokens and logits."""
-
-    def __init__(self, case, weights, device):
-        super().__init__()
-        self.case = case
-        self.lead = () if case.replicas == 1 else (case.replicas,)
-        stacked = peer.stack(weights, case.replicas)
-        self.p = nn.ParameterDict({name: nn.Parameter(torch.tensor(value)) for name, value in stacked.items()})
-        self.register_buffer("symbols", torch.arange(peer.VOCABULARY), persistent=False)
-        if case.encoding == "sinusoid":
-            self.register_buffer("place", torch.tensor(peer.sinusoid(range(case.tokens))), persistent=False)
-        elif case.encoding == "relative":
-            rows = peer.sinusoid(range(1 - case.tokens, case.tokens))
-            self.register_buffer("vectors", torch.tensor(rows), persistent=False)
-        elif case.encoding == "rand_relative":
-            self.register_buffer("table", torch.tensor(peer.distance_table()), persistent=False)
-        self.to(device)
-
-    def embed(self, tokens):
-        """[R][batch][T] -> [R][batch T][WIDTH], a one-hot product: a lookup's gradient would collide on four rows."""
-        one_hot = (tokens.flatten(-2)[..., None] == self.symbols).to(torch.float32)
-        x = product(one_hot, self.p["token"]) * WIDTH**0.5
-        if self.case.encoding != "sinusoid":
-            return x
-        x = x.unflatten(-2, tokens.shape[-2:]) + self.place
-        return F.dropout(x.flatten(-3, -2), DROPOUT, self.training)
-
-    def distance_vectors(self, n, rows):
-        """[R][2T - 1][HEADS][HEAD_WIDTH]; rows [R][LAYERS][2T - 1] where distances are drawn."""
-        if self.case.encoding == "relative":
-            vectors = self.vectors.expand(*self.lead, *self.vectors.shape)
-        else:
-            vectors = F.embedding(rows[..., n, :], self.table)
-        return product(vectors, self.p[f"relative{n}"]).unflatten(-1, (HEADS, HEAD_WIDTH))
-
-    def position_logits(self, n, query, rows):
-        """query [R][batch][T][HEADS][HEAD_WIDTH] -> [R][batch][HEADS][T][T]"""
-        vectors = self.distance_vectors(n, rows)
-        if self.case.form == "shift":
-            return skew(torch.einsum("...bihd,...chd->...bhic", query, vectors))
-        wide = vectors.movedim(-3, -1)[..., None, :]
-        pairs = skew(wide.expand(*wide.shape[:-2], query.shape[-3], wide.shape[-1]))
-        return torch.einsum("...bihd,...hdij->...bhij", query, pairs)
-
-    def attention(self, n, x, shape, rows):
-        """x [R][batch T][WIDTH], shape (batch, T) -> the same"""
-        split = product(x, self.p[f"qkv{n}"]).unflatten(-1, (3, HEADS, HEAD_WIDTH)).unflatten(-4, shape)
-        query, key, value = split.unbind(-3)
-        heads = lambda y: y.transpose(-3, -2)
-        if self.case.form == "sdpa":
-            flat = lambda y: heads(y).reshape(-1, HEADS, shape[1], HEAD_WIDTH)
-            mixed = F.scaled_dot_product_attention(flat(query), flat(key), flat(value))
-            mixed = mixed.transpose(1, 2).reshape(x.shape)
-            return product(mixed, self.p[f"mix{n}"])
-        bias = lambda name: self.p[f"{name}{n}"].view(*self.lead, 1, 1, HEADS, HEAD_WIDTH)
-        content = query + bias("content") if self.case.relative else query
-        logits = heads(content) @ heads(key).transpose(-2, -1)
-        if self.case.relative:
-            logits = logits + self.position_logits(n, query + bias("position"), rows)
-        weights = torch.softmax(logits * HEAD_WIDTH**-0.5, dim=-1)
-        return product(heads(weights @ heads(value)).reshape(x.shape), self.p[f"mix{n}"])
-
-    def forward(self, labels, tokens, rows=None):
-        """[R][batch][T] -> [R][batch][labels][CLASSES]"""
-        p, shape = self.p, tokens.shape[-2:]
-        drop = lambda y: F.dropout(y, DROPOUT, self.training)
-        x = self.embed(tokens)
-        for n in range(LAYERS):
-            x = layer_norm(x + drop(self.attention(n, x, shape, rows)), p[f"norm1_scale{n}"], p[f"norm1_offset{n}"])
-            hidden = F.relu(product(x, p[f"up{n}"], p[f"up_bias{n}"]))
-            x = layer_norm(x + drop(product(hidden, p[f"down{n}"], p[f"down_bias{n}"])), p[f"norm2_scale{n}"],
-                           p[f"norm2_offset{n}"])
-        read = x.unflatten(-2, shape)[..., -labels:, :]
-        logits = product(read.flatten(-3, -2), p["output"], p["output_bias"])
-        return logits.unflatten(-2, read.shape[-3:-1])
-
-    def loss(self, target, tokens, rows=None):
-        """The sum over replicas of each one's mean: so every replica has its own gradient."""
-        logits = self(target.shape[-1], tokens, rows)
-        return F.cross_entropy(logits.flatten(0, -2), target.flatten()) * self.case.replicas
-
-
-def clip(parameters, replicas):
-    """Each replica's gradient to a norm of at most 1."""
-    if replicas == 1:
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        return
-    gradients = [p.grad for p in parameters]
-    squares = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0)
-    scale = (squares.sqrt() + 1e-6).reciprocal().clamp(max=1.0)
-    torch._foreach_mul_(gradients, [scale.view(-1, *[1] * (g.dim() - 1)) for g in gradients])
-
-
-class Trainer:
-    """A model with its optimiser and its batches; step() does everything on the device."""
-
-    def __init__(self, case, weights, batch, device, compiled):
-        self.case, self.device = case, device
-        self.model = Encoder(case, weights, device).train()
-        self.parameters = list(self.model.parameters())
-        on_gpu = device == "cuda"
-        self.optimizer = torch.optim.Adam(self.parameters, lr=peer.RATE, fused=True, capturable=on_gpu)
-        made = peer.ring(case, batch)
-        self.ring = {name: torch.tensor(value).to(device, torch.int64) for name, value in made.items()}
-        self.turn = torch.zeros(1, dtype=torch.int64, device=device)
-        self.loss_of = compiled(self.model.loss) if compiled else self.model.loss
-        self.clip = torch.compile(clip, dynamic=False) if compiled and case.replicas > 1 else clip
-        self.loss = torch.zeros((), device=device)
-
-    def step(self):
-        batch = {name: value.index_select(0, self.turn)[0] for name, value in self.ring.items()}
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss_of(**batch)
-        loss.backward()
-        self.clip(self.parameters, self.case.replicas)
-        self.optimizer.step()
-        self.turn.add_(1).remainder_(RING)
-        self.loss.copy_(loss.detach() / self.case.replicas)
 
 
 def capture(trainer):
@@ -252,7 +104,7 @@ def logits_of(case, weights, device):
     """For Bench.check(): the first and the last replica's logits."""
     def logits(tokens, drawn, labels):
         sized = peer.dataclasses.replace(case, tokens=tokens.shape[1], labels=labels)
-        model = Encoder(sized, weights, device).eval()
+        model = Model(sized, weights, device).eval()
         stack = lambda value: torch.tensor(value, device=device).expand(*model.lead, *value.shape)
         batch = {"tokens": stack(tokens)}
         if drawn is not None:
@@ -300,8 +152,8 @@ def run_round(bench, variant, precision, weights, device):
 
 
 def main():
-    bench = peer.Bench("pytorch", str(torch.__version__), __doc__, VARIANTS, last="max-autotune",
-                       usable=lambda: torch.ones(8, device=device).sum().item())
+    bench = Bench("pytorch", str(torch.__version__), __doc__, VARIANTS, last="max-autotune",
+                  usable=lambda: torch.ones(8, device=device).sum().item())
     device = "cuda" if bench.options.device == "gpu" else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("pytorch_gpu.py: PyTorch finds no GPU")

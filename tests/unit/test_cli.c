@@ -366,6 +366,7 @@ static void test_bench_json_complete(void **state) {
                                        "replicas",
                                        "threads",
                                        "steps_per_second",
+                                       "processor_seconds_per_step",
                                        "flops_per_second",
                                        "peak_flops_per_second",
                                        "share_of_peak",
@@ -400,6 +401,13 @@ static void test_bench_replicas_counted(void **state) {
     assert_int_equal(json_integer_value(json_object_get(line, "threads")), 1);
     json_decref(line);
     assert_says(state, 2, "bench --replicas 0", "--replicas: 0 is out of range");
+}
+
+static void test_bench_one_mode(void **state) {
+    lh_run_result result = run_with(state, 0, "bench --json --seconds 0.02 --lengths 3 --mode eval", NULL);
+    assert_non_null(strstr(result.out, "\"mode\":\"eval\""));
+    assert_null(strstr(result.out, "\"mode\":\"train\""));
+    assert_says(state, 2, "bench --mode fast", "expected: train or eval");
 }
 
 static void test_main_other_interface_refused(void **state) {
@@ -479,6 +487,7 @@ int main(void) {
         WITH_TOY(test_gradcheck_wrong_gradient_named),
         WITH_TOY(test_bench_json_complete),
         WITH_TOY(test_bench_replicas_counted),
+        WITH_TOY(test_bench_one_mode),
         WITH_TOY(test_main_other_interface_refused),
         WITH_TOY(test_main_unknown_level_refused),
         cmocka_unit_test(test_progress_interrupted_line_is_ended),

@@ -1,0 +1,192 @@
+"""Who is timed on the processor: our trainers, and the peers in processes of their own."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from process import Failed, Process
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ISA = {  # how everybody is held to a level that is not the machine's best
+    "x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+                  "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell", "LIBXSMM_TARGET": "hsw"},
+}
+BATCH, LONG_BATCH, LONG = 128, 16, 100  # from so many tokens on batches are small: a step of a peer takes seconds
+MODELS = {"encoder": 'use = "ruoss_encoder"',
+          "decoder": 'use = "ruoss_decoder", norm = { place = "pre" }, activation = "swiglu"'}
+
+
+def batch_of(tokens):
+    return BATCH if tokens < LONG else LONG_BATCH
+
+
+def case_name(case):
+    return f"{case[0]}.{case[1]}.{case[2]}"
+
+
+def has_module(python, *modules):
+    code = "import importlib.util, sys; sys.exit(any(importlib.util.find_spec(m) is None for m in sys.argv[1:]))"
+    try:
+        return subprocess.run([python, "-c", code, *modules], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def installed(wanted, python):
+    """Those of the wanted frameworks that can run, and a line for each that cannot."""
+    usable, skipped = [], []
+    cxx = os.environ.get("CXX", "g++")
+    for peer, variable, module in (("eager", "PYTORCH", "torch"), ("compile", "PYTORCH", "torch"),
+                                   ("jax", "JAX", "jax")):
+        if peer not in wanted:
+            continue
+        if not has_module(python[variable], module, "numpy"):
+            skipped.append(f"{peer}: {python[variable]} has no {module} or no numpy; pip install {module} numpy, or "
+                           f"name an interpreter: {variable}=...")
+        elif peer == "compile" and shutil.which(cxx) is None:
+            skipped.append(f"compile: torch.compile needs a C++ compiler, {cxx} is not there; apt-get install g++, or "
+                           "name one: CXX=...")
+        else:
+            usable.append(peer)
+    return usable, skipped
+
+
+class Trainers:
+    """A trainer for each model and batch, a checkpoint, and logits of every length that is timed."""
+
+    def __init__(self, folder, levels):
+        self.folder, self.levels = folder, levels
+        self.reference = folder / "reference"
+        self.reference.mkdir(parents=True, exist_ok=True)
+
+    def run(self, arguments, level=None, **more):
+        words = list(map(str, arguments))
+        environment = {name: value for name, value in os.environ.items() if name != "LONGHAND_ISA"}
+        environment |= {"LONGHAND_ISA": level} if level else {}
+        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, **more)
+        if done.returncode != 0:
+            print(f"bench-peers: {' '.join(words)}\n{done.stderr}", file=sys.stderr)
+            sys.exit(done.returncode)
+        return done.stdout
+
+    def trainer(self, model, tokens):
+        return self.folder / f"{model}_{batch_of(tokens)}" / "trainer"
+
+    def weights(self, model):
+        return self.reference / f"{model}.safetensors"
+
+    def build(self, model, tokens):
+        name = f"{model}_{batch_of(tokens)}"
+        spec = self.folder / f"{name}.lua"
+        spec.write_text(f"""return {{
+  task = {{ kind = "parity_check" }}, encoding = {{ kind = "sinusoid" }}, model = {{ {MODELS[model]} }},
+  train = {{ use = "ruoss", lengths = {{ 1, 79 }}, batch = {batch_of(tokens)} }}, eval = {{ use = "ruoss" }},
+}}
+""")
+        self.run(["./longhand", "build", spec, "--levels", self.levels, "--out", self.folder / name])
+
+    def write_reference(self, model, lengths):
+        """A checkpoint of some steps, and what its trainer answers to four sequences of each number of tokens."""
+        trainer, run = self.trainer(model, lengths[0]), self.folder / f"{model}_run"
+        shutil.rmtree(run, ignore_errors=True)
+        self.run([trainer, "train", "--steps", 20, "--no-eval", "--out", run])
+        shutil.copy(next(run.glob("*/*/*/checkpoint.safetensors")), self.weights(model))
+        for tokens in lengths:
+            drawn = self.run([trainer, "sample", "--length", tokens - 1, "--count", 4, "--seed", 7])
+            inputs = "".join(json.dumps({"input": json.loads(line)["input"]}) + "\n" for line in drawn.splitlines())
+            stem = f"{model}.parity_{tokens - 1}"
+            (self.reference / f"{stem}.inputs.jsonl").write_text(inputs)
+            logits = self.run([trainer, "predict", "--checkpoint", self.weights(model)], input=inputs)
+            (self.reference / f"{stem}.logits.jsonl").write_text(logits)
+
+    def time(self, case, level, threads, seconds):
+        """A line of `trainer bench`."""
+        model, mode, tokens = case
+        said = self.run([self.trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
+                         "--seconds", seconds, "--threads", threads], level)
+        return json.loads(said)
+
+
+class Ours:
+    """The contender that is measured by `trainer bench`."""
+
+    def __init__(self, trainers, level, threads, worked):
+        """worked: rates are steps per second that the processor worked."""
+        self.trainers, self.level, self.worked = trainers, level, worked
+        self.settings = [{"threads": n} for n in threads]
+
+    def prepare(self, case, setting, best):
+        return {}
+
+    def time(self, case, setting, seconds):
+        line = self.trainers.time(case, self.level, setting["threads"], seconds)
+        rate = 1 / line["processor_seconds_per_step"] if self.worked else line["steps_per_second"]
+        return {"rate": rate, "share": line["share_of_peak"]}
+
+    def versions(self):
+        return set()
+
+    def forget(self):
+        pass
+
+    def end(self):
+        pass
+
+
+class Peer:
+    """A contender in processes of its own, one for each number of threads and wait policy."""
+
+    def __init__(self, name, python, trainers, level, threads, worked, patience):
+        """patience: seconds for an answer; the others as for ours."""
+        self.name, self.python, self.trainers, self.level = name, python, trainers, level
+        self.worked, self.patience, self.processes = worked, patience, {}
+        policies = lambda n: ("passive",) if n == 1 or name == "jax" else ("passive", "active")
+        forms = ("sdpa", "plain") if name == "eager" else ("",)
+        self.settings = [{"threads": n, "policy": policy, "form": form}
+                         for form in forms for n in threads for policy in policies(n)]
+
+    def process(self, setting):
+        script = "jax_cpu.py" if self.name == "jax" else "pytorch_cpu.py"
+        key = (setting["threads"], setting["policy"])
+        if key not in self.processes:
+            threads = str(setting["threads"])
+            environment = os.environ | ISA.get(self.level, {}) | {
+                "LONGHAND_PEER_THREADS": threads, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads,
+                "NPROC": threads, "OMP_WAIT_POLICY": setting["policy"],
+                "TORCHINDUCTOR_CACHE_DIR": str(self.trainers.folder / f"inductor-{self.level}")}
+            self.processes[key] = Process([self.python, str(ROOT / "tests/peers" / script)], environment,
+                                          self.trainers.folder / "workers.log")
+        return self.processes[key]
+
+    def prepare(self, case, setting, best):
+        """best: settings of the contenders before, since what is compiled takes eager's form of attention."""
+        model, mode, tokens = case
+        form = setting["form"] or best.get("eager", {"form": "plain"})["form"]
+        described = {"encoding": "sinusoid", "tokens": tokens, "labels": 1, "precision": "float32", "replicas": 1,
+                     "variant": self.name, "form": form if self.name != "jax" else "plain", "model": model}
+        return self.process(setting).ask(
+            {"do": "prepare", "key": case_name(case) + setting["form"], "case": described, "mode": mode,
+             "batch": batch_of(tokens), "weights": str(self.trainers.weights(model)),
+             "reference": str(self.trainers.reference)}, self.patience)
+
+    def time(self, case, setting, seconds):
+        said = self.process(setting).ask({"do": "time", "key": case_name(case) + setting["form"], "seconds": seconds},
+                                         self.patience)
+        return {"rate": said["steps"] / said["processor_seconds" if self.worked else "seconds"]}
+
+    def versions(self):
+        return {process.version for process in self.processes.values() if process.version}
+
+    def forget(self):
+        for process in self.processes.values():
+            if process.running:
+                with contextlib.suppress(Failed):
+                    process.ask({"do": "forget"}, self.patience)
+
+    def end(self):
+        for process in self.processes.values():
+            process.end()

@@ -1,0 +1,254 @@
+"""Trainers beside their peers on the processor, in one command: make bench-peers FLAGS="..."
+
+Builds a trainer of the base encoder and one of a decoder of its size, has them write a checkpoint and logits, starts
+PyTorch and JAX with both, and times each case in alternation: in every round ours, PyTorch eager, torch.compile and
+JAX, one after the other, while the others' processes are stopped. Each contender first tries its settings (threads,
+OpenMP's wait policy, forms of attention) for a moment and keeps the best; what compiles is told apart. Ratios are of
+one round, then their median and range. A training step is everything, dropout, both passes, clipping and Adam; ours
+samples its batch in it, too, peers find theirs made. An evaluation is a forward pass and the loss. Products alone:
+products.py.
+
+What is not installed is skipped, with a line that says so. The table is printed and lies with all rates in --out:
+peers.md, peers.json. Interpreters: PYTORCH and JAX (python3). Libraries: OPENBLAS, a file, else what SciPy's wheel
+or NumPy brings; LIBXSMM, the folder that has include and lib. Needs no Python package itself.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import cpu_table
+import products
+from contenders import ISA, ROOT, Ours, Peer, Trainers, batch_of, case_name, installed
+from process import Failed
+
+CASES = [(model, mode, tokens) for model, mode, lengths in (
+    ("encoder", "train", (21, 41, 80)), ("encoder", "eval", (501, 21, 200, 41, 80)), ("decoder", "train", (41,)),
+    ("decoder", "eval", (501, 41))) for tokens in lengths]
+PEERS = ("eager", "compile", "jax", "products")
+TRY = 0.3      # seconds to try a setting for
+WINDOW = 1.0   # seconds of a contender in a round
+
+
+def parse(arguments):
+    p = argparse.ArgumentParser(prog="make bench-peers", description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def some_of(known):
+        def convert(text):
+            unknown = [name for name in text.split(",") if name not in known]
+            if unknown:
+                raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: expected some of {', '.join(known)}")
+            return text.split(",")
+        return convert
+
+    p.add_argument("--minutes", type=float, default=10, help="for everything (%(default)g)")
+    p.add_argument("--levels", default="best",
+                   help="best, or instruction-set levels: x86-64-v4,x86-64-v3 (%(default)s)")
+    p.add_argument("--cases", type=some_of([case_name(case) for case in CASES]), default=list(map(case_name, CASES)),
+                   help="of " + ",".join(map(case_name, CASES)))
+    p.add_argument("--peers", type=some_of(PEERS), default=list(PEERS), help="of " + ",".join(PEERS))
+    p.add_argument("--rounds", type=int, default=5, help="at most (%(default)s)")
+    p.add_argument("--out", type=pathlib.Path, default=ROOT / "build/peers", help="folder of results (build/peers)")
+    p.add_argument("--processor-time", action="store_true",
+                   help="one thread each, steps per second that the processor worked: for a busy machine")
+    p.add_argument("--note", default="", help="said in the results, for example what else ran")
+    p.add_argument("--table", type=pathlib.Path, metavar="FILE",
+                   help="print the tables of a peers.json, measure nothing")
+    return p.parse_args(arguments)
+
+
+# --- A case ---------------------------------------------------------------------------------------------------------
+
+
+def try_settings(case, contender, first, best, until):
+    """The best setting of a contender, or why there is none; first: that of the case before, which may be all there is
+    time for. best: those of the contenders before it in this case."""
+    tried, failures = [], []
+    for setting in sorted(contender.settings, key=lambda setting: setting != first):
+        if (tried or failures) and time.monotonic() > until:
+            break
+        try:
+            said = contender.prepare(case, setting, best)
+            tried.append(said | {"setting": setting, "rate": contender.time(case, setting, TRY)["rate"]})
+        except Failed as error:
+            failures.append(str(error))
+    if not tried:
+        return {"error": failures[0]}
+    found = max(tried, key=lambda one: one["rate"])
+    compiled = [one["compile_seconds"] for one in tried if "compile_seconds" in one]
+    return {"setting": found["setting"], "tried": len(tried), "settings": len(contender.settings), "failures": failures,
+            "compile_seconds": max(compiled, default=None), "logit_error": found.get("logit_error"), "rates": [],
+            "shares": []}
+
+
+def run_rounds(case, contenders, lines, rounds, until):
+    for done in range(rounds):
+        if done > 0 and time.monotonic() > until:
+            return
+        for name, contender in contenders.items():
+            if "error" in lines[name]:
+                continue
+            try:
+                said = contender.time(case, lines[name]["setting"], WINDOW)
+            except Failed as error:
+                lines[name] = {"error": str(error)}
+                continue
+            lines[name]["rates"].append(said["rate"])
+            lines[name]["shares"] += [said["share"]] if "share" in said else []
+
+
+def run_case(case, contenders, remembered, rounds, seconds):
+    """Settings within three fifths of the time, then rounds. A line for each contender."""
+    start, lines = time.monotonic(), {}
+    for place, (name, contender) in enumerate(contenders.items(), 1):
+        until = start + 0.6 * seconds * place / len(contenders)
+        best = {other: line["setting"] for other, line in lines.items() if "setting" in line}
+        lines[name] = try_settings(case, contender, remembered.get((case[1], name)), best, until)
+        remembered[case[1], name] = lines[name].get("setting")
+    run_rounds(case, contenders, lines, rounds, start + seconds)
+    for contender in contenders.values():
+        contender.forget()
+    return lines
+
+
+# --- All of it ------------------------------------------------------------------------------------------------------
+
+
+def machine(levels):
+    text = pathlib.Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
+    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
+    return {"processor": names[0] if names else "unknown", "processors": len(os.sched_getaffinity(0)), "levels": levels}
+
+
+def level_list(text):
+    said = subprocess.run(["make", "-s", "print-levels", f"LEVELS={text}"], cwd=ROOT, capture_output=True, text=True,
+                          check=False, env={k: v for k, v in os.environ.items() if k != "LONGHAND_ISA"})
+    if said.returncode != 0:
+        sys.exit(f"bench-peers: --levels {text}: {said.stderr.strip()}")
+    return said.stdout.split()[::-1]  # the widest first
+
+
+class Session:
+    """One call: what was asked for, the time that is left, what was found so far."""
+
+    def __init__(self, options):
+        self.options, self.out = options, options.out.resolve()
+        self.start = time.monotonic()
+        self.end = self.start + 60 * options.minutes
+        self.python = {name: os.environ.get(name, "python3") for name in ("PYTORCH", "JAX")}
+        self.results = {"date": datetime.date.today().isoformat(), "command": shlex.join(sys.argv[1:]),
+                        "processor_time": options.processor_time, "note": options.note, "versions": [], "skipped": [],
+                        "products": [], "cases": []}
+        self.out.mkdir(parents=True, exist_ok=True)
+        for old in (self.out / "reference", *self.out.glob("inductor-*")):
+            shutil.rmtree(old, ignore_errors=True)
+
+    def left(self):
+        return self.end - time.monotonic()
+
+    def say(self, text):
+        shown = [f"{int(max(seconds, 0)) // 60}:{int(max(seconds, 0)) % 60:02}" for seconds in
+                 (time.monotonic() - self.start, self.left())]
+        print(f"[{shown[0]}, {shown[1]} left] {text}", file=sys.stderr, flush=True)
+
+    def skip(self, lines):
+        for line in lines:
+            if line not in self.results["skipped"]:
+                self.results["skipped"].append(line)
+                self.say(f"skip {line}")
+
+    def save(self):
+        (self.out / "peers.json").write_text(json.dumps(self.results, indent=1) + "\n")
+        (self.out / "peers.md").write_text(cpu_table.report(self.results) + "\n")
+
+    def build(self, cases, levels):
+        trainers = Trainers(self.out, ",".join(levels))
+        for model in dict.fromkeys(case[0] for case in cases):
+            self.say(f"building trainers of the {model}")
+            lengths = list(dict.fromkeys(case[2] for case in cases if case[0] == model))
+            for tokens in {batch_of(tokens): tokens for tokens in lengths}.values():
+                trainers.build(model, tokens)
+            trainers.write_reference(model, lengths)
+        return trainers
+
+    def measure_products(self, sources, levels):
+        for level in levels:
+            self.say(f"products, {level}")
+            found = products.measure(ROOT, sources, level, ISA.get(level, {}), self.python.values())
+            self.results["products"] += found["rows"]
+            self.skip(found["skipped"])
+            self.save()
+
+    def measure_level(self, level, cases, later, usable, trainers):
+        """later: how many cases other levels still have."""
+        worked = self.options.processor_time
+        threads = [1] if worked else sorted({1, len(os.sched_getaffinity(0))})
+        patience = max(90, 1.5 * self.left() / (len(cases) + later))
+        remembered = {}
+        contenders = {"ours": Ours(trainers, level, threads, worked)}
+        for name in usable:
+            python = self.python["JAX" if name == "jax" else "PYTORCH"]
+            contenders[name] = Peer(name, python, trainers, level, threads, worked, patience)
+        try:
+            for done, case in enumerate(cases):
+                if self.left() <= 0:
+                    return self.say(f"no time for {' '.join(map(case_name, cases[done:]))} at {level}")
+                lines = run_case(case, contenders, remembered, self.options.rounds,
+                                 self.left() / (len(cases) - done + later))
+                self.tell(case, level, lines, set().union(*(c.versions() for c in contenders.values())))
+        finally:
+            for contender in contenders.values():
+                contender.end()
+
+    def tell(self, case, level, lines, versions):
+        self.results["cases"].append({"model": case[0], "mode": case[1], "tokens": case[2],
+                                      "batch": batch_of(case[2]), "level": level, "contenders": lines})
+        self.results["versions"] = sorted(versions.union(self.results["versions"]))
+        rates = [f"{name} {statistics.median(line['rates']):.3g}" for name, line in lines.items() if line.get("rates")]
+        self.say(f"{case_name(case)} {level}, steps/s: {', '.join(rates)}")
+        for name, line in lines.items():
+            if "error" in line:
+                self.say(f"{case_name(case)} {level}: {name} failed: {line['error']}")
+        self.save()
+
+    def measure(self):
+        usable, skipped = installed(self.options.peers, self.python)
+        self.skip(skipped)
+        if not usable and "products" not in self.options.peers:
+            self.say("nothing to compare with")
+            sys.exit(4)
+        levels = level_list(self.options.levels)
+        self.results["machine"] = machine(levels)
+        cases = [case for case in CASES if case_name(case) in self.options.cases]
+        trainers = self.build(cases, levels)
+        if "products" in self.options.peers:
+            self.measure_products(trainers.trainer(cases[0][0], cases[0][2]).parent / "src", levels)
+        for place, level in enumerate(levels if usable else []):
+            self.measure_level(level, cases, len(cases) * (len(levels) - place - 1), usable, trainers)
+        self.save()
+        print(cpu_table.report(self.results))
+
+
+def main():
+    options = parse(sys.argv[1:])
+    if options.table:
+        print(cpu_table.report(json.loads(options.table.read_text())))
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))
+    Session(options).measure()
+
+
+if __name__ == "__main__":
+    main()

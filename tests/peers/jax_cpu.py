@@ -1,0 +1,65 @@
+"""The models of peer.py in JAX on the processor: a worker of cpu.py, which says how (worker.py). A step is one jitted
+call with donated state. Threads are NPROC, which XLA reads."""
+
+import functools
+import sys
+
+sys.dont_write_bytecode = True
+
+import jax
+import jax.numpy as jnp
+
+import peer
+import worker
+from jax_model import initial_state, loss_of_logits, model, train_step
+from peer import np
+
+
+def device_ring(case, batch):
+    return {name: jnp.asarray(value) for name, value in peer.ring(case, batch).items()}
+
+
+def prepare_training(case, weights, batch):
+    step = jax.jit(functools.partial(train_step, case, batch), donate_argnums=0)
+    check = jax.jit(functools.partial(model, case), static_argnums=1)
+    parameters = {name: jnp.asarray(value) for name, value in weights.items()}
+    ring, held = device_ring(case, batch), {"state": initial_state(case, weights)}
+
+    def run(steps):
+        for _ in range(steps):
+            held["state"] = step(held["state"], ring)
+        jax.block_until_ready(held["state"])
+
+    return worker.Prepared(run, lambda: float(held["state"]["loss"]),
+                           lambda tokens: np.asarray(check(parameters, case.labels, jnp.asarray(tokens))))
+
+
+def prepare_evaluation(case, weights, batch):
+    @jax.jit
+    def evaluate(p, tokens, target):
+        logits = model(case, p, case.labels, tokens)
+        return logits, loss_of_logits(logits, target)
+
+    parameters = {name: jnp.asarray(value) for name, value in weights.items()}
+    ring, held = device_ring(case, batch), {"turn": 0}
+    batches = [(ring["tokens"][turn], ring["target"][turn]) for turn in range(peer.RING)]
+
+    def run(steps):
+        for _ in range(steps):
+            held["turn"] = (held["turn"] + 1) % peer.RING
+            held["loss"] = evaluate(parameters, *batches[held["turn"]])[1]
+        jax.block_until_ready(held["loss"])
+
+    def logits(tokens):
+        return np.asarray(evaluate(parameters, jnp.asarray(tokens, jnp.int32), batches[0][1])[0])
+
+    return worker.Prepared(run, lambda: float(held["loss"]), logits)
+
+
+def prepare(case, mode, weights, batch):
+    return (prepare_training if mode == "train" else prepare_evaluation)(case, weights, batch)
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_platforms", "cpu")
+    worker.serve(prepare, f"JAX {jax.__version__}")

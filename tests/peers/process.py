@@ -1,0 +1,66 @@
+"""A worker's process (worker.py): asked by lines of JSON, stopped while others are measured."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+
+
+class Failed(Exception):
+    """What a worker could not do; the text says why."""
+
+
+class Process:
+    """Starts with the first question, and again with the next one after it was ended for taking too long."""
+
+    def __init__(self, command, environment, log):
+        self.command, self.environment, self.log = command, environment, log
+        self.running, self.rest, self.version = None, b"", None
+
+    def start(self, patience):
+        with self.log.open("a") as log:
+            self.running = subprocess.Popen(self.command, env=self.environment, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+        self.rest = b""
+        self.version = self.read(patience)["version"]
+
+    def signal(self, number):
+        """To the worker and what it started."""
+        os.killpg(self.running.pid, number)
+
+    def end(self):
+        if self.running:
+            self.signal(signal.SIGKILL)
+            self.running.wait()
+            self.running = None
+
+    def read(self, patience):
+        """The next line. A worker that says nothing for so many seconds, or ends, is no more."""
+        pipe = self.running.stdout
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([pipe], [], [], patience)
+            more = os.read(pipe.fileno(), 1 << 16) if ready else b""
+            if not more:
+                self.end()
+                raise Failed(f"ended by itself; see {self.log}" if ready else f"took longer than {patience} s")
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
+        return json.loads(line)
+
+    def ask(self, question, patience):
+        """The answer, within so many seconds."""
+        if self.running is None:
+            self.start(patience)
+        self.signal(signal.SIGCONT)
+        try:
+            self.running.stdin.write(json.dumps(question).encode() + b"\n")
+            self.running.stdin.flush()
+        except BrokenPipeError:
+            self.end()
+            raise Failed(f"ended by itself; see {self.log}") from None
+        answer = self.read(patience)
+        self.signal(signal.SIGSTOP)
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer

@@ -1,0 +1,55 @@
+"""The products of a training block alone: builds products.c for a level, runs it with what libraries there are."""
+
+import json
+import os
+import subprocess
+
+WINDOW = 0.02  # seconds; nine of each contender for each of twelve products
+
+# Where wheels keep OpenBLAS: SciPy's own package of it, or what NumPy brings.
+FIND = """
+import importlib.util, pathlib
+for name, pattern in (("scipy_openblas32", "lib/*openblas*.so*"), ("numpy", "../numpy.libs/*openblas*.so*")):
+    spec = importlib.util.find_spec(name)
+    found = spec and sorted(pathlib.Path(spec.origin).parent.glob(pattern))
+    if found:
+        print(found[0].resolve())
+        break
+"""
+
+
+def find_openblas(interpreters):
+    """A file; None: not found."""
+    named = os.environ.get("OPENBLAS")
+    if named:
+        return named
+    for python in dict.fromkeys(interpreters):
+        try:
+            found = subprocess.run([python, "-c", FIND], capture_output=True, text=True, check=False).stdout.strip()
+        except OSError:
+            continue
+        if found:
+            return found
+    return None
+
+
+def measure(root, sources, level, environment, interpreters):
+    """{"rows": lines of products.c, "skipped": what is not there}; sources: of a trainer, whose tiles are used."""
+    program = root / f"build/peers/products.{level}"
+    library, skipped = find_openblas(interpreters), []
+    built = subprocess.run(["make", "-s", f"build/peers/products.{level}", f"SOURCES={sources}"], cwd=root,
+                           capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        return {"rows": [], "skipped": [f"products: they do not compile: {built.stderr.strip()[-300:]}"]}
+    if library is None:
+        skipped.append("OpenBLAS: no wheel has it; pip install scipy-openblas32, or name a library: OPENBLAS=...")
+    done = subprocess.run([str(program), str(WINDOW)] + ([library] if library else []), capture_output=True, text=True,
+                          env=os.environ | environment | {"OPENBLAS_NUM_THREADS": "1"}, check=False)
+    if done.returncode != 0:
+        return {"rows": [], "skipped": skipped + [f"products: {done.stderr.strip()}"]}
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    skipped += [f"OpenBLAS: {line}" for line in done.stderr.splitlines()]
+    if all(row["libxsmm"] is None for row in rows):
+        skipped.append("libxsmm: not found, or it makes no code here; apt-get install libxsmm-dev, or name the folder "
+                       "that has include and lib: LIBXSMM=...")
+    return {"rows": rows, "skipped": skipped}

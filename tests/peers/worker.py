@@ -1,0 +1,100 @@
+"""A process that times one framework on the processor: cpu.py asks by lines of JSON, and each is answered by one.
+
+    {"do": "prepare", "key": K, "case": {...}, "mode": "train", "batch": 128, "weights": FILE, "reference": FOLDER}
+        builds and compiles, compares logits at the case's number of tokens -> {"compile_seconds", "logit_error"}
+    {"do": "time", "key": K, "seconds": 0.5}
+        whole steps for about so long -> {"steps", "seconds", "processor_seconds" (of all threads), "loss"}
+    {"do": "forget"}
+        drops what was prepared
+What fails is answered by {"error": why}; the process goes on.
+"""
+
+import dataclasses
+import json
+import math
+import os
+import sys
+import time
+
+import peer
+from peer import np
+
+
+@dataclasses.dataclass
+class Prepared:
+    """run(n): n steps, done when it returns. loss(): of the last one. logits(tokens [batch][T]) -> [batch][labels][2],
+    by the same program that is timed where that is an evaluation."""
+
+    run: object
+    loss: object
+    logits: object
+    rate: float = 1.0
+
+
+def check_logits(prepared, request, case):
+    """The largest error over the references of this length, each repeated to a whole batch."""
+    found = [r for r in peer.references(request["reference"], case.model, case.model) if r[0].shape[1] == case.tokens]
+    errors = []
+    for tokens, _, want in found:
+        times = -(-request["batch"] // len(tokens))
+        whole = lambda x: np.tile(x, (times, *[1] * (x.ndim - 1)))[: request["batch"]]
+        errors.append(peer.logit_error(prepared.logits(whole(tokens)), whole(want)))
+    if not errors:
+        raise ValueError(f"no reference logits of {case.tokens} tokens")
+    if max(errors) > peer.TOLERANCE["float32"]:
+        raise ValueError(f"logits differ by {max(errors):.1e}, expected at most {peer.TOLERANCE['float32']:g}")
+    return max(errors)
+
+
+class Worker:
+    def __init__(self, prepare):
+        """prepare(case, mode, weights, batch) -> Prepared, whose first step compiles what is left to compile."""
+        self.prepare_case, self.known, self.weights = prepare, {}, {}
+
+    def prepare(self, request):
+        case, path = peer.Case(**request["case"]), request["weights"]
+        if path not in self.weights:
+            self.weights[path] = peer.load_weights(path)
+        start = time.perf_counter()
+        prepared = self.prepare_case(case, request["mode"], self.weights[path], request["batch"])
+        prepared.run(1)
+        seconds = time.perf_counter() - start
+        error = check_logits(prepared, request, case)
+        start = time.perf_counter()
+        prepared.run(1)
+        prepared.rate = 1 / max(time.perf_counter() - start, 1e-9)
+        self.known[request["key"]] = prepared
+        return {"compile_seconds": seconds, "logit_error": error}
+
+    def time(self, request):
+        prepared = self.known.get(request["key"])
+        if prepared is None:
+            raise ValueError("nothing is prepared: this process began again")
+        steps = max(1, round(prepared.rate * request["seconds"]))
+        start, worked = time.perf_counter(), time.process_time()
+        prepared.run(steps)
+        seconds, worked = time.perf_counter() - start, time.process_time() - worked
+        prepared.rate = steps / seconds
+        loss = prepared.loss()
+        if not math.isfinite(loss):
+            raise ValueError(f"the loss is {loss}")
+        return {"steps": steps, "seconds": seconds, "processor_seconds": worked, "loss": loss}
+
+    def forget(self, _):
+        self.known.clear()
+        return {}
+
+
+def serve(prepare, version):
+    """Answers go to what was standard output; what a framework prints goes to standard error."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    worker = Worker(prepare)
+    print(json.dumps({"version": version}), file=out, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request["do"])(request)
+        except Exception as error:
+            answer = {"error": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
+        print(json.dumps(answer), file=out, flush=True)
