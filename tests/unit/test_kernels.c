@@ -281,7 +281,7 @@ INLINE void check_products_with_rows(const int D) {
     vector column[64], products[SIDE_BY_SIDE], sum[64];
     for (int i = 0; i < ROWS * COLUMN_STRIDE; i++) rows[i] = (real)(i * 37 % 19 - 9);
     for (int i = 0; i < ROWS * LANES; i++) weights[i] = (real)(i * 23 % 13 - 6);
-    for (int d = 0; d < D; d++) column[d] = load(weights) + d;
+    for (int d = 0; d < D; d++) column[d] = load(weights) + (real)d;
     dot_rows(D, SIDE_BY_SIDE, column, COLUMN_STRIDE, rows, products);
     for (int u = 0; u < SIDE_BY_SIDE; u++) {
         vector want = {0}, one = dot_row(D, column, rows + u * COLUMN_STRIDE);
