@@ -146,12 +146,48 @@ INLINE void store_columns(const int D, int T, int first, int stride, vector *col
         memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
 }
 
-/* The products of LANES rows, as columns, with one row. */
-INLINE vector dot_row(const int D, const vector *column, const real *restrict row) {
-    vector sum = column[0] * row[0];
+/* The products of LANES rows, as columns, with each of N rows that lie `stride` apart. A term waits for the one before,
+ * so those of several rows stand side by side. */
+INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,
+                     vector *sum) {
     UNROLL
-    for (int d = 1; d < D; d++) sum += column[d] * row[d];
+    for (int u = 0; u < N; u++) sum[u] = column[0] * row[u * stride];
+    UNROLL
+    for (int d = 1; d < D; d++) {
+        UNROLL
+        for (int u = 0; u < N; u++) sum[u] += column[d] * row[u * stride + d];
+    }
+}
+
+INLINE vector dot_row(const int D, const vector *column, const real *restrict row) {
+    vector sum;
+    dot_rows(D, 1, column, 0, row, &sum);
     return sum;
+}
+
+/* sum[d] = what the rows' channels d add up to, each times its weight, for C <= SUM_TILE channels. */
+enum { SUM_TILE = 8 };
+INLINE void weighted_channels(const int C, int count, const real *weights, int stride, const real *restrict rows,
+                              vector *sum) {
+    vector part[SUM_TILE];
+    UNROLL
+    for (int d = 0; d < C; d++) part[d] = (vector){0};
+    for (int j = 0; j < count; j++) {
+        vector weight = load(weights + j * LANES);
+        UNROLL
+        for (int d = 0; d < C; d++) part[d] += weight * rows[j * stride + d];
+    }
+    UNROLL
+    for (int d = 0; d < C; d++) sum[d] = part[d];
+}
+
+/* sum [D] of `count` rows of D channels, weights [count][LANES]: rows in order, as many channels at a time as stay in
+ * registers at every level. */
+INLINE void weighted_rows(const int D, int count, const real *weights, int stride, const real *restrict rows,
+                          vector *sum) {
+    const int whole = D / SUM_TILE * SUM_TILE;
+    for (int d = 0; d < whole; d += SUM_TILE) weighted_channels(SUM_TILE, count, weights, stride, rows + d, sum + d);
+    if (D > whole) weighted_channels(D - whole, count, weights, stride, rows + whole, sum + whole);
 }
 
 /* The products of LANES rows, as columns, each with one of LANES others, whose columns lie `stride` apart. */

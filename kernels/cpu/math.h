@@ -14,8 +14,6 @@
 
 #include "kernels/cpu/vector.h"
 
-enum { SIDE_BY_SIDE = 4 };
-
 /* exp of each of N vectors x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be
  * subnormal, which processors compute slowly. Each of the 16 operations on a vector waits for the one before, so those
  * of several vectors stand side by side. */

@@ -28,6 +28,7 @@ typedef int32_t real_bits;
 
 enum {
     LANES = LH_VECTOR_BYTES / REAL_BYTES,
+    SIDE_BY_SIDE = 4,                /* chains of operations that hide each other's waiting */
     WIDEST_ROW = 1024,               /* features of a token, at most; schema.lua enforces it */
     ROW_VECTORS = WIDEST_ROW / LANES /* room for one row; only the vectors that are used cost anything */
 };

@@ -4,12 +4,11 @@
 % local opens = mask.kind == "causal" or mask.kind == "window"
 % local numbered = scored or drops or lined
 % local seen_of = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
-% local score_of = (scored or hides) and name .. "_score" or name .. "_logit"
+% local score_of = (scored or hides) and name .. "_score" or false
 % local S, T_S = cross and "S" or "T", cross and "T, S" or "T"
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local key_argument, key_pass = cross and "const real *restrict key, " or "", cross and "key, " or ""
-% local score_pass = (scored or hides) and "head, " or ""
-% local open_score = scored and name .. "_open_score(head, %s, key, j)" or name .. "_logit(%s, key, j)"
+% local open_score = scored and name .. "_open_score" or false
 % local lengths = cross and "T = head->T, S = head->S" or "T = head->T"
 % local cached = ranged and not cross
 % local attend_key = (cross or ranged) and "const real *restrict key, " or ""
@@ -30,18 +29,16 @@
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % local from, to = spans and "begin" or "0", spans and "end" or S
 % local weighed = spans and "end - begin, largest, weights + begin * LANES" or S .. ", largest, weights"
-% local first_score = ("%s(%s&queries, key, %s)"):format(score_of, score_pass, from)
-% local next_score = ("%s(%s&queries, key, j)"):format(score_of, score_pass)
-% if lined then
-% first_score = ("%s + load(weights + %s * LANES)"):format(first_score, from)
-% next_score = next_score .. " + load(weights + j * LANES)"
+% local values = ("%sHEAD_WIDTH, %s, weights, %s, value, o"):format(PREFIX, S, K)
+% if spans then
+% values = ("%sHEAD_WIDTH, end - begin, weights + begin * LANES, %s, value + begin * %s, o"):format(PREFIX, K, K)
 % end
-% local score_of_open = open_score:format("group")
-% local open_part = { from = mask.left and "open" or "begin", to = "shut", score = open_score:format("&queries") }
-% local last_part = { from = "shut", to = "end", score = next_score }
-% local parts = { open_part, last_part }
-% if mask.left then
-% parts = { { from = "begin", to = "open", score = next_score }, open_part, last_part }
+% local score_of_open = scored and name .. "_open_score(head, group, j, logit)" or "logit"
+% local parts = { { to = to, score = score_of } }
+% if opens and mask.left then
+% parts = { { to = "open", score = score_of }, { to = "shut", score = open_score }, { to = to, score = score_of } }
+% elseif opens then
+% parts = { { to = "shut", score = open_score }, { to = to, score = score_of } }
 % end
 % include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention[name] })
 
@@ -175,22 +172,20 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 % if scored and hides then
 
 /* What the softmax sees of a group with key j, where no query is without it. */
-INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int j) {
-    return ${name}_score_pair(head->scores, head->h, group->first, j, ${name}_logit(group, key, j));
+INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
+    return ${name}_score_pair(head->scores, head->h, group->first, j, logit);
 }
 % end
 % if scored or hides then
 
 /* What the softmax sees of a group with key j. */
-INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int j) {
+INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
 % if hides then
     vector score = ${score_of_open};
-    score = choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
+    return choose(${name}_visible(${seen_of}, group->first, j), score, broadcast(-(real)__builtin_inf()));
 % else
-    vector score = ${name}_logit(group, key, j);
-    score = ${name}_score_pair(head->scores, head->h, group->first, j, score);
+    return ${name}_score_pair(head->scores, head->h, group->first, j, logit);
 % end
-    return score;
 }
 % end
 % if rotation.kind == "rope" then
@@ -249,32 +244,20 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if lined then
         open_${name}_lines(head, first, ${from}, ${to}, weights);
 % end
-% if opens then
-% if mask.left then
+% if opens and mask.left then
         int open, shut;
         ${name}_open_span(head, first, begin, end, &open, &shut);
-% else
+% elseif opens then
         const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
 % end
         vector largest = broadcast(-(real)__builtin_inf());
+        int j = ${from};
 % for _, part in ipairs(parts) do
-        % include("cpu/attend_scores.tpl", part)
-% end
-% else
-        vector largest = ${first_score};
-% if spans then
-        store(weights + begin * LANES, largest);
-        % include("cpu/attend_scores.tpl", { from = "begin + 1", to = "end", score = next_score })
-% else
-        store(weights, largest);
-        % include("cpu/attend_scores.tpl", { from = "1", to = S, score = next_score })
-% end
+        % include("cpu/attend_scores.tpl", { to = part.to, score = part.score, lined = lined })
 % end
         vector sum = exp_weights(${weighed});
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then
-        % include("cpu/attend_values.tpl", { S = S, K = K, from = from, to = to })
+        weighted_rows(${values});
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
         UNROLL
@@ -289,7 +272,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         if (head->keep) {
             % include("cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
         } else {
-            % include("cpu/attend_values.tpl", { S = S, K = K, from = from, to = to })
+            weighted_rows(${values});
         }
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);

@@ -3,7 +3,6 @@
 % local scattered = related and not toeplitz
 % local S, K = cross and "S" or "T", PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % local row_of_first = ranged and "first - head->from" or "first"
-% local row = toeplitz and "load(group->rows + d * group->stride - j)" or "row[d]"
 /* LANES queries of one head, ready for their logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
 % if biases then
@@ -69,24 +68,56 @@ INLINE void load_${name}_rows(const ${name}_head *head, int first, int j, vector
 }
 
 % end
+% if scattered then
 /* The scaled logits of a group with key j; key: row 0 of the head's keys. */
 INLINE vector ${name}_logit(const ${name}_queries *group, const real *restrict key, int j) {
-% if scattered then
     vector row[${PREFIX}HEAD_WIDTH];
     load_${name}_rows(group->head, group->first, j, row);
-% end
 % if biases then
     vector sum = dot_row(${PREFIX}HEAD_WIDTH, group->content, key + j * ${K});
     UNROLL
-    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) sum += group->position[d] * ${row};
-    return sum;
-% elseif related then
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) sum += group->position[d] * row[d];
+% else
     vector sum = {0};
     key += j * ${K};
     UNROLL
-    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) sum += group->query[d] * (key[d] + ${row});
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) sum += group->query[d] * (key[d] + row[d]);
+% end
     return sum;
+}
+
+/* With N keys, from j on. */
+INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
+    for (int u = 0; u < N; u++) sum[u] = ${name}_logit(group, key, j + u);
+}
 % else
-    return dot_row(${PREFIX}HEAD_WIDTH, group->query, key + j * ${K});
+/* The scaled logits of a group with N keys, from j on; key: row 0 of the head's keys. */
+INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
+    key += j * ${K};
+% if biases then
+    dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+        UNROLL
+        for (int u = 0; u < N; u++) sum[u] += group->position[d] * load(group->rows + d * group->stride - j - u);
+    }
+% elseif related then
+    UNROLL
+    for (int u = 0; u < N; u++) sum[u] = (vector){0};
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+        UNROLL
+        for (int u = 0; u < N; u++)
+            sum[u] += group->query[d] * (key[u * ${K} + d] + load(group->rows + d * group->stride - j - u));
+    }
+% else
+    dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum);
 % end
 }
+
+INLINE vector ${name}_logit(const ${name}_queries *group, const real *restrict key, int j) {
+    vector sum;
+    ${name}_logits(1, group, key, j, &sum);
+    return sum;
+}
+% end

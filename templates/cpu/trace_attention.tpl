@@ -1,10 +1,14 @@
 % local of = cpu.attended[name]
 % local scored, lined = score.kind ~= "none", mask.kind == "lines"
 % local changes = scored or mask.kind ~= "none" and not lined
-% local score_of = changes and name .. "_score" or name .. "_logit"
-% local score_pass = changes and "head, " or ""
+% local score = ("%s_logit(&queries, key, j)"):format(name)
+% if changes then
+% score = ("%s_score(head, &queries, j, %s)"):format(name, score)
+% end
+% if lined then
+% score = score .. " + load(columns + j * LANES)"
+% end
 % local S = cross and "S" or "T"
-% local first_gain, next_gain = lined and " + load(columns)" or "", lined and " + load(columns + j * LANES)" or ""
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
 static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < head->T; i++) {
@@ -29,9 +33,9 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 % if lined then
         open_${name}_lines(head, first, 0, head->${S}, columns);
 % end
-        vector largest = ${score_of}(${score_pass}&queries, key, 0)${first_gain};
+        vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {
-            vector score = ${score_of}(${score_pass}&queries, key, j)${next_gain};
+            vector score = ${score};
             largest = maximum(largest, score);
             store(columns + j * LANES, score);
         }

@@ -274,6 +274,39 @@ static void test_columns_any_head_width_exact(void **state) {
     check_columns(64);
 }
 
+/* Small integers, so that every order of a sum is exact. */
+INLINE void check_products_with_rows(const int D) {
+    enum { ROWS = 2 * SIDE_BY_SIDE + 1 };
+    real rows[ROWS * COLUMN_STRIDE], weights[ROWS * LANES];
+    vector column[64], products[SIDE_BY_SIDE], sum[64];
+    for (int i = 0; i < ROWS * COLUMN_STRIDE; i++) rows[i] = (real)(i * 37 % 19 - 9);
+    for (int i = 0; i < ROWS * LANES; i++) weights[i] = (real)(i * 23 % 13 - 6);
+    for (int d = 0; d < D; d++) column[d] = load(weights) + (real)d;
+    dot_rows(D, SIDE_BY_SIDE, column, COLUMN_STRIDE, rows, products);
+    for (int u = 0; u < SIDE_BY_SIDE; u++) {
+        vector want = {0}, one = dot_row(D, column, rows + u * COLUMN_STRIDE);
+        for (int d = 0; d < D; d++) want += column[d] * rows[u * COLUMN_STRIDE + d];
+        for (int i = 0; i < LANES; i++) assert_true(products[u][i] == want[i] && one[i] == want[i]);
+    }
+    for (int count = 0; count <= ROWS; count++) {
+        weighted_rows(D, count, weights, COLUMN_STRIDE, rows, sum);
+        for (int d = 0; d < D; d++) {
+            vector want = {0};
+            for (int j = 0; j < count; j++) want += load(weights + j * LANES) * rows[j * COLUMN_STRIDE + d];
+            for (int i = 0; i < LANES; i++) assert_true(sum[d][i] == want[i]);
+        }
+    }
+}
+
+static void test_products_with_rows_any_head_width_exact(void **state) {
+    (void)state;
+    check_products_with_rows(1);
+    check_products_with_rows(4);
+    check_products_with_rows(8);
+    check_products_with_rows(20);
+    check_products_with_rows(64);
+}
+
 /* ---- dropout.h ---- */
 
 static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, uint32_t site, int count, double rate) {
@@ -619,6 +652,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_weight_grad_any_rows_match_reference),
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),
+    cmocka_unit_test(test_products_with_rows_any_head_width_exact),
     cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
     cmocka_unit_test(test_dropout_keep_at_any_element_matches_reference),
     cmocka_unit_test(test_keep_columns_turns_rows_into_lanes),

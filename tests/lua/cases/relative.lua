@@ -43,10 +43,10 @@ M.identifiers = {
 
 M.sections = {
   { "relative.index", "relative", "attention_self.inc",
-    { "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
+    { "self_logits", "self_relative_queries", "self_relative_rows_grad" } },
   { "relative.differences", "relative, differences", "attention_self.inc",
     { "self_pair_offset", "load_self_rows", "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
-  { "relative.shaw", "shaw", "attention_self.inc", { "self_logit", "self_relative_queries" } },
+  { "relative.shaw", "shaw", "attention_self.inc", { "self_logits", "self_relative_queries" } },
   { "relative.drawn", "relative, drawn", "step.c",
     { "shared", "drawn_distance", "draw_self_distances", "begin_step", "begin_shard", "end_self_relative" } },
   { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },
