@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/team.h"
 #include "bench/crew.h"
 #include "bench/peak.h"
 
-enum { WINDOWS = 9 };
 static const double PEAK_SHARE = 0.2; /* of a window's time */
 
 typedef struct peak_job {
@@ -40,17 +40,24 @@ static double measure_peak(peak_job *job, int threads, double seconds) {
 
 /* What one window of steps took. */
 typedef struct window {
-    double seconds;
+    double seconds, cpu_seconds;
     uint64_t ticks; /* the same in ticks */
     int64_t steps;  /* of every replica */
 } window;
 
+/* Seconds that the threads of this process have computed. */
+static double processor_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Times `steps` steps of every replica. */
 static lh_status measure_steps(lh_crew *crew, int64_t steps, window *w, lh_error *error) {
-    double start = lh_clock();
+    double start = lh_clock(), computed = processor_clock();
     uint64_t ticks = lh_ticks();
     lh_status status = lh_crew_step(crew, steps, error);
-    *w = (window){lh_clock() - start, lh_ticks() - ticks, steps};
+    *w = (window){lh_clock() - start, processor_clock() - computed, lh_ticks() - ticks, steps};
     return status;
 }
 
@@ -82,7 +89,9 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
 
 static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = crew->request->target->cpu;
-    double rates[WINDOWS], peaks[WINDOWS] = {0}, ticks = 0, whole = seconds / WINDOWS;
+    int windows = crew->request->windows > 0 ? crew->request->windows : LH_BENCH_WINDOWS;
+    double rates[LH_BENCH_WINDOWS], computed[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
+    double ticks = 0, whole = seconds / windows;
     uint64_t before[LH_PARTS], after[LH_PARTS];
     peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
@@ -90,18 +99,20 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
     lh_status status = measure_steps(crew, 1, &w, error);            /* fills caches, starts threads */
     if (status == LH_OK) status = measure_steps(crew, 1, &w, error); /* says how long a step takes */
     if (job.function != NULL) measure_peak(&job, crew->workers, PEAK_SHARE * whole);
-    for (int i = 0; status == LH_OK && i < WINDOWS; i++) {
+    for (int i = 0; status == LH_OK && i < windows; i++) {
         if (job.function != NULL) peaks[i] = measure_peak(&job, crew->workers, PEAK_SHARE * whole);
         lh_laps_read(before);
         status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE) * whole), &w, error);
         lh_laps_read(after);
         rates[i] = (double)(w.steps * crew->count) / w.seconds;
+        computed[i] = (double)(w.steps * crew->count) / (w.cpu_seconds > 1e-9 ? w.cpu_seconds : 1e-9);
         ticks += (double)w.ticks * crew->workers;
         for (int part = 0; part < LH_PARTS; part++) result->parts[part] += (double)(after[part] - before[part]);
     }
     if (status != LH_OK) return status;
-    result->steps_per_second = median(rates, WINDOWS);
-    result->peak = median(peaks, WINDOWS);
+    result->steps_per_second = median(rates, windows);
+    result->steps_per_cpu_second = median(computed, windows);
+    result->peak = median(peaks, windows);
     share_out(ticks, result->parts);
     return LH_OK;
 }

@@ -1,5 +1,6 @@
 /* trainer bench: steps per second, and the share of this machine's peak. */
 #include <math.h>
+#include <string.h>
 
 #include "bench/bench.h"
 #include "bench/bench_decode.h"
@@ -12,6 +13,8 @@ static const char *const part_names[LH_PARTS] = {
     [LH_PART_OPTIMISER] = "optimiser", [LH_PART_WAITING] = "waiting",     [LH_PART_REST] = "rest",
 };
 
+static const char *const mode_names[] = {[LH_MODE_TRAIN] = "train", [LH_MODE_EVALUATE] = "eval"};
+
 static void print_parts(const lh_bench_result *r) {
     lh_json parts;
     printf(",\"parts\":");
@@ -23,12 +26,13 @@ static void print_parts(const lh_bench_result *r) {
 static void print_json(const lh_bench_result *r) {
     lh_json json;
     lh_json_begin(&json, stdout);
-    lh_json_string(&json, "mode", r->mode == LH_MODE_TRAIN ? "train" : "eval");
+    lh_json_string(&json, "mode", mode_names[r->mode]);
     lh_json_integer(&json, "length", r->length);
     lh_json_integer(&json, "tokens", r->tokens);
     lh_json_integer(&json, "replicas", r->replicas);
     lh_json_integer(&json, "threads", r->threads);
     lh_json_number(&json, "steps_per_second", r->steps_per_second);
+    lh_json_number(&json, "steps_per_cpu_second", r->steps_per_cpu_second);
     lh_json_number(&json, "flops_per_second", r->flops_per_second);
     lh_json_number(&json, "peak_flops_per_second", r->peak);
     lh_json_number(&json, "share_of_peak", r->peak > 0 ? r->flops_per_second / r->peak : NAN);
@@ -50,7 +54,7 @@ static void print_head(const lh_target *target) {
 }
 
 static void print_text(const lh_bench_result *r) {
-    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", r->mode == LH_MODE_TRAIN ? "train" : "eval", r->length, r->tokens,
+    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", mode_names[r->mode], r->length, r->tokens,
            r->replicas, r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
     if (r->peak > 0)
         printf(" %5.1f%% %6.1f%%", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
@@ -88,18 +92,19 @@ static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_e
     return status;
 }
 
-/* Both modes at one task length, and decoding where a program keeps keys and values for it. */
-static lh_status bench_length(lh_bench_request *request, bool json, lh_error *error) {
+/* One mode, or NULL: both, at one task length, and decoding where a program keeps keys and values for it. */
+static lh_status bench_length(lh_bench_request *request, const char *mode, bool json, lh_error *error) {
     static const lh_mode modes[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
     for (int i = 0; i < 2; i++) {
         lh_bench_result result;
         request->mode = modes[i];
+        if (mode != NULL && strcmp(mode, mode_names[request->mode]) != 0) continue;
         lh_status status = lh_bench(request, &result, error);
         if (status != LH_OK) return status;
         (json ? print_json : print_text)(&result);
         fflush(stdout);
     }
-    if (request->replicas == 0 && lh_bench_decodes(request->target)) return bench_decoding(request, json, error);
+    if (mode == NULL && request->replicas == 0 && lh_bench_decodes(request->target)) return bench_decoding(request, json, error);
     return LH_OK;
 }
 
@@ -118,11 +123,14 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
-    const char *device = "cpu";
+    const char *device = "cpu", *mode = NULL;
+    int64_t windows = LH_BENCH_WINDOWS;
     bool json = false, given = false, done;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
+        {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "train|eval", "one of them alone (both, and decoding)"},
+        {"--windows", LH_OPTION_INTEGER, &windows, 1, LH_BENCH_WINDOWS, NULL, "N", "to take medians of (9)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
@@ -130,6 +138,8 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
+    if (mode != NULL && strcmp(mode, mode_names[0]) != 0 && strcmp(mode, mode_names[1]) != 0)
+        return lh_fail(error, LH_ERR_USAGE, "--mode %s: expected train or eval", mode);
     lh_target target;
     status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
@@ -137,10 +147,11 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status == LH_OK && !json) print_head(&target);
     lh_bench_request request = {
-        .target = &target, .threads = lh_cli_threads(threads), .replicas = (int)replicas, .seconds = seconds};
+        .target = &target, .threads = lh_cli_threads(threads), .replicas = (int)replicas, .seconds = seconds,
+        .windows = (int)windows};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
         request.length = lh_lengths_at(&lengths.lengths, i);
-        status = bench_length(&request, json, error);
+        status = bench_length(&request, mode, json, error);
     }
     lh_target_close(&target);
     return status;

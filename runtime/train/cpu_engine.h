@@ -14,7 +14,7 @@ enum { LH_FOLD_PIECES = 16 }; /* the gradient is folded in so many pieces, so th
  * reported is the first of all, whoever had it. */
 typedef struct lh_cpu_failure {
     lh_status status; /* LH_OK: nothing */
-    int at;           /* index of the shard or block */
+    int at;           /* index of the shard or part */
     lh_error error;
 } lh_cpu_failure;
 
@@ -26,7 +26,7 @@ typedef struct lh_cpu_lane {
     lh_cpu_failure failure;
 } lh_cpu_lane;
 
-/* What a thread has for itself while it evaluates: one block at a time. */
+/* What a thread has for itself while it evaluates: one part of a condition at a time. */
 typedef struct lh_cpu_forward_lane {
     void *workspace;
     void *logits;
@@ -40,7 +40,7 @@ typedef struct lh_cpu_forward {
     void *shared;
     lh_sums *block_sums; /* [examples]: a block has at least one */
     size_t workspace_bytes, shared_bytes, logits_bytes, words;
-    int longest_n, block, examples;
+    int longest_n, part, examples;
 } lh_cpu_forward;
 
 typedef struct lh_cpu_engine {
