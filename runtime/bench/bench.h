@@ -20,15 +20,15 @@ typedef struct lh_bench_request {
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens;        /* task length; tokens per sequence, all streams together */
-    int replicas;              /* at least 1 */
-    int threads;               /* that work; for a device: that make its batches */
-    double steps_per_second;   /* of all replicas together; training: whole steps; evaluation: batches of that size */
+    int length, tokens;          /* task length; tokens per sequence, all streams together */
+    int replicas;                /* at least 1 */
+    int threads;                 /* that work; for a device: that make its batches */
+    double steps_per_second;     /* of all replicas together; training: whole steps; evaluation: batches of that size */
     double steps_per_cpu_second; /* the same by the time of all processors, which others' work on them disturbs less */
-    double flops_per_second;   /* executed */
-    double nominal_per_second; /* nominal */
-    double peak;               /* operations per second of all threads; 0: not known for this level or device */
-    double parts[LH_PARTS];    /* shares of the time of all threads; their sum is 1 */
+    double flops_per_second;     /* executed */
+    double nominal_per_second;   /* nominal */
+    double peak;                 /* operations per second of all threads; 0: not known for this level or device */
+    double parts[LH_PARTS];      /* shares of the time of all threads; their sum is 1 */
 } lh_bench_result;
 
 /* Measures one mode at one task length; medians over windows of steps that alternate with windows of the peak loop.

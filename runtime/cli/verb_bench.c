@@ -54,8 +54,8 @@ static void print_head(const lh_target *target) {
 }
 
 static void print_text(const lh_bench_result *r) {
-    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", mode_names[r->mode], r->length, r->tokens,
-           r->replicas, r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
+    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", mode_names[r->mode], r->length, r->tokens, r->replicas, r->threads,
+           r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
     if (r->peak > 0)
         printf(" %5.1f%% %6.1f%%", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
     else printf(" %6s %7s", "-", "-");
@@ -104,7 +104,8 @@ static lh_status bench_length(lh_bench_request *request, const char *mode, bool 
         (json ? print_json : print_text)(&result);
         fflush(stdout);
     }
-    if (mode == NULL && request->replicas == 0 && lh_bench_decodes(request->target)) return bench_decoding(request, json, error);
+    if (mode == NULL && request->replicas == 0 && lh_bench_decodes(request->target))
+        return bench_decoding(request, json, error);
     return LH_OK;
 }
 
@@ -146,9 +147,11 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     status = lh_data_files_shapes(cli->spec, &lengths, given, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status == LH_OK && !json) print_head(&target);
-    lh_bench_request request = {
-        .target = &target, .threads = lh_cli_threads(threads), .replicas = (int)replicas, .seconds = seconds,
-        .windows = (int)windows};
+    lh_bench_request request = {.target = &target,
+                                .threads = lh_cli_threads(threads),
+                                .replicas = (int)replicas,
+                                .seconds = seconds,
+                                .windows = (int)windows};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
         request.length = lh_lengths_at(&lengths.lengths, i);
         status = bench_length(&request, mode, json, error);

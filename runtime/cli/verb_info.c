@@ -46,7 +46,8 @@ static void print_choices(const lh_spec *spec) {
         const lh_choice *c = spec->cpu[i]->choices;
         if (c == NULL) continue;
         printf("%-14s %s:", i == 0 ? "choices" : "", spec->cpu[i]->level);
-        for (; c->name != NULL; c++) printf("%s %s %s (%s)", c == spec->cpu[i]->choices ? "" : ",", c->name, c->value, c->from);
+        for (; c->name != NULL; c++)
+            printf("%s %s %s (%s)", c == spec->cpu[i]->choices ? "" : ",", c->name, c->value, c->from);
         printf("\n");
     }
 }

@@ -47,7 +47,8 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
     lh_longer_streams(most->longest, shape.length);
     shape.sequences = sequences.together;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
-    size_t logits = (size_t)sequences.part * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
+    size_t logits =
+        (size_t)sequences.part * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     most->logits = larger(most->logits, logits);
     most->words = larger(most->words, lh_batch_words(spec, n));
     most->longest_n = more(most->longest_n, n);
@@ -218,8 +219,7 @@ static void evaluate_work(void *argument, int index, int count) {
     cpu->program->begin_step(&job->step, index, count);
     lh_team_barrier();
     int part;
-    while ((part = atomic_fetch_add(&job->next, 1)) < job->parts)
-        evaluate_part(job, &cpu->forward.lanes[index], part);
+    while ((part = atomic_fetch_add(&job->next, 1)) < job->parts) evaluate_part(job, &cpu->forward.lanes[index], part);
 }
 
 /* The failure of the first part, taken from the lanes. */

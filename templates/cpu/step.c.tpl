@@ -83,7 +83,8 @@ static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequence
 
 /* About as many tokens go through all layers together, at most. */
 static int most_tokens(lh_mode mode) {
-    return mode == LH_MODE_EVALUATE && EVALUATION_TOKENS > BLOCK_TOKENS ? EVALUATION_TOKENS : BLOCK_TOKENS;
+    const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
+    return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
 }
 
 % if streams[2] then

@@ -1,0 +1,11 @@
+# Choices of tuned.h: trainers that differ in them alone have the same bits, in training and in evaluation, and say what
+# they were built with; long_tune.sh has all values, at all levels.
+
+. tests/system/common.sh
+. tests/system/tuned.sh
+
+expect tuned_trainers_have_equal_bits same_over 3 parity_dropout_relative --set model.width=64 --set \
+    model.feedforward=96 --set model.heads=4
+expect tuned_trainer_carries_its_choices carries
+
+finish
