@@ -109,9 +109,9 @@ end
 
 local function add_tune(parser)
   local tune = spec_verb(parser, "tune", "search for what is fastest on this machine and changes no bit")
-  tune:description("Builds the trainer with other tiles, prefetches and blocks of evaluation, measures them in turn, and "
-    .. "remembers what is faster: builds on this machine take it from then on. Then it tries what would change bits, "
-    .. "and proposes it.")
+  tune:description("Builds the trainer with other tiles, prefetches and blocks of evaluation, measures them in turn, "
+    .. "and remembers what is faster: builds on this machine take it from then on. Then it tries what would change "
+    .. "bits, and proposes it.")
   tune:option("--seconds"):argname("N"):convert(positive):default(600):description("how long, about; default 600")
   tune:option("--lengths"):argname("A,B,..."):convert(converters.lengths):description("task lengths to measure at; "
     .. "default: the middle and the last of the training lengths")

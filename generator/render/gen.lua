@@ -2,8 +2,8 @@
 --
 -- Input: the plan, read(name, folder) as render.lua has it, the kernels { { path, text }... } in a fixed order, and
 -- whether the CUDA half is wanted too. Output: a list of { path, text, map, cuda, loose, neutral, counted }, plan.lua
--- last; cuda true for files of the CUDA half, loose for those that change no code, neutral for those that change no bit;
--- counted is the text that stamps see. And the source digest; or nil and the engine's error. Pure.
+-- last; cuda true for files of the CUDA half, loose for those that change no code, neutral for those that change no
+-- bit; counted is the text that stamps see. And the source digest; or nil and the engine's error. Pure.
 -- The source digest names the code that computes on a CPU: every rendered file but spec.c and what is loose or neutral,
 -- a user's own sampler, the kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels.
 -- spec.c and cuda.c carry them, so each is rendered last of its half.

@@ -3,7 +3,8 @@
 -- Input: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
 -- compare(best, candidate, modes, left) measures two sets of values, `left` being how many candidates share the time
 -- that is there: { gain, noise }, or nil where time is out. accepted(values) hears of every new best one, tell(choice,
--- best, value, result) of every candidate; floor: a gain that is none. Output: the best values. Nothing is measured here.
+-- best, value, result) of every candidate; floor: a gain that is none. Output: the best values. Nothing is measured
+-- here.
 
 local M = {}
 

@@ -1,7 +1,9 @@
--- The verb tune: searches what cannot change a rounding on this machine, remembers what it found, and proposes what can.
+-- The verb tune: searches what cannot change a rounding on this machine, remembers what it found, and proposes what
+-- can.
 --
--- Input: { project, find(sets), seconds, lengths, level, threads, say }; find gives a planned spec, or nil and a message.
--- Output: an exit code, and a message. What is found is remembered at once, so that who stops the search keeps it.
+-- Input: { project, find(sets), seconds, lengths, level, threads, say }; find gives a planned spec, or nil and a
+-- message. Output: an exit code, and a message. What is found is remembered at once, so that who stops the search keeps
+-- it.
 
 local build = require("render.build")
 local known_levels = require("plan.levels")
@@ -54,21 +56,21 @@ local function remember(job, values, gain)
   job.path, job.failure = path, not path and message or job.failure
 end
 
+-- The model's choices against themselves: a gain of no more than that is none.
+local function take_floor(job)
+  local trainer = measure.trainer(job.work, job.model)
+  local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
+  job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
+  if same then
+    job.say(("%-36s %s"):format("the model's choices beside themselves", line_of(same)))
+  end
+end
+
 -- The search over what changes no bit. Returns the best values.
 local function search_choices(job)
-  local say, same = job.say, nil
-  local model = tuning.defaults(job.spec.plan, job.level, tuned.machine())
-  local first = measure.trainer(job.work, model)
-  same = measure.compare(first, first, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
-  job.floor = LEAST
-  if same then
-    job.floor = math.max(LEAST, math.abs(same.gain - 1))
-    say(("%-36s %s"):format("the model's choices beside themselves", line_of(same)))
-  end
-  local stop = os.time() + math.floor(SEARCHING * (job.stop - os.time()))
-  job.model = model
+  local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
   return search.run({
-    start = model, choices = candidates(job.spec.plan, job.level), floor = job.floor,
+    start = job.model, choices = candidates(job.spec.plan, job.level), floor = job.floor,
     is_over = function() return os.time() >= stop end,
     compare = function(best, candidate, modes, left)
       if os.time() >= stop then
@@ -100,7 +102,8 @@ local function confirm(job, best)
     local result = measure.compare(measure.trainer(job.work, job.model), measure.trainer(job.work, best), { mode },
       job.options, stop)
     gain[mode] = result and result.gain
-    job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), result and line_of(result) or "no time"))
+    local words = result and line_of(result) or "no time"
+    job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
   return best, gain
 end
@@ -138,6 +141,8 @@ end
 local function work_through(job)
   local first = measure.folder(job.dir, "plan0")
   job.work = measure.open(job.project, job.spec, job.level.name, first)
+  job.model = tuning.defaults(job.spec.plan, job.level, tuned.machine())
+  take_floor(job)
   local best, gain = confirm(job, search_choices(job))
   remember(job, best, gain)
   job.done = true
@@ -161,21 +166,27 @@ local function conclude(job, ok, problem)
   return stopped and STOPPED or 0, stopped and not job.path and "stopped before anything better was found" or nil
 end
 
+-- The level to search at; or nil, an exit code and a message.
+local function level_of(arguments)
+  local words, message = build.levels(arguments.project, arguments.level)
+  if not words then
+    return nil, ENVIRONMENT, "longhand tune: " .. message
+  end
+  local level = known_levels[words]
+  return level, INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
+end
+
 function M.run(arguments)
   local project = arguments.project
   local spec, message = arguments.find({})
   if not spec then
     return INPUT, message
   end
-  local levels
-  levels, message = build.levels(project, arguments.level or "best")
-  if not levels then
-    return ENVIRONMENT, "longhand tune: " .. message
-  end
-  local level, dir = known_levels[levels], nil
+  local level, code, problem = level_of(arguments)
   if not level then
-    return INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
+    return code, problem
   end
+  local dir
   dir, message = shell.temporary()
   if not dir then
     return ENVIRONMENT, "longhand tune: " .. message
@@ -184,9 +195,10 @@ function M.run(arguments)
     key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
       files = trainer_flags.of_files(spec.data_files) } }
-  arguments.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
-  arguments.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))
-  local ok, problem = xpcall(work_through, function(err)
+  job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
+  job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))
+  local ok
+  ok, problem = xpcall(work_through, function(err)
     return type(err) == "table" and err or debug.traceback(tostring(err))
   end, job)
   write.remove_tree(dir)
