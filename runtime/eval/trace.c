@@ -256,7 +256,8 @@ static lh_status run_pass(pass *p, lh_error *error) {
     lh_query query;
     lh_status status = make_query(p, &query, error);
     if (status != LH_OK) return status;
-    p->engine->ops->trace(p->engine, &query, p->to, p->logits);
+    status = p->engine->ops->trace(p->engine, &query, p->to, p->logits, error);
+    if (status != LH_OK) return status;
     if (p->traces->request.exact && !is_exact(p)) return LH_OK;
     if (p->answers != NULL) read_answers(p);
     p->group->counted++;

@@ -143,8 +143,9 @@ static int block_sequences(const lh_cpu_engine *cpu, int n, int count) {
     return shape.sequences;
 }
 
-lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
-    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int count, const lh_answers *to,
+                        lh_error *error) {
+    const lh_engine *engine = &cpu->engine;
     decoding job = {.cpu = cpu, .query = query, .to = to, .count = count};
     int block = block_sequences(cpu, query->n, count);
     job.step = lh_cpu_query_step(cpu, query, block);
@@ -164,5 +165,14 @@ lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, con
         lh_batch_close(&job.lanes[i].batch);
     }
     free(job.lanes);
+    return status;
+}
+
+lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    status = decode(cpu, query, count, to, error);
+    lh_cpu_leave(cpu, true); /* activations are in lanes of its own */
     return status;
 }

@@ -24,65 +24,36 @@ lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAM
     return LH_OK;
 }
 
-/* What one training length needs, and the most over all lengths. */
-typedef struct needs {
-    size_t workspace, shared;
-    int longest[LH_MAX_STREAMS], longest_n;
-} needs;
-
 static int largest_shard(const lh_spec *spec) {
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-static void need_length(const lh_cpu_engine *cpu, int n, needs *most) {
+/* Adds what one training length needs to the most over all lengths. */
+static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape, LH_MODE_TRAIN);
-    int block = cpu->program->block_sequences(shape.length), shard = largest_shard(spec);
-    shape.sequences = block < shard ? block : shard;
+    int block = cpu->program->block_sequences(shape.length);
+    shape.sequences = block < most->shard ? block : most->shard;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
     if (shared > most->shared) most->shared = shared;
     if (workspace > most->workspace) most->workspace = workspace;
-    lh_longer_streams(most->longest, shape.length);
+    lh_longer_streams(longest, shape.length);
     if (n > most->longest_n) most->longest_n = n;
 }
 
-static lh_status open_lane(lh_cpu_engine *cpu, lh_cpu_lane *lane, const needs *most, lh_error *error) {
-    const lh_spec *spec = cpu->engine.spec;
-    size_t vector = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
-    lane->workspace = lh_engine_memory(most->workspace, "a thread's activations", error);
-    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->gradient = lh_engine_memory(vector, "a thread's gradient", error);
-    if (lane->gradient == NULL) return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, spec, most->longest_n, largest_shard(spec), error);
-}
-
-static lh_status open_arrays(lh_cpu_engine *cpu, const needs *most, lh_error *error) {
-    size_t chunks = (size_t)lh_cpu_chunks(cpu), shards = (size_t)cpu->engine.spec->train.shards;
-    cpu->shared = lh_engine_memory(most->shared, "what a batch shares", error);
-    cpu->lanes = lh_engine_memory((size_t)cpu->engine.threads * sizeof *cpu->lanes, "threads", error);
-    cpu->shard_sums = lh_engine_memory(shards * sizeof *cpu->shard_sums, "sums", error);
-    cpu->chunk_norms = lh_engine_memory(chunks * sizeof *cpu->chunk_norms, "sums", error);
-    cpu->chunk_updates = lh_engine_memory(chunks * sizeof *cpu->chunk_updates, "sums", error);
-    bool whole = cpu->shared != NULL && cpu->lanes != NULL && cpu->shard_sums != NULL && cpu->chunk_norms != NULL &&
-                 cpu->chunk_updates != NULL;
-    return whole ? LH_OK : LH_ERR_ENVIRONMENT;
-}
-
-static lh_status open_training(lh_cpu_engine *cpu, lh_error *error) {
+static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
     const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
+    int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(spec, lengths, error);
     if (status != LH_OK) return status;
-    needs most = {0};
-    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), &most);
-    status = lh_cpu_need_tables(cpu, most.longest, error);
-    if (status == LH_OK) status = open_arrays(cpu, &most, error);
+    needs->shard = largest_shard(spec);
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), needs, longest);
+    status = lh_cpu_need_tables(cpu, longest, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
-    for (int i = 0; status == LH_OK && i < cpu->engine.threads; i++)
-        status = open_lane(cpu, &cpu->lanes[i], &most, error);
     return status;
 }
 
@@ -100,28 +71,42 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
         cpu->state[i] = lh_engine_memory(bytes, "the optimiser state", error);
         if (cpu->state[i] == NULL) return LH_ERR_ENVIRONMENT;
     }
-    return open_training(cpu, error);
+    return LH_OK;
+}
+
+lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error) {
+    return lh_cpu_room_take(cpu->rooms, cpu->forward.examples > 0 ? &cpu->forward : NULL, &cpu->room, error);
+}
+
+void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
+    lh_cpu_room_give_back(cpu->rooms, cpu->room, clean);
+    cpu->room = NULL;
+}
+
+/* The rooms of the engine that is open before, or new ones; one of them is made now, so that what lacks memory says so
+ * before it starts. */
+static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
+                            lh_error *error) {
+    const lh_engine *engine = &cpu->engine;
+    lh_status status = LH_OK;
+    if (before != NULL) cpu->rooms = before->rooms;
+    else status = lh_cpu_rooms_open(engine->spec, engine->threads, engine->real_bytes, needs, &cpu->rooms, error);
+    if (status != LH_OK) return status;
+    lh_cpu_rooms_join(cpu->rooms);
+    status = lh_cpu_enter(cpu, error);
+    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    return status;
 }
 
 static void engine_close(lh_engine *engine) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    for (int i = 0; cpu->lanes != NULL && i < engine->threads; i++) {
-        free(cpu->lanes[i].workspace);
-        free(cpu->lanes[i].gradient);
-        lh_batch_close(&cpu->lanes[i].batch);
-    }
-    lh_cpu_forward_close(&cpu->forward, engine->threads);
+    if (cpu->rooms != NULL) lh_cpu_rooms_leave(cpu->rooms);
     lh_epoch_close(&cpu->epoch);
-    free(cpu->lanes);
-    free(cpu->shard_sums);
-    free(cpu->chunk_norms);
-    free(cpu->chunk_updates);
     free(cpu->parameters);
     free(cpu->total);
     free(cpu->kept);
     for (int i = 0; i < LH_MAX_STATES; i++) free(cpu->state[i]);
     free(cpu->tables);
-    free(cpu->shared);
     free(cpu);
 }
 
@@ -168,8 +153,9 @@ static const lh_engine_ops cpu_ops = {
     .close = engine_close,
 };
 
-lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
-                             lh_error *error) {
+/* before: an engine that differs in seed and learning rate alone, to share rooms with; NULL: none. */
+static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *before,
+                             lh_engine **engine, lh_error *error) {
     *engine = NULL;
     lh_cpu_engine *cpu = lh_engine_memory(sizeof *cpu, "the engine", error);
     if (cpu == NULL) return LH_ERR_ENVIRONMENT;
@@ -188,11 +174,30 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
     cpu->key = lh_key_of_seed(config->seed);
     if (config->trains && cpu->engine.threads > config->spec->train.shards)
         cpu->engine.threads = config->spec->train.shards; /* a thread without a shard has nothing to do */
+    lh_cpu_train_needs needs = {0};
     lh_status status = open_vectors(cpu, error);
+    if (status == LH_OK && config->trains) status = open_training(cpu, &needs, error);
+    if (status == LH_OK) status = open_rooms(cpu, &needs, (lh_cpu_engine *)before, error);
     if (status != LH_OK) {
         engine_close(&cpu->engine);
         return status;
     }
     *engine = &cpu->engine;
+    return LH_OK;
+}
+
+lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
+                             lh_error *error) {
+    return lh_cpu_engines_open(config, 1, program, engine, error);
+}
+
+lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
+                              lh_engine **engines, lh_error *error) {
+    for (int i = 0; i < count; i++) {
+        lh_status status = open_engine(&configs[i], program, i > 0 ? engines[0] : NULL, &engines[i], error);
+        if (status == LH_OK) continue;
+        while (i-- > 0) engine_close(engines[i]);
+        return status;
+    }
     return LH_OK;
 }

@@ -6,42 +6,10 @@
 #include <stdatomic.h>
 
 #include "data/epoch.h"
+#include "train/cpu_room.h"
 #include "train/engine.h"
 
 enum { LH_FOLD_PIECES = 16 }; /* the gradient is folded in so many pieces, so that threads follow each other closely */
-
-/* What went wrong first in a thread's share of a batch: with a user's own task a batch may fail. The share that is
- * reported is the first of all, whoever had it. */
-typedef struct lh_cpu_failure {
-    lh_status status; /* LH_OK: nothing */
-    int at;           /* index of the shard or part */
-    lh_error error;
-} lh_cpu_failure;
-
-/* What a thread has for itself while it trains: one shard at a time. */
-typedef struct lh_cpu_lane {
-    void *workspace;
-    void *gradient; /* of its shard; zero between shards */
-    lh_batch batch; /* its shard's examples */
-    lh_cpu_failure failure;
-} lh_cpu_lane;
-
-/* What a thread has for itself while it evaluates: one part of a condition at a time. */
-typedef struct lh_cpu_forward_lane {
-    void *workspace;
-    void *logits;
-    lh_batch batch;
-    lh_cpu_failure failure;
-} lh_cpu_forward_lane;
-
-/* Room for evaluation, grown by reserve. The sizes are those of the largest request so far. */
-typedef struct lh_cpu_forward {
-    lh_cpu_forward_lane *lanes; /* [threads] */
-    void *shared;
-    lh_sums *block_sums; /* [examples]: a block has at least one */
-    size_t workspace_bytes, shared_bytes, logits_bytes, words;
-    int longest_n, part, examples;
-} lh_cpu_forward;
 
 typedef struct lh_cpu_engine {
     lh_engine engine;
@@ -54,12 +22,9 @@ typedef struct lh_cpu_engine {
     void *state[LH_MAX_STATES];
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
-    void *shared;
 
-    lh_cpu_lane *lanes;            /* [threads] */
-    lh_sums *shard_sums;           /* [shards] */
-    double *chunk_norms;           /* [chunks] */
-    lh_update_sums *chunk_updates; /* [chunks] */
+    lh_cpu_rooms *rooms;
+    lh_cpu_room *room; /* while it works; NULL between two calls */
 
     lh_cpu_step job;                 /* the running step */
     int length;                      /* its task length */
@@ -67,8 +32,8 @@ typedef struct lh_cpu_engine {
     atomic_int next_shard;           /* the next one that nobody took */
     atomic_int turn[LH_FOLD_PIECES]; /* the shard whose piece is folded next */
 
-    lh_epoch epoch; /* finite data: the order of training */
-    lh_cpu_forward forward;
+    lh_epoch epoch;               /* finite data: the order of training */
+    lh_cpu_forward_needs forward; /* of all that was reserved */
 } lh_cpu_engine;
 
 /* Number of LH_CHUNK elements in the parameter vector. */
@@ -78,6 +43,10 @@ static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engi
 lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
+
+/* A room for a call, until lh_cpu_leave; clean as in cpu_room.h. LH_ERR_ENVIRONMENT without memory. */
+lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error);
+void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
 
 /* The step of a query for so many sequences. */
 lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
@@ -91,7 +60,6 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
                           lh_error *error);
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
-void lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
-void lh_cpu_forward_close(lh_cpu_forward *forward, int threads);
+lh_status lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
 #endif

@@ -3,20 +3,13 @@
  * Sums are those of the plan's blocks, added in their order, however many sequences go through the layers together: a
  * part is some such blocks in one call, or one of them in several calls that add to the same sums.
  */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/real.h"
 #include "base/team.h"
 #include "longhand/math.h"
 #include "train/cpu_engine.h"
-
-/* What a set of lengths needs. */
-typedef struct needs {
-    size_t workspace, shared, logits; /* bytes */
-    size_t words;                     /* lh_batch_words */
-    int longest[LH_MAX_STREAMS], longest_n, part;
-} needs;
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -39,12 +32,13 @@ static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], in
     return (cut){summed, less(together, examples), less(more(summed, together), examples)};
 }
 
-static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *most) {
+static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
+                        int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
     cut sequences = cut_of(cpu, shape.length, examples);
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
-    lh_longer_streams(most->longest, shape.length);
+    lh_longer_streams(longest, shape.length);
     shape.sequences = sequences.together;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits =
@@ -55,72 +49,20 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, needs *mo
     most->part = more(most->part, sequences.part);
 }
 
-static lh_status open_lane(const lh_cpu_engine *cpu, lh_cpu_forward_lane *lane, const needs *most, lh_error *error) {
-    lane->workspace = lh_engine_memory(most->workspace, "a thread's activations", error);
-    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->logits = lh_engine_memory(most->logits, "a thread's logits", error);
-    if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, cpu->engine.spec, most->longest_n, most->part, error);
-}
-
-void lh_cpu_forward_close(lh_cpu_forward *forward, int threads) {
-    for (int i = 0; forward->lanes != NULL && i < threads; i++) {
-        free(forward->lanes[i].workspace);
-        free(forward->lanes[i].logits);
-        lh_batch_close(&forward->lanes[i].batch);
-    }
-    free(forward->lanes);
-    free(forward->shared);
-    free(forward->block_sums);
-    memset(forward, 0, sizeof *forward);
-}
-
-static bool enough(const lh_cpu_forward *have, const needs *most, int examples) {
-    return have->lanes != NULL && have->workspace_bytes >= most->workspace && have->shared_bytes >= most->shared &&
-           have->logits_bytes >= most->logits && have->words >= most->words && have->longest_n >= most->longest_n &&
-           have->part >= most->part && have->examples >= examples;
-}
-
-static lh_status open_forward(lh_cpu_engine *cpu, const needs *most, int examples, lh_error *error) {
-    int threads = cpu->engine.threads;
-    lh_cpu_forward *forward = &cpu->forward;
-    forward->lanes = lh_engine_memory((size_t)threads * sizeof *forward->lanes, "threads", error);
-    forward->shared = lh_engine_memory(most->shared, "what a batch shares", error);
-    forward->block_sums = lh_engine_memory((size_t)examples * sizeof *forward->block_sums, "sums", error);
-    if (forward->lanes == NULL || forward->shared == NULL || forward->block_sums == NULL) return LH_ERR_ENVIRONMENT;
-    for (int i = 0; i < threads; i++) {
-        lh_status status = open_lane(cpu, &forward->lanes[i], most, error);
-        if (status != LH_OK) return status;
-    }
-    forward->workspace_bytes = most->workspace;
-    forward->shared_bytes = most->shared;
-    forward->logits_bytes = most->logits;
-    forward->words = most->words;
-    forward->longest_n = most->longest_n;
-    forward->part = most->part;
-    forward->examples = examples;
-    return LH_OK;
-}
-
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    const lh_cpu_forward *have = &cpu->forward;
+    lh_cpu_forward_needs most = {.examples = examples}, before = cpu->forward;
+    int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
-    needs most = {0};
-    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), examples, &most);
-    status = lh_cpu_need_tables(cpu, most.longest, error);
-    if (status != LH_OK || enough(have, &most, examples)) return status;
-    most.workspace = larger(most.workspace, have->workspace_bytes);
-    most.shared = larger(most.shared, have->shared_bytes);
-    most.logits = larger(most.logits, have->logits_bytes);
-    most.words = larger(most.words, have->words);
-    most.longest_n = more(most.longest_n, have->longest_n);
-    most.part = more(most.part, have->part);
-    examples = more(examples, have->examples);
-    lh_cpu_forward_close(&cpu->forward, engine->threads);
-    status = open_forward(cpu, &most, examples, error);
-    if (status != LH_OK) lh_cpu_forward_close(&cpu->forward, engine->threads);
+    for (int i = 0; i < lh_lengths_count(lengths); i++)
+        need_length(cpu, lh_lengths_at(lengths, i), examples, &most, longest);
+    status = lh_cpu_need_tables(cpu, longest, error);
+    if (status != LH_OK) return status;
+    cpu->forward = lh_cpu_more_forward(&before, &most);
+    status = lh_cpu_enter(cpu, error);
+    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    else cpu->forward = before;
     return status;
 }
 
@@ -133,7 +75,7 @@ static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, 
         .draw = *draw,
         .parameters = cpu->parameters,
         .tables = cpu->tables,
-        .shared = cpu->forward.shared,
+        .shared = cpu->room->forward_shared,
     };
     return step;
 }
@@ -180,7 +122,7 @@ typedef struct evaluation {
     lh_sums *each;
 } evaluation;
 
-/* Sequences of a part from `start` on, of which `first` is the condition's index. */
+/* Sequences of a part from `start` on; `first`: the first one's index in the condition. */
 static void evaluate_together(evaluation *job, lh_cpu_forward_lane *lane, int first, int start, int sequences,
                               lh_sums *sums) {
     lh_cpu_engine *cpu = job->cpu;
@@ -206,7 +148,7 @@ static void evaluate_part(evaluation *job, lh_cpu_forward_lane *lane, int index)
         if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
         return;
     }
-    lh_sums *sums = &cpu->forward.block_sums[first / sequences->summed];
+    lh_sums *sums = &cpu->room->block_sums[first / sequences->summed];
     memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
     for (int start = 0; start < count; start += sequences->together)
         evaluate_together(job, lane, first + start, start, less(count - start, sequences->together),
@@ -219,28 +161,20 @@ static void evaluate_work(void *argument, int index, int count) {
     cpu->program->begin_step(&job->step, index, count);
     lh_team_barrier();
     int part;
-    while ((part = atomic_fetch_add(&job->next, 1)) < job->parts) evaluate_part(job, &cpu->forward.lanes[index], part);
+    while ((part = atomic_fetch_add(&job->next, 1)) < job->parts)
+        evaluate_part(job, &cpu->room->forward_lanes[index], part);
 }
 
-/* The failure of the first part, taken from the lanes. */
+/* The failure of the first part that had one. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
-    lh_status status = LH_OK;
-    int at = 0;
-    for (int i = 0; i < cpu->engine.threads; i++) {
-        lh_cpu_failure *failure = &cpu->forward.lanes[i].failure;
-        if (failure->status != LH_OK && (status == LH_OK || failure->at < at)) {
-            status = failure->status;
-            at = failure->at;
-            *error = failure->error;
-        }
-        failure->status = LH_OK;
-    }
-    return status;
+    lh_cpu_failure first = {.status = LH_OK};
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->forward_lanes[i].failure);
+    if (first.status != LH_OK) *error = first.error;
+    return first.status;
 }
 
-lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
-                          lh_error *error) {
-    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+static lh_status run_evaluation(lh_cpu_engine *cpu, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                                lh_error *error) {
     evaluation job = {
         .cpu = cpu,
         .condition = condition,
@@ -251,13 +185,23 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     job.sequences = cut_of(cpu, job.step.shape.length, condition->examples);
     job.parts = (condition->examples + job.sequences.part - 1) / job.sequences.part;
     atomic_init(&job.next, 0);
-    lh_team_run(engine->threads, evaluate_work, &job);
+    lh_team_run(cpu->engine.threads, evaluate_work, &job);
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
     int blocks = (condition->examples + job.sequences.summed - 1) / job.sequences.summed;
-    for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->forward.block_sums[i]);
+    for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
     return LH_OK;
+}
+
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                          lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    status = run_evaluation(cpu, condition, sums, each, error);
+    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums->loss));
+    return status;
 }
 
 lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
@@ -268,7 +212,7 @@ lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, i
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
-    lh_cpu_forward_lane *lane = &cpu->forward.lanes[0];
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[0];
     *step = lh_cpu_query_step(cpu, query, 1);
     lh_batch_put(&lane->batch, cpu->engine.spec, query->n, 0, query->input, query->target);
     *block = lh_batch_block(&lane->batch, 0, 1);
@@ -280,17 +224,19 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
-        logits[i] = logit_at(cpu, cpu->forward.lanes[0].logits, i);
+        logits[i] = logit_at(cpu, cpu->room->forward_lanes[0].logits, i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
-    (void)error;
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     lh_cpu_step step;
     lh_cpu_block block;
     lh_sums sums = {0};
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
-    cpu->program->forward_block(&step, &block, cpu->forward.lanes[0].workspace, &sums);
+    cpu->program->forward_block(&step, &block, cpu->room->forward_lanes[0].workspace, &sums);
     lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    lh_cpu_leave(cpu, isfinite(sums.loss));
     return LH_OK;
 }

@@ -96,7 +96,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
         cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
     }
     if (cpu->program->end_shard != NULL) cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
-    cpu->shard_sums[shard] = sums;
+    cpu->room->shard_sums[shard] = sums;
     fold_shard(cpu, lane->gradient, shard);
 }
 
@@ -104,8 +104,9 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
 static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
     double squares = 0;
     memset(sums, 0, sizeof *sums);
-    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++) lh_sums_add(sums, &cpu->shard_sums[shard]);
-    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->chunk_norms[chunk];
+    int shards = cpu->engine.spec->train.shards;
+    for (int shard = 0; shard < shards; shard++) lh_sums_add(sums, &cpu->room->shard_sums[shard]);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->room->chunk_norms[chunk];
     *gradient_norm = sqrt(squares);
 }
 
@@ -132,7 +133,7 @@ static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     clear_constants(cpu, first * LH_CHUNK, end * LH_CHUNK);
     for (int64_t chunk = first; chunk < end; chunk++) {
         const char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
-        cpu->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
+        cpu->room->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
         if (cpu->kept != NULL) memcpy((char *)cpu->kept + (size_t)chunk * bytes, gradient, bytes);
     }
 }
@@ -148,12 +149,11 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     };
     memcpy(update.state, cpu->state, sizeof update.state);
     step_totals(cpu, &sums, &update.gradient_norm);
+    lh_update_sums *out = cpu->room->chunk_updates;
+    memset(&out[first], 0, (size_t)(end - first) * sizeof *out);
     if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
-    for (int64_t chunk = first; chunk < end; chunk++) {
-        lh_update_sums *out = &cpu->chunk_updates[chunk];
-        memset(out, 0, sizeof *out);
-        cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, out);
-    }
+    for (int64_t chunk = first; chunk < end; chunk++)
+        cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, &out[chunk]);
 }
 
 static void step_work(void *argument, int index, int count) {
@@ -164,7 +164,7 @@ static void step_work(void *argument, int index, int count) {
     lh_team_barrier();
     int shard;
     while ((shard = atomic_fetch_add(&cpu->next_shard, 1)) < cpu->engine.spec->train.shards)
-        train_shard(cpu, &cpu->lanes[index], shard);
+        train_shard(cpu, &cpu->room->lanes[index], shard);
     lh_team_barrier();
     norm_chunks(cpu, first, end);
     lh_team_barrier();
@@ -196,21 +196,22 @@ static void start_step(lh_cpu_engine *cpu) {
         .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
         .parameters = cpu->parameters,
         .tables = cpu->tables,
-        .shared = cpu->shared,
+        .shared = cpu->room->shared,
     };
     atomic_store(&cpu->next_shard, 0);
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
 }
 
 static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
+    const lh_cpu_room *room = cpu->room;
     double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
     memset(metrics, 0, sizeof *metrics);
     step_totals(cpu, &metrics->sums, &metrics->gradient_norm);
     for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
-        parameters += cpu->chunk_updates[chunk].parameters;
-        update += cpu->chunk_updates[chunk].update;
-        if (cpu->chunk_norms[chunk] > heaviest) {
-            heaviest = cpu->chunk_norms[chunk];
+        parameters += room->chunk_updates[chunk].parameters;
+        update += room->chunk_updates[chunk].update;
+        if (room->chunk_norms[chunk] > heaviest) {
+            heaviest = room->chunk_norms[chunk];
             metrics->heavy_chunk = chunk;
         }
     }
@@ -222,15 +223,11 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
 }
 
 /* The failure of the first shard that had none of its examples. */
-static lh_status check_batch(const lh_cpu_engine *cpu, lh_error *error) {
-    const lh_cpu_failure *first = NULL;
-    for (int i = 0; i < cpu->engine.threads; i++) {
-        const lh_cpu_failure *failure = &cpu->lanes[i].failure;
-        if (failure->status != LH_OK && (first == NULL || failure->at < first->at)) first = failure;
-    }
-    if (first == NULL) return LH_OK;
-    *error = first->error;
-    return first->status;
+static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
+    lh_cpu_failure first = {.status = LH_OK};
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->lanes[i].failure);
+    if (first.status != LH_OK) *error = first.error;
+    return first.status;
 }
 
 /* Refuses a step whose loss, gradient or outcome is not finite. Without an update the gradient is still in total. */
@@ -247,20 +244,24 @@ static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error
     start_step(cpu);
     lh_team_run(cpu->engine.threads, step_work, cpu);
     *metrics = (lh_step_metrics){.length = lh_told_length(cpu->engine.spec, cpu->length)};
-    lh_status status = check_batch(cpu, error);
+    lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     measure_step(cpu, metrics);
     return check_step(cpu, metrics, error);
 }
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
-    lh_status status = LH_OK;
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    *done = 0;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
     double start = lh_clock();
-    for (*done = 0; *done < count; ++*done) {
-        status = run_step((lh_cpu_engine *)engine, &metrics[*done], error);
+    for (; *done < count; ++*done) {
+        status = run_step(cpu, &metrics[*done], error);
         if (status != LH_OK) break;
         engine->step++;
     }
     engine->seconds += lh_clock() - start;
+    lh_cpu_leave(cpu, status == LH_OK);
     return status;
 }

@@ -82,7 +82,7 @@ typedef struct lh_engine_ops {
     lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error);
 
-    /* Logits of one sequence at a reserved length, [labels][classes]. */
+    /* Logits of one sequence at a reserved length, [labels][classes]. LH_ERR_ENVIRONMENT without memory. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
     /* Answers token by token, where a stream holds the target: as lh_decode (eval/decode.h) has them. Only where
@@ -90,8 +90,8 @@ typedef struct lh_engine_ops {
     lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
     /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
-     * NULL on a device. */
-    void (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits);
+     * NULL on a device. LH_ERR_ENVIRONMENT without memory. */
+    lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
     /* Copies parameters and, where both sides have it, optimiser state to or from vectors of spec->parameter_storage
      * elements of engine->real_bytes. LH_ERR_ENVIRONMENT where the device fails: the vectors are then of no use. */
@@ -126,6 +126,11 @@ const char *lh_compiler(void);
 /* An engine over one level's generated functions; parameters start as lh_initialise(seed). */
 lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
                              lh_error *error);
+
+/* Engines that differ in seed and learning rate alone, and share working memory; different threads may call different
+ * ones at the same time. On an error none is open. */
+lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
+                              lh_engine **engines, lh_error *error);
 
 /* Host vectors for read_state and write_state; optimizer vectors too where asked. */
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);

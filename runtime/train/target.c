@@ -41,13 +41,7 @@ lh_status lh_target_engines(const lh_target *target, const lh_engine_config *con
         const lh_cuda_program *program = target->cuda.program;
         return lh_cuda_fleet_open(&target->cuda, replicas ? &program->replicas : NULL, configs, count, engines, error);
     }
-    for (int i = 0; i < count; i++) {
-        lh_status status = lh_cpu_engine_open(&configs[i], target->cpu, &engines[i], error);
-        if (status == LH_OK) continue;
-        while (i-- > 0) engines[i]->ops->close(engines[i]);
-        return status;
-    }
-    return LH_OK;
+    return lh_cpu_engines_open(configs, count, target->cpu, engines, error);
 }
 
 int lh_target_workers(const lh_target *target, int threads) { return target->cpu != NULL ? threads : 1; }

@@ -37,6 +37,14 @@ estimates() {
     ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.got"
 }
 
+# How many steps an epoch of examples has is known when they are made.
+epochs_are_not_known() {
+    sed 's/steps = 400/epochs = 2/' "$work/stages.lua" >"$work/epochs.lua" &&
+        ends_with 0 'not counted: 1 cell trained for epochs' ./longhand sweep "$work/epochs.lua" --out "$work/none" \
+            --dry-run && grep -q '^bias teacher  *1  *1  *not known  *not known$' "$work/.got" &&
+        ! grep -q 'on this machine' "$work/.got"
+}
+
 waits() {
     status >"$work/said" && grep -q '^taught .* 0 of   2 done, 2 waiting for teacher$' "$work/said" &&
         grep -q '^beyond .* 1 waiting for strict$' "$work/said" &&
@@ -74,6 +82,7 @@ reports() {
 }
 
 expect stages_estimate_what_does_not_wait estimates
+expect stages_estimate_no_epochs epochs_are_not_known
 expect stages_wait waits
 expect stages_one_command one_command
 if [ "$failures" -eq 0 ]; then

@@ -317,6 +317,74 @@ static void test_step_distinct_repeats_examples(void **state) {
     engine->ops->close(engine);
 }
 
+enum { SHARERS = 5 };
+
+static const void *workspaces[8];
+static int workspace_count;
+
+static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                                 lh_sums *sums) {
+    int i = 0;
+    while (i < workspace_count && workspaces[i] != workspace) i++;
+    if (i == workspace_count && i < 8) workspaces[workspace_count++] = workspace;
+    toy_float.train_block(step, block, workspace, gradient, sums);
+}
+
+static void break_bias(lh_engine *engine) {
+    lh_state s = state_of(engine);
+    ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
+    engine->ops->write_state(engine, &s, engine->step, NULL);
+    lh_state_close(&s);
+}
+
+static lh_sums evaluate_at(lh_engine *engine, int n) {
+    lh_error error;
+    lh_sums sums;
+    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_condition condition = lh_condition_at(n, 9, 1, 0);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 9, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
+    return sums;
+}
+
+/* One after the other, some longer than others, one of them broken: the same bits as alone, in one place. */
+static void test_engines_share_working_memory(void **state) {
+    (void)state;
+    lh_error error;
+    lh_step_metrics alone[4], shared[4];
+    int done;
+    lh_cpu_program program = toy_float;
+    program.train_block = counting_train_block;
+    lh_engine_config configs[SHARERS];
+    lh_engine *engines[SHARERS];
+    for (int i = 0; i < SHARERS; i++)
+        configs[i] = (lh_engine_config){
+            .spec = &lh_toy_spec, .seed = (uint64_t)i, .learning_rate = 0.01, .threads = 1, .trains = true};
+    lh_assert_ok(lh_cpu_engines_open(configs, SHARERS, &program, engines, &error), &error);
+    workspace_count = 0;
+    break_bias(engines[0]);
+    for (int i = 0; i < SHARERS; i++) {
+        lh_engine *single;
+        lh_assert_ok(lh_cpu_engine_open(&configs[i], &toy_float, &single, &error), &error);
+        if (i == 0) {
+            assert_true(isnan(evaluate_at(engines[0], 32).loss));
+            lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
+                            "step 1");
+            workspace_count = 0; /* it was given up */
+        } else {
+            lh_sums before = evaluate_at(single, 32 - i), after = evaluate_at(engines[i], 32 - i);
+            assert_memory_equal(&before, &after, sizeof before);
+            run_steps(single, 4, alone);
+            run_steps(engines[i], 4, shared);
+            assert_memory_equal(alone, shared, sizeof alone);
+            assert_same_state(single, engines[i]);
+        }
+        single->ops->close(single);
+    }
+    assert_int_equal(workspace_count, 1);
+    for (int i = 0; i < SHARERS; i++) engines[i]->ops->close(engines[i]);
+}
+
 static uint64_t seen[64];
 static int seen_count;
 
@@ -389,6 +457,7 @@ int main(void) {
         cmocka_unit_test(test_reserve_beyond_limit_named),
         cmocka_unit_test(test_open_training_beyond_limit_named),
         cmocka_unit_test(test_open_without_memory_tells_bytes),
+        cmocka_unit_test(test_engines_share_working_memory),
         cmocka_unit_test(test_step_distinct_repeats_examples),
         cmocka_unit_test(test_step_distinct_beyond_batch_all_seen),
         cmocka_unit_test(test_predict_positions_replace_draws),

@@ -261,7 +261,7 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model 
                       .positions = {c->spec->position_range[0] > 0 ? batch->positions : NULL},
                       .distances = {stored->drawn}};
     open_buffers(engine, T, to);
-    engine->ops->trace(engine, &query, to, traced);
+    engine->ops->trace(engine, &query, to, traced, NULL);
     engine->ops->predict(engine, &query, predicted, NULL);
     assert_memory_equal(traced, predicted, count * sizeof *traced);
     free(traced);

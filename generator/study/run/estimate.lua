@@ -88,18 +88,27 @@ local function seconds_of(cell, rates)
   return train / rates.train, eval / rates.eval
 end
 
-local function row(name, sums)
-  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, wording.duration(sums.train),
-    wording.duration(sums.eval))
-end
-
 local function add(sums, cell, train, eval)
   sums.cells, sums.runs = sums.cells + 1, sums.runs + #cell.missing
   sums.train, sums.eval = sums.train + train, sums.eval + eval
+  sums.epochs = sums.epochs + (cell.wanted.steps and 0 or 1)
 end
 
 local function empty()
-  return { cells = 0, runs = 0, train = 0, eval = 0 }
+  return { cells = 0, runs = 0, train = 0, eval = 0, epochs = 0 }
+end
+
+-- Seconds of those cells of the sums whose steps are known.
+local function duration(sums, seconds)
+  if sums.epochs == 0 then
+    return wording.duration(seconds)
+  end
+  return sums.epochs == sums.cells and "not known" or "over " .. wording.duration(seconds)
+end
+
+local function row(name, sums)
+  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, duration(sums, sums.train),
+    duration(sums, sums.eval))
 end
 
 -- The table: each value of each axis, then the total.
@@ -145,13 +154,14 @@ function M.lines(study, items, options)
     return nil
   end
   local lines, total = table_of(study, known, mean_of(list))
-  lines[#lines + 1] = ("about %s on this machine, %s"):format(wording.duration(total.train + total.eval),
-    wording.count(options.threads, "thread"))
+  if total.epochs < total.cells then
+    lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
+      wording.duration(total.train + total.eval), wording.count(options.threads, "thread"))
+  end
   lines[#lines + 1] = "measured:"
-  local scaled, epochs = 0, 0
+  local scaled = 0
   for _, cell in ipairs(study.cells) do
     scaled = scaled + (known[group_of(cell)] and 0 or 1)
-    epochs = epochs + (cell.wanted.steps and 0 or 1)
   end
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
@@ -160,9 +170,9 @@ function M.lines(study, items, options)
     lines[#lines + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
       wording.count(scaled, "cell"))
   end
-  if epochs > 0 then
+  if total.epochs > 0 then
     lines[#lines + 1] = ("not counted: %s trained for epochs, whose steps the trainer alone knows"):format(
-      wording.count(epochs, "cell"))
+      wording.count(total.epochs, "cell"))
   end
   return lines
 end
