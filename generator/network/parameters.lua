@@ -4,8 +4,9 @@
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
 --                      panels { name, rows, columns, room, sizes, transposed } are weights as products read them;
---                      packed: those that the step's start makes; small { lines, members { name, size, type } } is what is no
---                      weight of a product, is learned, and has no gradient from tables either (`from_tables`)
+--                      packed: those that the step's start makes; small { lines, members { name, size, type } } is
+--                      what is no weight of a product, is learned, and has no gradient from tables either
+--                      (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
 --   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
