@@ -81,6 +81,7 @@ local function search_choices(job)
         until_then)
     end,
     tell = function(choice, best, value, result)
+      job.tried = job.tried + 1
       say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], line_of(result),
         duration(math.max(0, job.stop - os.time()))))
     end,
@@ -90,12 +91,12 @@ local function search_choices(job)
   })
 end
 
--- What was found against what the model says, training and evaluation apart; and the values that it comes to.
+-- What was found against what the model says, training and evaluation apart: the gains; nil where they are the same.
 local function confirm(job, best)
   local gain = {}
   if tuning.text(best) == tuning.text(job.model) then
     job.say("the model's choices are the best that were tried")
-    return best, nil
+    return nil
   end
   for i, mode in ipairs(BOTH) do
     local stop = os.time() + (job.stop - os.time()) // (6 - i)
@@ -105,7 +106,7 @@ local function confirm(job, best)
     local words = result and line_of(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
-  return best, gain
+  return gain
 end
 
 -- Values of one field of the spec that would give other bits.
@@ -143,9 +144,12 @@ local function work_through(job)
   job.work = measure.open(job.project, job.spec, job.level.name, first)
   job.model = tuning.defaults(job.spec.plan, job.level, tuned.machine())
   take_floor(job)
-  local best, gain = confirm(job, search_choices(job))
-  remember(job, best, gain)
-  job.done = true
+  local best = search_choices(job)
+  if job.tried == 0 then
+    error({ code = INPUT, text = ("longhand tune: --seconds %d: too short to try anything here; the model's choices "
+      .. "stay"):format(job.seconds) }, 0)
+  end
+  remember(job, best, confirm(job, best))
   propose(job, best)
 end
 
@@ -192,6 +196,7 @@ function M.run(arguments)
     return ENVIRONMENT, "longhand tune: " .. message
   end
   local job = { project = project, spec = spec, find = arguments.find, say = arguments.say, dir = dir, level = level,
+    seconds = arguments.seconds, tried = 0,
     key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
       files = trainer_flags.of_files(spec.data_files) } }
