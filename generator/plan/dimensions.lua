@@ -17,6 +17,7 @@
 --   first_site     of its draws in the counter
 
 local common = require("spec.fields.common")
+
 local M = {}
 
 -- What is dropped out at a rate, under the prefix of its constants.

@@ -81,9 +81,9 @@ end
 local choices = {}
 M.CHOICES = choices
 
+-- Rows x vectors of a product that are summed in registers side by side.
 choices[1] = {
   name = "product_tile", modes = { "train", "eval" },
-  about = "rows x vectors of a product that are summed in registers side by side",
   constants = function(value)
     local rows, columns = sides(value)
     return { { "TILE_ROWS", rows }, { "TILE_COLUMNS", columns } }
@@ -103,9 +103,9 @@ choices[1] = {
   of = function(level) return level.registers end,
 }
 
+-- The same of a gradient of weights.
 choices[2] = {
   name = "gradient_tile", modes = { "train" },
-  about = "the same of a gradient of weights",
   constants = function(value)
     local rows, columns = sides(value)
     return { { "OUTER_ROWS", rows }, { "OUTER_COLUMNS", columns } }
@@ -124,9 +124,9 @@ choices[2] = {
   of = function(level) return level.registers end,
 }
 
+-- Whether gradients of weights are asked for before they are added to.
 choices[3] = {
   name = "gradient_prefetch", modes = { "train" },
-  about = "whether gradients of weights are asked for before they are added to",
   constants = function(value)
     return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } }
   end,
@@ -163,9 +163,9 @@ local function layer_weights(plan)
   return most
 end
 
+-- About as many go through all layers together in an evaluation.
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
-  about = "about as many go through all layers together in an evaluation",
   constants = function(value)
     return { { "EVALUATION_TOKENS", math.tointeger(value) } }
   end,
@@ -173,10 +173,11 @@ choices[4] = {
     return { "42", "84", "126", "168", "252" }
   end,
   -- As many as leave a layer's weights in the cache beside them; weights that would fill most of it pass through it for
-  -- every block, the more rarely the larger that is.
+  -- every block, the more rarely the larger that is. No fewer than a block of training has, which keeps all layers.
   default = function(plan, _, values, machine)
     local cache, weights = FILLED * machine.l2, layer_weights(plan) * real_bytes(plan)
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * real_bytes(plan))
+    room = math.max(room, plan.block_tokens)
     local best = values[1]
     for _, value in ipairs(values) do
       best = tonumber(value) <= room and value or best
@@ -202,7 +203,7 @@ local function level_of(plan, level, machine, found)
     for j, constant in ipairs(constants) do
       constants[j] = { name = constant[1], value = constant[2] }
     end
-    list[i] = { name = choice.name, about = choice.about, constants = constants,
+    list[i] = { name = choice.name, constants = constants,
       value = value or default_of(choice, plan, level, machine), from = value and "tuned " .. found.date or "model",
       why = value and ("tuned here on %s"):format(found.date)
         or "model: " .. choice.why:format(choice.of(level, machine)) }
