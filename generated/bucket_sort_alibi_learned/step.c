@@ -133,6 +133,12 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
+/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+typedef struct row_set {
+    int count; /* of each sequence */
+    int tokens, rows; /* of all sequences; rounded up to whole tiles */
+} row_set;
+
 /* A block of sequences on its way through the network. */
 typedef struct workspace {
     const lh_cpu_step *step;
@@ -140,6 +146,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+    row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
     real *branch; /* [tokens][WIDTH] what a residual connection adds */
@@ -147,6 +154,7 @@ typedef struct workspace {
     real *dhidden; /* [tokens][FEEDFORWARD] */
     real *dattended; /* [tokens][WIDTH] */
     real *dquery_key_value; /* [tokens][3 WIDTH] */
+    real *attended_read, *input_read; /* [tokens][WIDTH] rows that are read */
     self_scratch self;
     shard_sums sums;
 } workspace;
@@ -175,12 +183,17 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->sequences = shape->sequences;
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
+    w->all = (row_set){w->length, w->tokens, w->rows};
+    const int labels = shape->labels, labelled = w->sequences * labels;
+    w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
     size_t row = (size_t)w->rows * sizeof(real);
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
     w->output = take(memory, &used, row * WIDTH);
     w->branch = take(memory, &used, row * WIDTH);
+    w->attended_read = take(memory, &used, row * WIDTH);
+    w->input_read = take(memory, &used, row * WIDTH);
     lay_out_self_scratch(&w->self, memory, &used, w->length, mode == LH_MODE_TRAIN);
     if (mode != LH_MODE_TRAIN) return used;
     w->gradient = take(memory, &used, row * WIDTH);
@@ -200,6 +213,34 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->block = block;
     w->parameters = step->parameters;
     w->shared = step->shared;
+}
+
+/* The first of the part's tokens of sequence s. */
+INLINE int first_of(const workspace *w, const row_set *part, int s) {
+    (void)s;
+    return w->all.count - part->count;
+}
+
+/* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
+static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
+    if (part->count == w->all.count) return x;
+    const int size = part->count * width;
+    for (int s = 0; s < w->sequences; s++)
+        memcpy(rows + s * size, x + (s * w->all.count + first_of(w, part, s)) * width, (size_t)size * sizeof(real));
+    return rows;
+}
+
+/* Gradients of the part's rows become those of all tokens, in place; zero elsewhere. */
+static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
+    const int size = part->count * width, all = w->all.count * width;
+    if (size == all) return;
+    for (int s = w->sequences - 1; s >= 0; s--) {
+        real *to = gradient + s * all;
+        const int before = first_of(w, part, s) * width, behind = before + size;
+        memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
+        memset(to, 0, (size_t)before * sizeof(real));
+        memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
+    }
 }
 
 #include "attention_self.inc"
@@ -316,6 +357,13 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
+/* Operations on rows that nobody reads in the last layer, the backward pass twice the forward pass. */
+static double skipped_flops(const lh_shape *shape, lh_mode mode) {
+    const int T = shape->length[0], unread = T - shape->labels;
+    double forward = (73728.0 + 256.0 * T) * unread;
+    return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
+}
+
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
@@ -347,4 +395,5 @@ const lh_cpu_program LH_LEVEL_SYMBOL(bucket_sort_alibi_learned) = {
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,
+        .skipped_flops = skipped_flops,
 };

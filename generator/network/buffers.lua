@@ -17,6 +17,9 @@ local ops = require("network.ops")
 
 local M = {}
 
+-- The roles of the gradients that an entry of a backward list writes.
+M.GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
+
 -- What a buffer of the residual stream is called that a value and others of its width and stream share; a name may
 -- have its stream in it already.
 function M.of_stream(name, value)
@@ -118,7 +121,7 @@ end
 -- Gradients, in the order in which the backward lists first write them.
 local function add_gradients(backward, add)
   for _, b in ipairs(backward) do
-    for _, role in ipairs({ "to", "dbranch", "dq", "dkv", "ddirection" }) do
+    for _, role in ipairs(M.GRADIENTS) do
       local buffer = b[role]
       if buffer then
         add({ name = buffer.name, form = "rows", width = buffer.width, stream = buffer.stream, training = true,

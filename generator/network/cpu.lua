@@ -6,6 +6,8 @@
 --   pass        what one block of sequences goes through: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
+--   part        where rows that nobody reads are left out (labelled_rows.lua), what one would cost: { per_token,
+--               per_pair, pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
@@ -68,11 +70,17 @@ local function mentions(start)
   end
 end
 
+-- Whether a record is for those rows of a repetition that are read.
+local function has_part(record)
+  return record.part == "part" or mentions("part->")(record)
+end
+
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
   local made, back_made = records.forward(cpu, block, "forward"), records.backward(cpu, block)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
+    part = { forward = has(made, has_part), backward = has(back_made, has_part) },
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
     members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
@@ -168,10 +176,11 @@ local function decoded(cpu, stream)
   return of
 end
 
--- stream: that which is decoded token by token, or nil.
-function M.derive(net, lists, structs, room, stream)
+-- part: the rows that somebody reads (labelled_rows.lua), or nil; room gets what they are copied to. stream: that which
+-- is decoded token by token, or nil.
+function M.derive(net, lists, structs, room, part, stream)
   local taken = names.taken()
-  local cpu = { net = net, lists = lists, buffers = room,
+  local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   local panels_of = {}
   for _, struct in ipairs(structs) do
@@ -189,6 +198,7 @@ function M.derive(net, lists, structs, room, stream)
   end)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
+    part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embedding_functions(cpu),

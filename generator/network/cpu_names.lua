@@ -44,17 +44,23 @@ function M.function_for(set, key, name, new)
   return known.name
 end
 
--- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels.
+-- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels; all and part, where
+-- rows are left out: all tokens, and those of this repetition that are read.
 function M.of_scope(cpu, scope)
+  local of
   if scope == cpu.net then
-    return { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->" }
+    of = { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
+  else
+    of = { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
   end
-  return { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->" }
+  of.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
+  of.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
+  return of
 end
 
--- Rows and tokens of a stream, as text.
+-- Rows and tokens of a stream, as text; where an operation leaves rows out, those that it has.
 function M.rows_of(cpu, at, stream)
-  local of = at.w .. rooms.of_stream(cpu.net, stream)
+  local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, stream)
   return of .. "rows", of .. "tokens"
 end
 

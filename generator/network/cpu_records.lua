@@ -8,6 +8,7 @@ local buffers = require("network.buffers")
 local decoding = require("network.decoding")
 local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
+local part = require("network.cpu_part")
 local rooms = require("network.cpu_rooms")
 
 local M = {}
@@ -40,6 +41,7 @@ end
 
 local function dropped(cpu, at, op)
   return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
+    part = at.partly and at.part or at.all,
     site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
     length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
 end
@@ -120,9 +122,15 @@ function forward.gate(cpu, at, op, place)
   return elementwise(cpu, at, op, place, GATES[op.activation])
 end
 
-function forward.attention(_, at, op, place)
-  return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
-    drops = op.dropout ~= nil, site = op.scope.first_site or false, loops = op.scope.loops or 1,
+-- Which of its queries an attention is asked for, where that is not all of them in every layer.
+local function queries_of(cpu, at, op)
+  return cpu.part and cpu.part.partial[op] and at.part or false
+end
+
+function forward.attention(cpu, at, op, place)
+  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
+    kept = "&" .. at.kept .. op.family.name, drops = op.dropout ~= nil, site = op.scope.first_site or false,
+    loops = op.scope.loops or 1,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL", out = place(op.out) }
 end
@@ -254,9 +262,10 @@ function back.gate_grad(cpu, at, b, place)
   return elementwise_grad(cpu, at, b, place, GATES[b.op.activation])
 end
 
-function back.attention_grad(_, at, b, place)
+function back.attention_grad(cpu, at, b, place)
   local op = b.op
-  return { name = op.family.name, self = at.self, kept = "&" .. at.kept .. op.family.name,
+  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
+    kept = "&" .. at.kept .. op.family.name,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
     dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
@@ -304,15 +313,24 @@ end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------
 
+-- Appends the record of an operation, or of an entry of a backward list: maker(by_kind, entry, mode).
+local function maker_of(cpu, scope, at, place, records, mode)
+  local naming = part.naming(cpu, scope, at, place, records, mode)
+  return function(by_kind, entry)
+    local names_of, place_of = naming(entry)
+    local record = by_kind[entry.kind](cpu, names_of, entry, place_of, mode)
+    record.kind, record.template = entry.kind, OP:format(entry.kind)
+    records[#records + 1] = record
+  end
+end
+
 -- Those of a scope, one after the other.
 function M.forward(cpu, scope, mode)
   local at, records = names.of_scope(cpu, scope), {}
-  local place = names.placer(cpu, scope, at, mode)
+  local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
     if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
-      local record = forward[op.kind](cpu, at, op, place, mode)
-      record.kind, record.template = op.kind, OP:format(op.kind)
-      records[#records + 1] = record
+      maker(forward, op)
     end
   end
   return records
@@ -333,6 +351,7 @@ function M.decoding(cpu, scope, stream, ahead)
     local record = forward[op.kind](cpu, at, op, place_or_cache, "evaluate")
     record.undropped, record.dropout = record.dropout and true or false, false
     record.cache = record.cache and "cache->" .. op.family.name
+    record.part = record.part and at.all
     record.kind, record.template = op.kind, OP:format(op.kind == "classify" and "read_out" or op.kind)
     records[i] = record
   end
@@ -341,11 +360,13 @@ end
 
 function M.backward(cpu, scope)
   local at, records = names.of_scope(cpu, scope), {}
-  local place = names.placer(cpu, scope, at, scope == cpu.net and "train" or "back")
-  for i, b in ipairs(cpu.lists[scope].backward) do
-    records[i] = back[b.kind](cpu, at, b, place)
-    records[i].kind, records[i].template = b.kind, OP:format(b.kind)
+  local mode = scope == cpu.net and "train" or "back"
+  local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
+  for _, b in ipairs(cpu.lists[scope].backward) do
+    part.spread(cpu, at, records, b)
+    maker(back, b)
   end
+  part.spread(cpu, at, records, scope)
   return records
 end
 

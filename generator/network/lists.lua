@@ -20,7 +20,7 @@ local MOST_ROUNDS = 1000
 
 -- What else a workspace has.
 local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
-  tokens = true, rows = true, position = true, position_scratch = true, sums = true }
+  tokens = true, rows = true, all = true, read = true, position = true, position_scratch = true, sums = true }
 
 local function carry(net)
   local readers = fuse.readers(net.ops, ops.operands)
@@ -32,12 +32,10 @@ local function carry(net)
   end
 end
 
-local GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
-
 local function written(list)
   local names = {}
   for _, b in ipairs(list) do
-    for _, role in ipairs(GRADIENTS) do
+    for _, role in ipairs(buffers.GRADIENTS) do
       if b[role] and not b[role].outside then
         names[b[role].name] = true
       end

@@ -2,6 +2,7 @@
 -- for each target, its twin in kernels/ref, a rule in backward.lua and two templates (ARCHITECTURE.md, "Adding").
 --
 --   roles      the operands, in the order in which they are read
+--   by_row     a row of the result is made of the same row of every operand
 --   words      what `plan` says of it, from the operation
 --   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, of
 --              every token, pair of tokens, label, and row of distances that a batch shares
@@ -19,7 +20,7 @@ M.place = { roles = { "x" }, words = function(op)
 end }
 
 M.product = {
-  roles = { "x" },
+  roles = { "x" }, by_row = true,
   words = function(op)
     return op.p.bias and "product and bias" or "product"
   end,
@@ -32,7 +33,7 @@ local function with_dropout(op, words)
   return words .. (op.dropout and ", dropped out" or "")
 end
 
-M.activation = { roles = { "x" }, words = function(op)
+M.activation = { roles = { "x" }, by_row = true, words = function(op)
   return with_dropout(op, op.activation)
 end, kinds = {
   relu = "max(x, 0)",
@@ -41,20 +42,20 @@ end, kinds = {
   silu = "x sigmoid(x)",
 } }
 
-M.gate = { roles = { "x" }, words = function(op)
+M.gate = { roles = { "x" }, by_row = true, words = function(op)
   return with_dropout(op, op.activation .. " gate")
 end, kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" } }
 
-M.norm = { roles = { "x" }, words = function(op)
+M.norm = { roles = { "x" }, by_row = true, words = function(op)
   return op.norm == "rms" and "RMS norm" or "layer norm"
 end, kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" } }
 
-M.add = { roles = { "residual", "branch" }, words = function(op)
+M.add = { roles = { "residual", "branch" }, by_row = true, words = function(op)
   return op.dropout and "sum, the branch dropped out" or "sum"
 end }
 
 -- A sum and the norm of it: fuse.lua.
-M.add_norm = { roles = { "residual", "branch" }, words = function(op)
+M.add_norm = { roles = { "residual", "branch" }, by_row = true, words = function(op)
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.words(op)
 end }
 

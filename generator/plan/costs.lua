@@ -6,8 +6,8 @@
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
 --                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
 --                   backward) and of plan.passes (each its own), there also kept_bytes and scratch_bytes
---   vector_bytes    of all parameters; workspace_bytes of a thread; memory_bytes of a training with two threads, at the
---                   widest level (memory.lua)
+--   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
+--                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
 --   largest_block   { bytes, size, sequences }: the block that a workspace has room for
 --   longest_training, mean_tokens   of the training lengths
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
@@ -17,7 +17,7 @@ local memory = require("plan.memory")
 local outline = require("network.outline")
 local tasks = require("spec.tasks")
 
-local M = {}
+local M = { THREADS = 2 }
 
 -- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; of finite data the longest
 -- that are allowed.
@@ -124,14 +124,12 @@ local function block_sizes(facts, sizes)
   return list
 end
 
--- Parameters, the optimiser's state and the folded gradient; what threads share; and for each of two threads a gradient
--- and a workspace.
 local function derive_memory(plan, sizes, longest)
   plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
   plan.largest_block = memory.largest_workspace(plan, sizes)
   plan.workspace_bytes = plan.largest_block.bytes
-  plan.memory_bytes = (2 + #plan.optimizer.states) * plan.vector_bytes + memory.shared(plan, longest)
-    + memory.tables(plan, longest) + 2 * (plan.vector_bytes + plan.workspace_bytes)
+  plan.shared_bytes, plan.tables_bytes = memory.shared(plan, longest), memory.tables(plan, longest)
+  plan.memory_bytes = memory.process(plan, M.THREADS)
 end
 
 -- Of what generated code on the CPU leaves out, since no query of a group sees it.

@@ -13,6 +13,8 @@ local M = {}
 
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
+local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/train/engine.c
+local PROGRAM = 2.5e6 -- of a process that has no engine: `trainer info`, gcc 12.2 and glibc 2.36
 
 local function round_up(n, to)
   return (n + to - 1) // to * to
@@ -281,6 +283,25 @@ function M.tables(plan, size)
     channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
   end
   return rows * channels * sizes_of(plan).real
+end
+
+-- ---- a process ----
+
+-- What lh_engine_memory takes for so many.
+local function allocated(bytes)
+  return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
+end
+
+-- The most that a process has while it trains with so many threads, once the plan has vector_bytes, shared_bytes,
+-- tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, what threads share, for
+-- each of them a gradient and a workspace; at a checkpoint copies of parameters and state, and what is written. Without
+-- the task's examples.
+function M.process(plan, threads)
+  local states = #plan.optimizer.states
+  local vector, written = allocated(plan.vector_bytes), plan.parameters * sizes_of(plan).real
+  return PROGRAM + allocated((2 + states) * plan.vector_bytes) + allocated(plan.shared_bytes)
+    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes))
+    + (1 + states) * (vector + written)
 end
 
 return M

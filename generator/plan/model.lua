@@ -21,6 +21,7 @@ local embeddings = require("network.embeddings")
 local features = require("spec.features")
 local handles = require("network.handles")
 local identity = require("network.identity")
+local labelled_rows = require("network.labelled_rows")
 local lists = require("network.lists")
 local outline = require("network.outline")
 local own_network = require("spec.own_network")
@@ -401,6 +402,19 @@ local function decodes(plan, net)
   return stream
 end
 
+-- The rows that somebody reads, or nil where that is all; attentions of labelled tokens alone are asked for these.
+local function reads(net, executed)
+  local part = labelled_rows.derive(net, executed)
+  for _, block in ipairs(part and net.scopes or {}) do
+    for _, op in ipairs(executed[block].forward) do
+      if op.kind == "attention" and part.partial[op] then
+        op.family.partial = true
+      end
+    end
+  end
+  return part
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
@@ -415,7 +429,7 @@ function M.derive(plan, file)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu_headers[#plan.cpu_headers + 1] = plan.noise and "noise" or nil
   local room = buffers.derive(net, executed, plan.eval_dropout)
-  plan.cpu = cpu.derive(net, executed, derived.structs, room, decodes(plan, net))
+  plan.cpu = cpu.derive(net, executed, derived.structs, room, reads(net, executed), decodes(plan, net))
   plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

@@ -4,6 +4,7 @@
 
 local canonical = require("base.canonical")
 local choices = require("plan.choices")
+local costs = require("plan.costs")
 local describe = require("plan.describe")
 local network_page = require("plan.network_page")
 local wording = require("base.wording")
@@ -61,8 +62,9 @@ function M.text(plan)
       or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
-    string.format("memory      %.1f MB with two threads (%.1f MB per vector of parameters, %.1f MB of activations per "
-      .. "thread)", plan.memory_bytes / 1e6, plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6),
+    string.format("memory      %.1f MB in training with %d threads (%.1f MB per vector of parameters, %.1f MB of "
+      .. "activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS, plan.vector_bytes / 1e6,
+      plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
     "",
     "choices",
   }

@@ -12,11 +12,21 @@ local M = {}
 -- Fields of which a task has one.
 M.TASK_CHOICES = { "kind", "source", "data" }
 
-local function lay_task(base, over)
+-- The field that chooses the task; nil: none.
+local function choice_of(task)
   for _, choice in ipairs(M.TASK_CHOICES) do
-    if over.fields[choice] and not base.fields[choice] then
-      return over
+    if task.fields[choice] then
+      return choice
     end
+  end
+  return nil
+end
+
+-- Options of a parent that chooses no task stay: a scale of a study may say them for tasks that an axis has.
+local function lay_task(base, over)
+  local before, now = choice_of(base), choice_of(over)
+  if before and now and before ~= now then
+    return over
   end
   return tree.merge(base, over)
 end

@@ -4,38 +4,83 @@
  * float: degree 6, relative error below 2e-7 (one and a half ulp); double: degree 12, below 3e-16. Source of the
  * float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double ones are Taylor's, whose remainder at
  * |f| = 0.347 is 2e-16.
+ * Adding `round` leaves r in the low bits of the sum; shifted to the exponent's place and added to exp(f) they multiply
+ * it by 2^r, exactly, since what comes out is a normal number. Lanes that are gone may hold anything until they become
+ * 0; of a NaN those bits would make a number, but the larger of that and x is x. Multiply-adds and products are what
+ * attention waits for, so none is spent on scaling.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
 
 #include "kernels/cpu/vector.h"
 
-/* exp(x) for x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be subnormal,
- * which processors compute slowly. */
-INLINE vector exp_negative(vector x) {
+enum { SIDE_BY_SIDE = 4 };
+
+/* exp of each of N vectors x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be
+ * subnormal, which processors compute slowly. Each of the 16 operations on a vector waits for the one before, so those
+ * of several vectors stand side by side. */
+INLINE void exp_negatives(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b39p-40;
     const real log2_e = 0x1.71547652b82fep0;
     const real coefficient[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
                                 1.0 / 720,       1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5};
-    enum { TERMS = 11, EXPONENT_SHIFT = 52, EXPONENT_BIAS = 1023 };
+    enum { TERMS = 11, EXPONENT_SHIFT = 52 };
 #else
     const real lowest = -87.0f, round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
     const real log2_e = 0x1.715476p0f;
     const real coefficient[] = {0x1.a0d6cep-13f, 0x1.6e879cp-10f, 0x1.11111cp-7f,
                                 0x1.55542cp-5f,  0x1.555556p-3f,  0x1.fffffep-2f};
-    enum { TERMS = 6, EXPONENT_SHIFT = 23, EXPONENT_BIAS = 127 };
+    enum { TERMS = 6, EXPONENT_SHIFT = 23 };
 #endif
-    bits gone = x < lowest; /* NaN stays NaN */
-    x = choose(gone, broadcast(lowest), x);
-    vector r = x * log2_e + round - round;
-    vector f = x - r * ln2_high - r * ln2_low;
-    vector p = broadcast(coefficient[0]);
+    vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE], p[SIDE_BY_SIDE];
     UNROLL
-    for (int i = 1; i < TERMS; i++) p = p * f + coefficient[i];
-    p = p * f * f + f + 1;
-    bits exponent = (__builtin_convertvector(r, bits) + EXPONENT_BIAS) << EXPONENT_SHIFT;
-    return keep_where(~gone, p * (vector)exponent);
+    for (int u = 0; u < N; u++) {
+        shifted[u] = x[u] * log2_e + round;
+        vector r = shifted[u] - round;
+        f[u] = x[u] - r * ln2_high - r * ln2_low;
+        p[u] = broadcast(coefficient[0]);
+    }
+    UNROLL
+    for (int i = 1; i < TERMS; i++) {
+        UNROLL
+        for (int u = 0; u < N; u++) p[u] = p[u] * f[u] + coefficient[i];
+    }
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        p[u] = p[u] * f[u] * f[u] + f[u] + 1;
+        vector scaled = (vector)((bits)p[u] + ((bits)shifted[u] << EXPONENT_SHIFT));
+        bits gone = x[u] < lowest; /* NaN stays NaN */
+        x[u] = maximum(keep_where(~gone, scaled), x[u]);
+    }
+}
+
+INLINE vector exp_negative(vector x) {
+    exp_negatives(1, &x);
+    return x;
+}
+
+/* weights [count][LANES]: exp(weight - largest) in the place of each; their sum, in order. */
+INLINE vector exp_weights(int count, vector largest, real *weights) {
+    vector sum = {0};
+    int j = 0;
+    for (; j + SIDE_BY_SIDE <= count; j += SIDE_BY_SIDE) {
+        vector x[SIDE_BY_SIDE];
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) x[u] = load(weights + (j + u) * LANES) - largest;
+        exp_negatives(SIDE_BY_SIDE, x);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) {
+            store(weights + (j + u) * LANES, x[u]);
+            sum += x[u];
+        }
+    }
+    for (; j < count; j++) {
+        vector weight = exp_negative(load(weights + j * LANES) - largest);
+        store(weights + j * LANES, weight);
+        sum += weight;
+    }
+    return sum;
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* Vectors of `real` in the compiler's own extension: no intrinsics, one source for every level and precision.
+/* Vectors of `real` in the compiler's own extension: one source for every level and precision. An instruction that
+ * gcc 12 does not find is named (`maximum`).
  *
  * Include after config.h, which defines `real` and REAL_BYTES.
  */
@@ -8,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "kernels/cpu/level.h"
 
@@ -39,7 +44,26 @@ INLINE vector broadcast(real x) { return x - (vector){0}; }
 /* mask lanes are 0 or -1, as comparisons give them; C has no vector ?: in gcc 12. */
 INLINE vector choose(bits mask, vector a, vector b) { return (vector)(((bits)a & mask) | ((bits)b & ~mask)); }
 INLINE vector keep_where(bits mask, vector a) { return (vector)((bits)a & mask); }
-INLINE vector maximum(vector a, vector b) { return choose(a > b, a, b); }
+
+/* a > b ? a : b: b where one is NaN, which is what the processor's own instruction gives. gcc 12 would compare and
+ * select, and both steps wait for the result before. */
+INLINE vector maximum(vector a, vector b) {
+#if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
+    return (vector)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif LH_VECTOR_BYTES == 64
+    return (vector)_mm512_max_ps((__m512)a, (__m512)b);
+#elif LH_VECTOR_BYTES == 32 && REAL_BYTES == 8
+    return (vector)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif LH_VECTOR_BYTES == 32
+    return (vector)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__x86_64__) && REAL_BYTES == 8
+    return (vector)_mm_max_pd((__m128d)a, (__m128d)b);
+#elif defined(__x86_64__)
+    return (vector)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    return choose(a > b, a, b);
+#endif
+}
 
 /* -1 in the lanes before `count`. */
 INLINE bits lanes_before(int count) {

@@ -30,3 +30,8 @@ double lh_memory_available(void) {
         least = fmin(least, (double)limit.rlim_cur);
     return least;
 }
+
+double lh_memory_peak(void) {
+    double kilobytes = number_in("/proc/self/status", "VmHWM:");
+    return isfinite(kilobytes) ? kilobytes * 1024 : 0;
+}

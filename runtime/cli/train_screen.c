@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "train/json_text.h"
 
 static const double PLAIN_SECONDS = 5.0; /* between two lines where there is no terminal */
@@ -159,13 +160,21 @@ void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int
     pthread_mutex_unlock(&screen->mutex);
 }
 
+/* ", 36.1 MB of memory"; nothing where the system does not tell. */
+static const char *memory_so_far(char text[64]) {
+    double bytes = lh_memory_peak();
+    text[0] = 0;
+    if (bytes > 0) snprintf(text, 64, ", %.1f MB of memory", bytes / 1e6);
+    return text;
+}
+
 void lh_screen_trained(lh_train_screen *screen, const lh_member *member) {
     if (screen->count > 1) return;
-    char time[32];
+    char time[32], memory[64];
     lh_progress_wipe(&screen->progress);
-    printf("%s: step %lld, %lld steps in %s\n%s\n", member->spec->id, (long long)member->last_step,
+    printf("%s: step %lld, %lld steps in %s%s\n%s\n", member->spec->id, (long long)member->last_step,
            (long long)(member->last_step - member->first_step),
-           lh_duration(lh_progress_seconds(&screen->progress), time), member->run.directory);
+           lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory), member->run.directory);
 }
 
 void lh_screen_evaluates(lh_train_screen *screen, const lh_member *member) {
@@ -204,12 +213,12 @@ static void print_accuracy(const lh_member *member, const char *split) {
 
 void lh_screen_summary(lh_train_screen *screen) {
     int64_t steps = 0;
-    char time[32], rate[LH_NUMBER_TEXT];
+    char time[32], memory[64], rate[LH_NUMBER_TEXT];
     for (int i = 0; i < screen->count; i++) steps += screen->members[i].last_step - screen->members[i].first_step;
     const lh_spec *spec = screen->members[0].spec;
-    printf("%s: %d runs, %lld steps in %s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
-           lh_duration(lh_progress_seconds(&screen->progress), time), screen->members[0].run.root, spec->id,
-           spec->plan_digest);
+    printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
+           lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
+           screen->members[0].run.root, spec->id, spec->plan_digest);
     const lh_corpus *corpus = spec->corpus;
     bool validates = corpus != NULL && corpus->final.sets >> LH_SET_VALIDATION & 1;
     printf("%-13s %8s %10s %10s %10s %10s %10s%s\n", "learning rate", "seed", "step", "loss", "accuracy", "all train",

@@ -57,21 +57,21 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     return status;
 }
 
+/* Vectors lie in one piece: each alone would take whole large pages. */
 static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
-    cpu->parameters = lh_engine_memory(bytes, "the parameters", error);
-    if (cpu->parameters == NULL) return LH_ERR_ENVIRONMENT;
+    size_t states = cpu->config.trains ? (size_t)spec->optimizer.states : 0;
+    char *vectors = lh_engine_memory((cpu->config.trains ? 2 + states : 1) * bytes,
+                                     "parameters and their optimiser's state", error);
+    if (vectors == NULL) return LH_ERR_ENVIRONMENT;
+    cpu->parameters = vectors;
     lh_initialise(spec, cpu->config.seed, cpu->engine.real_bytes, cpu->parameters);
     if (!cpu->config.trains) return LH_OK;
-    cpu->total = lh_engine_memory(bytes, "the gradient", error);
+    cpu->total = vectors + bytes;
+    for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
     if (cpu->config.keeps_gradient) cpu->kept = lh_engine_memory(bytes, "the gradient", error);
-    if (cpu->total == NULL || (cpu->config.keeps_gradient && cpu->kept == NULL)) return LH_ERR_ENVIRONMENT;
-    for (int i = 0; i < spec->optimizer.states; i++) {
-        cpu->state[i] = lh_engine_memory(bytes, "the optimiser state", error);
-        if (cpu->state[i] == NULL) return LH_ERR_ENVIRONMENT;
-    }
-    return LH_OK;
+    return cpu->config.keeps_gradient && cpu->kept == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
 }
 
 lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error) {
@@ -102,10 +102,8 @@ static void engine_close(lh_engine *engine) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     if (cpu->rooms != NULL) lh_cpu_rooms_leave(cpu->rooms);
     lh_epoch_close(&cpu->epoch);
-    free(cpu->parameters);
-    free(cpu->total);
+    free(cpu->parameters); /* and the vectors behind them */
     free(cpu->kept);
-    for (int i = 0; i < LH_MAX_STATES; i++) free(cpu->state[i]);
     free(cpu->tables);
     free(cpu);
 }

@@ -17,9 +17,9 @@ typedef struct lh_cpu_engine {
     const lh_cpu_program *program;
     lh_key key;
 
-    void *parameters, *total; /* [parameter_storage] real; total: the folded gradient, zero between steps */
-    void *kept;               /* the gradient of the last step; NULL: not kept */
-    void *state[LH_MAX_STATES];
+    void *parameters, *total, *state[LH_MAX_STATES]; /* [parameter_storage] real each; total: the folded gradient, zero
+                                                      * between steps. One piece, parameters first. */
+    void *kept;                                      /* the gradient of the last step; NULL: not kept */
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
 

@@ -4,11 +4,10 @@ const int8_t *keep =
         dropout_keep_at(&head->masks, element, live * ${S}, ${drops.name}_DROP_BELOW, head->keep);
 bits columns = {0};
 for (int j = ${from}; j < ${to}; j++) {
-    vector weight = exp_negative(load(weights + j * LANES) - largest);
+    vector weight = load(weights + j * LANES);
     columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, ${S});
     bits kept_here = first_keeps(columns);
     store(weights + j * LANES, choose(kept_here, weight, -weight));
-    sum += weight;
     weight = keep_where(kept_here, weight);
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] += weight * value[j * ${K} + d];

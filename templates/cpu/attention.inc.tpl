@@ -16,6 +16,12 @@
 % local stop, row = ranged and "head->to - head->from" or "T", ranged and "first - head->from" or "first"
 % local dscores, gathered = score.trains and "head->dscores, " or "", score.gathers and "&gathered, " or ""
 % local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
+% local query_from, query_to = ranged and "head->from" or "0", ranged and "head->to" or "T"
+% local first_group, group = query_from, false
+% if partial then
+% query_to = "head->end_query"
+% first_group, group = name .. "_first_group(head)", "first_group / LANES * "
+% end
 % local start, step = "", name .. "_group_weights(" .. S .. ")"
 % if relative.toeplitz then
 % start, step = (" + %sKEYS * LANES"):format(PREFIX), name .. "_group_dlogits(" .. S .. ")"
@@ -23,6 +29,7 @@
 % local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % local from, to = spans and "begin" or "0", spans and "end" or S
+% local weighed = spans and "end - begin, largest, weights + begin * LANES" or S .. ", largest, weights"
 % local first_score = ("%s(%s&queries, key, %s)"):format(score_of, score_pass, from)
 % local next_score = ("%s(%s&queries, key, j)"):format(score_of, score_pass)
 % if lined then
@@ -65,6 +72,9 @@ typedef struct ${name}_head {
 % if ranged then
     int from, to; /* queries that are asked for: their rows alone are there */
 % end
+% if partial then
+    int first_query, end_query; /* queries that somebody reads; the rows of all are there */
+% end
 % if relates then
     % include("cpu/relative_head.tpl")
 % end
@@ -83,11 +93,7 @@ typedef struct ${name}_head {
 % end
 } ${name}_head;
 
-% if scored then
-static ${name}_head ${name}_head_of(const workspace *w, int l, int h, const ${name}_score_tables *scores) {
-% else
-static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
-% end
+% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", partial and "int first_query", partial and "int end_query", scored and "const " .. name .. "_score_tables *scores")
 % if cross then
     ${name}_head head = {.T = w->${queries.at}length, .S = w->${keys.at}length};
 % else
@@ -96,6 +102,10 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
 % if ranged then
     head.from = w->${queries.at}from;
     head.to = w->${queries.at}to;
+% end
+% if partial then
+    head.first_query = first_query;
+    head.end_query = end_query;
 % end
 % if relates then
     % include("cpu/relative_head_of.tpl")
@@ -114,6 +124,17 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
 % end
     return head;
 }
+% if partial then
+
+/* The first query of the first group that somebody reads one of. */
+INLINE int ${name}_first_group(const ${name}_head *head) {
+% if ranged then
+    return head->from + (head->first_query - head->from) / LANES * LANES;
+% else
+    return head->first_query / LANES * LANES;
+% end
+}
+% end
 % if drops then
 
 /* The weights of this head are dropped out, in the masks of a sequence and a layer. */
@@ -188,7 +209,11 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 % else
  *   query   [T] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart; keys and values WIDTH and 2 WIDTH further on
 % end
+% if partial then
+ *   out     [${ranged and "to - from" or "T"}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written for the groups of the queries that are read
+% else
  *   out     [${ranged and "to - from" or "T"}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written
+% end
  *   kept    of the head, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query,
@@ -199,17 +224,20 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % else
 % include("cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
 % end
+% if partial then
+    const int first_group = ${first_group};
+    real *restrict weights = kept.weights + (size_t)(first_group / LANES) * kept.step;
+    real *restrict inverse_sum = kept.inverse_sum + ${ranged and "(first_group - head->from)" or "first_group"};
+% else
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
+% end
 % if spans and cross and not drops then
     (void)S;
 % end
-% if ranged then
-    for (int first = head->from; first < head->to; first += LANES, weights += kept.step, inverse_sum += LANES) {
-% else
-    for (int first = 0; first < T; first += LANES, weights += kept.step, inverse_sum += LANES) {
-% end
+% local group_from = partial and "first_group" or query_from
+    for (int first = ${group_from}; first < ${query_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
         ${name}_queries queries;
-        vector o[${PREFIX}HEAD_WIDTH], sum = {0};
+        vector o[${PREFIX}HEAD_WIDTH];
         load_${name}_queries(head, first, query, &queries);
 % if spans then
         int begin, end;
@@ -242,6 +270,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         % include("cpu/attend_scores.tpl", { from = "1", to = S, score = next_score })
 % end
 % end
+        vector sum = exp_weights(${weighed});
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
 % if not drops then
@@ -281,17 +310,25 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery) {
 % include("cpu/head_lengths.tpl", { lengths = lengths })
-% if drops then
+% if partial then
+    const int first_group = ${first_group};
+    ${drops and "" or "const "}real *weights = kept.weights + ${group}${name}_group_weights(${S});
+    const real *inverse_sum = kept.inverse_sum;
+    real *dlogits = scratch->dlogits${start} + ${group}${step};
+% elseif drops then
     const real *inverse_sum = kept.inverse_sum;
     real *weights = kept.weights, *dlogits = scratch->dlogits${start};
 % else
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
 % end
-% if relative.toeplitz and not spans then
+% if relative.toeplitz and partial and not spans then
+    memset(dlogits - ${PREFIX}KEYS * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
+% elseif relative.toeplitz and not spans then
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
-    for (int first = 0; first < T; first += LANES) {
+% local group_from = partial and "first_group" or "0"
+    for (int first = ${group_from}; first < ${partial and query_to or "T"}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], inverse = load(inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
@@ -358,7 +395,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         weights += ${name}_group_weights(${S});
         dlogits += ${step};
     }
-    for (int t = 0; t < T; t++) {
+    for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
         real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
 % if drops then
         real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
@@ -391,15 +428,15 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
     attend_${name}_queries(head, query, ${key_pass}out, dout, kept, scratch, dquery);
 % if cross then
     for (int j = 0; j < S; j += ${PREFIX}KEYS)
-        % call("attend_" .. name .. "_keys", spans and "head", "T", "S", "j", "kept.weights", "scratch", "dkey", "dkey + WIDTH")
+        % call("attend_" .. name .. "_keys", (spans or partial) and "head", "T", "S", "j", "kept.weights", "scratch", "dkey", "dkey + WIDTH")
 % else
     for (int j = 0; j < T; j += ${PREFIX}KEYS)
-        % call("attend_" .. name .. "_keys", spans and "head", "T", "j", "kept.weights", "scratch", "dquery + WIDTH", "dquery + 2 * WIDTH")
+        % call("attend_" .. name .. "_keys", (spans or partial) and "head", "T", "j", "kept.weights", "scratch", "dquery + WIDTH", "dquery + 2 * WIDTH")
 % end
 % if relative.toeplitz then
-    for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${spans and "head, " or ""}${T_S}, x, scratch, head->drows);
+    for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${(spans or partial) and "head, " or ""}${T_S}, x, scratch, head->drows);
 % elseif relates then
-    for (int i = 0; i < T; i++) ${name}_relative_rows_grad(head, i, scratch);
+    for (int i = ${partial and "head->first_query" or "0"}; i < ${partial and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
 % end
 }
 

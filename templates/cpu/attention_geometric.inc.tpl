@@ -35,6 +35,9 @@ static void turn_${name}_keys(int T, const real *restrict query, real *restrict 
 /* One head of a sequence, beside its queries. */
 typedef struct ${name}_head {
     int T; /* queries, and keys */
+% if partial then
+    int first_query, end_query; /* queries that somebody reads; the rows of all are there */
+% end
     const real *key, *value; /* columns of token 0 */
     int stride; /* from one channel of a column to the next */
     const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
@@ -45,17 +48,16 @@ typedef struct ${name}_head {
 % end
 } ${name}_head;
 
-% if directional then
-/* The head's keys and values: turn_${name}_keys; direction: the sequence's. */
-static ${name}_head ${name}_head_of(const workspace *w, int l, int h, const real *direction) {
-% else
-/* The head's keys and values: turn_${name}_keys. */
-static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
-% end
+/* The head's keys and values: turn_${name}_keys${directional and "; direction: the sequence's" or ""}. */
+% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", partial and "int first_query", partial and "int end_query", directional and "const real *direction")
     const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
     const int T = w->${queries.at}length, stride = ${name}_column_stride(T);
     return (${name}_head){
             .T = T,
+% if partial then
+            .first_query = first_query,
+            .end_query = end_query,
+% end
             .key = w->${name}.columns + LANES,
             .value = w->${name}.columns + LANES + ${PREFIX}HEAD_WIDTH * stride,
             .stride = stride,
@@ -69,6 +71,11 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h) {
     };
 }
 
+% if partial then
+/* The first query of the first group that somebody reads one of. */
+INLINE int ${name}_first_group(const ${name}_head *head) { return head->first_query / LANES * LANES; }
+
+% end
 /* LANES queries of one head, ready for their logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
     vector query[${PREFIX}HEAD_WIDTH]; /* with the content bias, times the scale */
@@ -172,7 +179,14 @@ INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broad
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, real *restrict out,
         ${name}_kept kept) {
     const int T = head->T;
+% if partial then
+    const int first_group = ${name}_first_group(head);
+    kept.weights += (size_t)(first_group / LANES) * kept.step;
+    kept.misses += (size_t)(first_group / LANES) * kept.step;
+    for (int first = first_group; first < head->end_query; first += LANES) {
+% else
     for (int first = 0; first < T; first += LANES) {
+% end
         ${name}_walk w;
         walk_${name}_outwards(head, T, first, query, &w, kept.weights, kept.misses);
 % if normalised then
@@ -264,8 +278,16 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
 % end
     const int T = head->T;
+% if partial then
+    const int first_group = ${name}_first_group(head);
+    real *dlogits = scratch->dlogits + first_group / LANES * ${name}_group_weights(T);
+    kept.weights += (size_t)(first_group / LANES) * kept.step;
+    kept.misses += (size_t)(first_group / LANES) * kept.step;
+    for (int first = first_group; first < head->end_query; first += LANES) {
+% else
     real *dlogits = scratch->dlogits;
     for (int first = 0; first < T; first += LANES) {
+% end
         ${name}_return_walk w = {0};
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, w.dout);
 % if normalised then
@@ -288,7 +310,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         kept.misses += kept.step;
         dlogits += ${name}_group_weights(T);
     }
-    for (int t = 0; t < T; t++) {
+    for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
         real *row = scratch->rows + t * 2 * ${PREFIX}HEAD_WIDTH;
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
@@ -310,7 +332,7 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
     const int T = head->T;
     attend_${name}_queries(head, query, ${out_pass}dout, kept, scratch, grad);
     for (int j = 0; j < T; j += ${PREFIX}KEYS)
-        attend_${name}_keys(T, j, kept.weights, scratch, grad->query + WIDTH, grad->query + 2 * WIDTH);
+        attend_${name}_keys(${partial and "head, " or ""}T, j, kept.weights, scratch, grad->query + WIDTH, grad->query + 2 * WIDTH);
 }
 
 /* From what is kept of a head to that of the next. */

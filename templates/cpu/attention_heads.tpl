@@ -9,22 +9,24 @@
 % elseif turns and positions.kind == "randomized" then
 % of_queries, of_keys = "position", "key_position"
 % end
+% local asked_pass, dq = partial and ", first_query, end_query" or "", cross and "dquery" or "dquery_key_value"
+% local part_words = partial and " part: the queries that somebody reads." or ""
 % local asked = ranged and "to - from" or "T"
 % local layer_words = drops and " layer: in the counter of masks." or ""
 % local asks = eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "
 % if cross then
 /* All heads of all sequences: query [sequences][${asked}][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
- * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
+ * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
 % elseif ranged then
 /* All heads of all sequences: query_key_value [sequences][to - from][3 WIDTH]${turned},
  * attended [sequences][to - from][WIDTH]. cache [sequences][T][3 WIDTH]: the same of the tokens before, to which these
- * are added; NULL where these are all. kept->step 0: forward only.${layer_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", "real *attended")
+ * are added; NULL where these are all. kept->step 0: forward only.${layer_words}${part_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
+ * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *attended")
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${key_count};
@@ -42,6 +44,9 @@
     ${name}_score_tables_of(w->step, l, &scores);
 % end
     for (int s = 0; s < w->sequences; s++) {
+% if partial then
+        const int first_query = first_of(w, part, s), end_query = first_query + part->count;
+% end
 % if rotation.kind == "rope" and cross then
         % call("rotate_" .. name, "w", of_queries, of_turned, PREFIX .. "QUERY_STRIDE", "1", "query")
         % call((ranged and "if (from == 0) " or "") .. "rotate_" .. name, "w", of_keys, of_all, PREFIX .. "KEY_STRIDE", "1", "key_value")
@@ -59,7 +64,7 @@
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+            ${name}_head head = ${name}_head_of(w, l, h${asked_pass}${scored and ", &scores" or ""});
 % if drops then
             ${asks}drop_${name}_weights(w, layer, s, &head);
 % end
@@ -84,12 +89,10 @@
 
 % if cross then
 /* dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH] written, from dattended [sequences][T][WIDTH]. */
-static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *kept, const real *query,
-        const real *key_value, const real *attended, const real *dattended, real *dquery, real *dkey_value) {
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *query", "const real *key_value", "const real *attended", "const real *dattended", "real *dquery", "real *dkey_value")
 % else
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
-static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *kept, const real *query_key_value,
-        const real *attended, const real *dattended, real *dquery_key_value) {
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *query_key_value", "const real *attended", "const real *dattended", "real *dquery_key_value")
 % end
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length${key_count};
@@ -104,9 +107,14 @@ static void attention_${name}_backward(workspace *w, int l, const ${name}_kept *
     ${name}_score_tables_of(w->step, l, &scores);
 % end
     for (int s = 0; s < w->sequences; s++) {
+% if partial then
+        const int first_query = first_of(w, part, s), end_query = first_query + part->count;
+        for (int t = 0; t < T && part->count < T; t++)
+            memset(${dq} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* of those that nobody reads */
+% end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h${scored and ", &scores" or ""});
+            ${name}_head head = ${name}_head_of(w, l, h${asked_pass}${scored and ", &scores" or ""});
 % if sums then
             ${name}_head_grad(w, l, h, &head);
 % end

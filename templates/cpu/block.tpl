@@ -16,6 +16,9 @@
 % if drops and not eval_dropout then
     const bool train = w->step->mode == LH_MODE_TRAIN;
 % end
+% if part.forward then
+    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
+% end
 % for _, op in ipairs(forward) do
     % include(op.template, op)
 % end
@@ -33,6 +36,9 @@
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end
     const ${name}_state *s = &w->${name}[${use}];
+% if part.backward then
+    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
+% end
 % for _, op in ipairs(backward) do
     % include(op.template, op)
 % end

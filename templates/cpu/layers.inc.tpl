@@ -2,6 +2,23 @@
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
 % if cpu.masks then
 
+% if cpu.part then
+/* Masks of `width` channels for the part's tokens of every sequence of the block at one site: those that they have
+ * among all tokens. */
+static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
+        int width, int8_t *keep) {
+    const lh_cpu_step *step = w->step;
+    const int count = part->count * width;
+% if eval_dropout then
+    % include("cpu/drop_site.tpl", { place = "place" })
+% else
+    const uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, place);
+% end
+    for (int s = 0; s < w->sequences; s++)
+        dropout_keep_from(step->key, step->step, w->block->first_example + (uint32_t)s, site,
+                (uint32_t)(first_of(w, part, s) * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
+}
+% else
 /* Masks of `width` channels for every sequence of the block at one site. */
 % if streams[2] then
 static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int length, int width,
@@ -23,6 +40,7 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
                 keep + (size_t)s * (size_t)(${length} * width));
 % end
 }
+% end
 % end
 % for _, stream in ipairs(streams) do
 % local draws = stream.by_sequence

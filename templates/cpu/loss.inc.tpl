@@ -1,5 +1,7 @@
 % local of = "w->" .. cpu.labelled .. "length"
-% local row = readout == "probe" and "labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(of, of)
+% local places = readout == "probe" or cpu.part
+% local row = places and "labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(of, of)
+% local tokens = cpu.part and "tokens that are read" or "tokens"
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
@@ -21,13 +23,21 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
     sums->exact += a->correct == a->counted;
 }
 
-% if readout == "probe" then
-/* The row of x [tokens] that label i of sequence s is asked for at. */
+% if places then
+/* The row of x [${tokens}] that label i of sequence s is asked for at. */
 INLINE int labelled_row(const workspace *w, int s, int i) {
+% if cpu.part and readout == "probe" then
+    const int labels = w->step->shape.labels, count = w->read.count;
+    return s * count + (count < w->all.count ? i : w->block->place[s * labels + i]);
+% elseif cpu.part then
+    const int count = w->read.count; /* the last ones have the labels */
+    return s * count + count - w->step->shape.labels + i;
+% else
     return s * w->${cpu.labelled}length + w->block->place[s * w->step->shape.labels + i];
+% end
 }
 
-/* Loss, counts, and dx, the gradient of x [tokens][WIDTH]. */
+/* Loss, counts, and dx, the gradient of x [${tokens}][WIDTH]. */
 % else
 /* The labelled positions are the last `labels` tokens of a sequence. Loss, counts, and dx, the gradient of
  * x [tokens][WIDTH]. */
@@ -36,7 +46,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     const lh_cpu_block *block = w->block;
     const parameters *p = w->parameters;
     int labels = w->step->shape.labels;
-    memset(dx, 0, (size_t)w->${cpu.labelled}tokens * WIDTH * sizeof(real));
+    memset(dx, 0, (size_t)w->${cpu.part and "read." or cpu.labelled}tokens * WIDTH * sizeof(real));
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
@@ -60,7 +70,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
-/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], from x [tokens][WIDTH]. */
+/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], from x [${tokens}][WIDTH]. */
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
 % if not cpu.tied then

@@ -78,11 +78,11 @@ INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, in
 % end
 % end
 
-/* Pairs of a head that its groups of queries leave out. */
-static double ${name}_skipped_pairs(const ${name}_head *head) {
+/* Pairs that the groups of the first so many queries of a head leave out. */
+static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     double pairs = 0;
-    for (int first = 0; first < head->T; first += LANES) {
-        int begin, end, count = head->T - first < LANES ? head->T - first : LANES;
+    for (int first = 0; first < queries; first += LANES) {
+        int begin, end, count = queries - first < LANES ? queries - first : LANES;
         ${name}_span(head, first, &begin, &end);
         pairs += (double)count * (begin + ${S} - end);
     }

@@ -11,7 +11,7 @@
 /* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
  * pairs of which the key does not exist have zeros in dlogits. */
 % end
-% define("INLINE void " .. name .. "_relative_rows_grad", spans and "const " .. name .. "_head *head", lengths, "int x", "const " .. name .. "_scratch *scratch", "real *restrict drows")
+% define("INLINE void " .. name .. "_relative_rows_grad", (spans or partial) and "const " .. name .. "_head *head", lengths, "int x", "const " .. name .. "_scratch *scratch", "real *restrict drows")
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) {
@@ -19,6 +19,10 @@
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
     int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1, end = behind < T ? behind : T;
+% if partial then
+    if (i < head->first_query) i = head->first_query;
+    if (end > head->end_query) end = head->end_query;
+% end
     while (i < end) {
         int first = i / LANES * LANES, stop = first + LANES < end ? first + LANES : end;
         const real *dlogits =

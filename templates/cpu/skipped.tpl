@@ -1,6 +1,19 @@
+% local part = cpu.part
+% if part and flops.masked[1] then
+/* Operations on pairs that masks hide from all queries of a group, and on rows that nobody reads in the last layer, the
+ * backward pass twice the forward pass. */
+% elseif part then
+/* Operations on rows that nobody reads in the last layer, the backward pass twice the forward pass. */
+% else
 /* Operations on pairs that masks hide from all queries of a group, the backward pass twice the forward pass. */
+% end
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
+% if part then
+    const int T = shape->length[0], unread = T - shape->labels;
+    double forward = (${f64(part.per_token)} + ${f64(part.per_pair)} * T) * unread;
+% else
     double forward = 0;
+% end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family
 % local name, PREFIX, lined = family.name, family.PREFIX, family.mask.kind == "lines"
@@ -8,14 +21,23 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
 % end
+% -- Pairs of unread queries that a mask hides as well are counted once; a probe may lie anywhere and counts as the last.
+% local of_last = part and part.pairs[name] or false
+% local of_head = of_last and of_last / family.heads
 % if lined then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
-        forward += ${f64(entry.of_head)} * ${name}_skipped_pairs(&${name});
+        forward += ${f64(entry.of_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
+% if of_last then
+        forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, unread);
+% end
     }
 % else
     const ${name}_head ${name} = {${sizes}};
-    forward += ${f64(entry.count)} * ${name}_skipped_pairs(&${name});
+    forward += ${f64(entry.count)} * ${name}_skipped_pairs(&${name}, ${name}.T);
+% if of_last then
+    forward -= ${f64(of_last)} * ${name}_skipped_pairs(&${name}, unread);
+% end
 % end
 % end
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);

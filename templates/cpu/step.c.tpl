@@ -39,6 +39,10 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 % include("cpu/workspace.tpl")
 
+% if cpu.part then
+% include("cpu/part.tpl")
+
+% end
 % for _, family in ipairs(attentions) do
 #include "attention_${family.name}.inc"
 % end
@@ -172,7 +176,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 #include "decode.inc"
 % end
 
-% if flops.masked[1] then
+% if flops.masked[1] or cpu.part then
 % include("cpu/skipped.tpl")
 
 % end
@@ -218,7 +222,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,
-% if flops.masked[1] then
+% if flops.masked[1] or cpu.part then
         .skipped_flops = skipped_flops,
 % end
 };

@@ -29,6 +29,9 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 % end
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
+% if cpu.part then
+    w.read = w.all; /* all queries and outputs are shown */
+% end
 % for _, op in ipairs(cpu.pass.trace) do
     % include(op.template, op)
 % end

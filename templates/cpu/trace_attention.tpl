@@ -25,7 +25,6 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 % end
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
-        vector sum = {0};
         load_${name}_queries(head, first, query, &queries);
 % if lined then
         open_${name}_lines(head, first, 0, head->${S}, columns);
@@ -37,11 +36,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
             store(columns + j * LANES, score);
         }
         if (scores) write_${name}_rows(head, first, columns, broadcast(1), scores);
-        for (int j = 0; j < head->${S}; j++) {
-            vector weight = exp_negative(load(columns + j * LANES) - largest);
-            store(columns + j * LANES, weight);
-            sum += weight;
-        }
+        vector sum = exp_weights(head->${S}, largest, columns);
         if (attention) write_${name}_rows(head, first, columns, 1 / sum, attention);
     }
 }
@@ -64,7 +59,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
 % end
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${name}_head_of(w, l, h${scored and ", &tables" or ""});
+            ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""}${scored and ", &tables" or ""});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, ${cross and "key + channel, " or ""}state->${name}.weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

@@ -43,9 +43,9 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     for (int s = 0; s < w->sequences; s++, query += T * ${PREFIX}QUERY_STRIDE) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
 % if normaliser.directional then
-            ${name}_head head = ${name}_head_of(w, l, h, state->${of.direction} + s * T * ${PREFIX}DIRECTION_WIDTH);
+            ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""}, state->${of.direction} + s * T * ${PREFIX}DIRECTION_WIDTH);
 % else
-            ${name}_head head = ${name}_head_of(w, l, h);
+            ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""});
 % end
             turn_${name}_keys(T, query + h * ${PREFIX}HEAD_WIDTH, w->${name}.columns);
             trace_${name}_head(&head, query + h * ${PREFIX}HEAD_WIDTH, state->${name}, scores ? scores + at : NULL,

@@ -24,6 +24,14 @@ typedef struct stream_size {
 } stream_size;
 
 % end
+% if cpu.part then
+/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+typedef struct row_set {
+    int count; /* of each sequence */
+    int tokens, rows; /* of all sequences; rounded up to whole tiles */
+} row_set;
+
+% end
 /* A block of sequences on its way through the network. */
 typedef struct workspace {
     const lh_cpu_step *step;
@@ -37,6 +45,9 @@ typedef struct workspace {
 % end
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% if cpu.part then
+    row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
+% end
 % if cpu.decoding then
     int from, to; /* tokens of each sequence that are there: all, but while they are decoded */
 % end
@@ -101,6 +112,9 @@ static stream_size size_of(int sequences, int length) {
     ${name}->to = to;
     ${name}->tokens = ${streams[2] and "sequences" or "w->sequences"} * (to - from);
     ${name}->rows = round_up(${name}->tokens, TILE_ROWS);
+% if cpu.part then
+    w->all = (row_set){to - from, w->tokens, w->rows};
+% end
 }
 
 /* Which token of the block row m is. */
@@ -133,6 +147,13 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % else
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
+% if cpu.part then
+    w->all = (row_set){w->length, w->tokens, w->rows};
+% end
+% end
+% if cpu.part then
+    const int labels = shape->labels, labelled = w->sequences * labels;
+    w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
 % end
     size_t row = (size_t)w->rows * sizeof(real);
 % end

@@ -46,10 +46,10 @@ static void print_head(const ${name}_head *head) {
                 outside += out;
             }
             printf("\n");
+            if (outside != ${name}_skipped_pairs(head, first + lane + 1)) printf("%g pairs are outside\n", outside);
         }
         free(gain);
     }
-    if (outside != ${name}_skipped_pairs(head)) printf("%g pairs are outside\n", outside);
 }
 
 int main(int count, char **words) {

@@ -81,6 +81,18 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
 end
 
+-- A row of the last layer that nobody reads: no output of attention, no feed-forward layer, no pairs of its query.
+function TestCosts.test_flops_of_rows_that_are_left_out()
+  local function check(sets, per_token, per_pair)
+    local part = plan_of(sets, task(2, 3)).cpu.part
+    lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
+  end
+  check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
+  check({ ["encoding.relative.kind"] = "shaw" }, 2 * (64 * 64 + 2 * 64 * 256), 6 * 64)
+  check({ ["model.activation"] = "swiglu" }, 2 * (64 * 64 + 3 * 64 * 256), 4 * 64)
+  lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
+end
+
 -- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
@@ -127,18 +139,22 @@ end
 -- Weights of five layers and their transposes, and the output's; in columns that are filled up.
 local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
--- Four vectors of parameters, packed weights, and for two threads a gradient and a workspace each; tables and draws of
--- positions. tests/unit/test_parity.c compares with what programs take.
+-- Packed weights, draws and tables of positions; of a process whole large pages: four vectors of parameters, what
+-- threads share, for two threads a gradient and a workspace each, at a checkpoint three vectors and what is written.
+-- tests/unit/test_parity.c compares with what programs take.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals(plan.memory_bytes, 6 * plan.vector_bytes + PANELS + 2 * plan.workspace_bytes)
+  lu.assertEquals({ plan.shared_bytes, plan.tables_bytes }, { PANELS, 0 })
+  local page = 2 << 20
+  lu.assertEquals(plan.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2) + 3) * page + 3 * 4 * plan.parameters)
   lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
   local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
+  lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
   local both = plan_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
-  lu.assertEquals(both.memory_bytes, plan.memory_bytes + 2048 * (64 + 32) * 4 + 6 * 2048 * 8)
+  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
 -- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
@@ -148,7 +164,9 @@ local function workspace(sequences, tokens, queries, keys, drops)
   local row = 4 * rows
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * taken(row)
     + taken(4 * sequences * 8 * queries * keys) + taken(4 * sequences * 8 * queries) + 2 * drops * taken(rows * 64 + 64)
-  local scratch = row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys + taken(4 * tokens * 2 * 8)
+  local read = row * (64 + 64) -- of the last layer's input, and of what its attention gives
+  local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys
+    + taken(4 * tokens * 2 * 8)
   return 5 * layer + scratch
 end
 
@@ -207,8 +225,7 @@ function TestCosts.test_memory_of_scores()
   local function more(encoding)
     local plan = scored(encoding)
     local own = plan.workspace_bytes - plain.workspace_bytes
-    local vectors = 8 * (plan.vector_bytes - plain.vector_bytes)
-    return (plan.memory_bytes - plain.memory_bytes - vectors - 2 * own) / 4, own / 4
+    return (plan.shared_bytes - plain.shared_bytes) / 4, own / 4
   end
   local function both(encoding, shared, own)
     lu.assertEquals({ more(encoding) }, { shared, own }, encoding)

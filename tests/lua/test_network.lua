@@ -4,6 +4,8 @@ local support = dofile("tests/lua/support.lua")
 
 local builder = require("network.builder")
 local canonical = require("base.canonical")
+local labelled_rows = require("network.labelled_rows")
+local derive_lists = require("network.lists").derive
 local lu = require("luaunit")
 local machine = require("machine")
 local networks = require("networks")
@@ -297,6 +299,81 @@ local PLANTED = {
 function TestNetworks.test_what_is_planted_is_found()
   for name, plant in pairs(PLANTED) do
     lu.assertTrue(planted(plant), name)
+  end
+end
+
+-- ---- rows that nobody reads ----
+
+TestLabelledRows = {}
+
+-- A scope's two lists as one text: + before what is done for labelled rows alone, ~ before a buffer that is spread.
+local function marked(found, executed, scope)
+  local words = {}
+  for _, op in ipairs(executed[scope].forward) do
+    words[#words + 1] = (found.partial[op] and "+" or "") .. op.out.name
+  end
+  words[#words + 1] = "|"
+  local function spread(key)
+    for _, buffer in ipairs(found.spread[key] or {}) do
+      words[#words + 1] = "~" .. buffer.name
+    end
+  end
+  for _, b in ipairs(executed[scope].backward) do
+    spread(b)
+    words[#words + 1] = (found.partial[b] and "+" or "") .. b.kind
+  end
+  spread(scope)
+  return table.concat(words, " ")
+end
+
+local function post_norm(b, h)
+  local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
+  return b:norm("norm2", b:add(s, b:product("map", s, networks.WIDTH)))
+end
+
+local POST_NORM = "query_key_value +attended +branch +norm1 +map +output"
+  .. " | +norm_grad +copy +weight_grad +input_grad +norm_grad +weight_grad +input_grad ~dattended attention_grad"
+  .. " weight_grad ~gradient input_grad"
+local ALL_ROWS = "embedding output logits | classify_grad block_grad embed_grad"
+
+-- { description, the network's lists, its block's }; without lists all rows are read.
+local LABELLED = {
+  ["keys and values of all tokens, nothing else"] = { in_block(2, post_norm), ALL_ROWS, POST_NORM },
+  ["a stack that runs twice, and a norm behind it"] = { embedded(function(net, x)
+    local b = net:block("layer", 2, "A block.", { loops = 2 })
+    b:output(post_norm(b, b:input(x)))
+    return net:norm("norm", b.result)
+  end), "embedding output +norm logits | classify_grad +norm_grad block_grad embed_grad", POST_NORM },
+  ["pre-norm: the stream's gradient is of labelled rows up to the first norm"] = { in_block(1, function(b, h)
+    local y = b:norm("norm1", h)
+    return b:add(h, b:attention("self", y, y))
+  end), ALL_ROWS, "norm1 query_key_value +attended +branch +output | +weight_grad +input_grad ~dattended attention_grad"
+    .. " weight_grad input_grad ~gradient norm_grad" },
+  ["a gradient of labelled rows behind one of all, of the same value"] = { in_block(1, function(b, h)
+    local s = b:product("map", h, networks.WIDTH)
+    return b:add(s, b:attention("self", h, h))
+  end) },
+  ["no attention"] = { embedded(function(net, x)
+    return net:product("map", x, networks.WIDTH)
+  end), "embedding +map logits | classify_grad +weight_grad +input_grad ~gradient embed_grad" },
+  ["two streams: the target is read out at every token"] = { function(net)
+    local tokens = net:table("token")
+    local x = net:embed("memory", net:stream("source"), { table = tokens, scale = 2 })
+    local b = net:block("layer", 1, "A block.")
+    local h = b:input(net:embed("embedding", net:stream("target"), { table = tokens, scale = 2 }))
+    b:output(b:add(h, b:attention("cross", h, b:external(x))))
+    net:classify(net:readout(b.result, "last"))
+  end },
+}
+
+function TestLabelledRows.test_what_is_left_out()
+  for name, case in pairs(LABELLED) do
+    local net = build(case[1])
+    local executed = derive_lists(net)
+    local found = labelled_rows.derive(net, executed)
+    local block = found and net.scopes.layer
+    lu.assertEquals({ found and marked(found, executed, net), block and marked(found, executed, block) },
+      { case[2], case[3] }, name)
   end
 end
 

@@ -192,6 +192,13 @@ function TestGrid.test_scales_lie_between_base_and_axes()
   lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)
 end
 
+-- Options of a base that names no task are those of the tasks that an axis has.
+function TestGrid.test_options_stay_where_an_axis_has_the_task()
+  local study = expand("abc_controls", { scale = "small" })
+  local options = study.cells[1].spec.resolved.task.options
+  lu.assertEquals({ options.width, options.numbers }, { 30, 4096 })
+end
+
 function TestGrid.test_set_lies_upon_all()
   local cells = expand(probe(), { set = { "train.batch=20", "encoding.kind=alibi" } }).cells
   for _, cell in ipairs(cells) do

@@ -285,12 +285,9 @@ static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
     }
 }
 
-/* Of every sequence, tokens that differ, out of order. */
-static void fill_places(lh_rng *rng, int tokens, int labels, uint16_t *place) {
-    for (int b = 0; b < LH_PARITY_SEQUENCES; b++) {
-        int first = (int)lh_rng_below(rng, (uint32_t)tokens);
-        for (int i = 0; i < labels; i++) place[b * labels + i] = (uint16_t)((first + tokens - i) % tokens);
-    }
+/* The token of every sequence that its one label is of. */
+static void fill_places(lh_rng *rng, int tokens, uint16_t *place) {
+    for (int b = 0; b < LH_PARITY_SEQUENCES; b++) place[b] = (uint16_t)lh_rng_below(rng, (uint32_t)tokens);
 }
 
 /* Tokens that say nothing of their place have no row. */
@@ -340,7 +337,7 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
     out->drawn[0] = 0;
     lh_vectors_distances(facts, tokens, out->positions, out->drawn, out->distances);
     lh_vectors_alibi(facts->heads, tokens * tokens, out->distances, out->score[0][0]);
-    fill_places(rng, tokens, size.labels, out->place);
+    fill_places(rng, tokens, out->place);
 }
 
 /* Tokens of two streams, by their indices. */
@@ -359,6 +356,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
     size.target = pair ? size.target : 0;
+    if (c->spec->format->locate) size.labels = 1; /* generated formats locate one token */
     fill_examples(&rng, c->spec, size, out);
     if (pair) place_pair(c->spec, size, out);
     else place_tokens(&rng, c, &facts, size, out);

@@ -123,6 +123,14 @@ stopped_by() {
     find "$work/runs" -name checkpoint.safetensors | grep -q .
 }
 
+# Within a tenth of what the process says that it took.
+memory_is_planned() {
+    planned=$(./longhand plan $SPEC | sed -n 's/^memory *\([0-9.]*\) MB in training with 2 threads.*/\1/p')
+    ./longhand train $SPEC -- --steps 3 --no-eval --threads 2 --out "$work/memory" >"$work/said" 2>/dev/null &&
+        took=$(sed -n 's/.* 3 steps in .*, \([0-9.]*\) MB of memory$/\1/p' "$work/said") &&
+        echo "planned $planned, took $took" && awk "BEGIN { exit !($took > 0.9 * $planned && $took < 1.1 * $planned) }"
+}
+
 # A refusal that only the trainer can make.
 passes_exit_codes() {
     ends_with 2 '--seed and --seeds exclude each other' ./longhand train $SPEC -- --seed 1 --seeds 1:2
@@ -162,6 +170,7 @@ expect launcher_children_are_unlimited children_are_unlimited
 expect launcher_greedy_spec_fails_politely greedy_spec_fails_politely
 expect train_stopped_by_TERM_exit_75 stopped_by TERM
 expect train_stopped_by_INT_exit_75 stopped_by INT
+expect train_takes_the_memory_that_is_planned memory_is_planned
 expect train_passes_exit_codes passes_exit_codes
 expect train_says_nothing_on_stdout says_nothing_on_stdout
 finish

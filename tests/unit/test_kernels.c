@@ -55,6 +55,31 @@ static void test_exp_negative_zero_and_far_below(void **state) {
     assert_true(isnan(exp_negative(broadcast((real)NAN))[0]));
 }
 
+static void test_exp_negative_nan_of_any_bits_stays_nan(void **state) {
+    (void)state;
+    for (real_bits below = 1; below <= 512; below *= 2) {
+        bits payload = (bits)broadcast(-(real)NAN) | (below - 1) | below;
+        assert_true(isnan(exp_negative((vector)payload)[0]) && isnan(exp_negative((vector)(payload << 1 >> 1))[0]));
+    }
+    assert_true(isnan(exp_negative((vector)((bits){0} - 1))[LANES - 1])); /* all bits */
+}
+
+/* Groups of SIDE_BY_SIDE and what remains of them are one and the same to a weight. */
+static void test_exp_weights_each_exponential_and_their_sum_in_order(void **state) {
+    (void)state;
+    enum { MOST = 2 * SIDE_BY_SIDE + 3 };
+    for (int count = 0; count <= MOST; count++) {
+        real weights[(MOST + 1) * LANES];
+        for (int i = 0; i < (MOST + 1) * LANES; i++) weights[i] = (real)(-0.37 * (i * 29 % 101));
+        vector sum = {0}, want[MOST + 1], largest = broadcast((real)1.5);
+        for (int j = 0; j <= MOST; j++) want[j] = load(weights + j * LANES);
+        for (int j = 0; j < count; j++) sum += want[j] = exp_negative(want[j] - largest);
+        vector got = exp_weights(count, largest, weights);
+        assert_memory_equal(&got, &sum, sizeof sum);
+        assert_memory_equal(weights, want, sizeof want);
+    }
+}
+
 /* ---- matmul.h ---- */
 
 /* Widths that tile in every way; kernels want N as a constant. */
@@ -586,6 +611,8 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_round_up_gives_next_multiple),
     cmocka_unit_test(test_exp_negative_whole_range_relative_error_small),
     cmocka_unit_test(test_exp_negative_zero_and_far_below),
+    cmocka_unit_test(test_exp_negative_nan_of_any_bits_stays_nan),
+    cmocka_unit_test(test_exp_weights_each_exponential_and_their_sum_in_order),
     cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),
     cmocka_unit_test(test_matmul_in_place_adds_to_what_is_there),

@@ -67,6 +67,7 @@ static void test_network_matches_reference(void **state) {
         print_message("           %s\n", (*program)->level);
         check_at(&c, *program, model, (lh_parity_size){1, 1, 2});
         check_at(&c, *program, model, (lh_parity_size){10, 5, 7});
+        check_at(&c, *program, model, (lh_parity_size){18, 1, 3});
         check_at(&c, *program, model, (lh_parity_size){17, 17, 19});
         if ((*program)->decode_step != NULL) check_decoding(spec, *program);
     }

@@ -172,7 +172,7 @@ typedef struct lh_cpu_program {
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 
     /* Of lh_spec.executed_flops those that this code leaves out, because a mask hides a pair of tokens from all queries
-     * that lie in a vector together. NULL: none. */
+     * that lie in a vector together, or nobody reads a row of the last layer. NULL: none. */
     double (*skipped_flops)(const lh_shape *shape, lh_mode mode);
 } lh_cpu_program;
 

@@ -1,1 +1,1 @@
-% call("attention_" .. name .. "_backward", self, "l", kept, q, kv, direction, attended, dy, dq, dkv, ddirection)
+% call("attention_" .. name .. "_backward", self, "l", part, kept, q, kv, direction, attended, dy, dq, dkv, ddirection)

@@ -77,7 +77,7 @@ static void ${routine}(const workspace *w, real *x) {
     if (w->step->mode != LH_MODE_TRAIN) return;
 % end
 % if drops then
-    % call("draw_masks", "w", "0", place, drops .. "_DROP_BELOW", streams[2] and "w->" .. of .. "length" or false, "WIDTH", "w->" .. keep)
+    % call("draw_masks", "w", cpu.part and "&w->all", "0", place, drops .. "_DROP_BELOW", streams[2] and "w->" .. of .. "length" or false, "WIDTH", "w->" .. keep)
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, x);
 % end
 }

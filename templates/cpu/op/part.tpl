@@ -1,0 +1,1 @@
+% call("const real *" .. name .. " = part_of", self, part, width, x, rows)

@@ -1,0 +1,1 @@
+% call("spread", self, part, width, gradient)

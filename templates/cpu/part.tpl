@@ -1,0 +1,36 @@
+% local decoded = cpu.decoding and "w->from + " or ""
+% if readout == "probe" then
+/* The first of the part's tokens of sequence s: all, or the one that its label is of (`locate` finds one). */
+% else
+/* The first of the part's tokens of sequence s. */
+% end
+INLINE int first_of(const workspace *w, const row_set *part, int s) {
+% if readout == "probe" then
+    return part->count < w->all.count ? w->block->place[s] : 0;
+% else
+    (void)s;
+    return ${decoded}w->all.count - part->count;
+% end
+}
+
+/* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
+static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
+    if (part->count == w->all.count) return x;
+    const int size = part->count * width;
+    for (int s = 0; s < w->sequences; s++)
+        memcpy(rows + s * size, x + (s * w->all.count + first_of(w, part, s)) * width, (size_t)size * sizeof(real));
+    return rows;
+}
+
+/* Gradients of the part's rows become those of all tokens, in place; zero elsewhere. */
+static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
+    const int size = part->count * width, all = w->all.count * width;
+    if (size == all) return;
+    for (int s = w->sequences - 1; s >= 0; s--) {
+        real *to = gradient + s * all;
+        const int before = first_of(w, part, s) * width, behind = before + size;
+        memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
+        memset(to, 0, (size_t)before * sizeof(real));
+        memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
+    }
+}
