@@ -101,6 +101,14 @@ function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build
   end
 end
 
+-- What can change a rounding is a field of the spec, and its default is that of the specs that are older than it.
+function TestFiles.test_tokens_of_a_training_block_are_part_of_the_plan()
+  lu.assertEquals(planned("train.block_tokens=84").digest, planned().digest)
+  local other = planned("train.block_tokens=126")
+  lu.assertNotEquals(other.digest, planned().digest)
+  lu.assertEquals({ other.block_tokens, other.model_digest }, { 126, planned().model_digest })
+end
+
 TestRemembered = {}
 
 -- The module with a folder of its own, which getenv names.
