@@ -32,7 +32,7 @@ local function replaced(text, old, new)
   return (text:gsub(tongues.c_comment(old):gsub("%p", "%%%0"), new))
 end
 
--- A file's text as it counts: studies may share a cell, so which of them the banner names does not.
+-- A file's text as it counts for a build: studies may share a cell, so which of them the banner names does not.
 local function counted(text, plan)
   if not plan.source:find("%.lua:[%w_:-]+$") then
     return text
@@ -40,11 +40,20 @@ local function counted(text, plan)
   return replaced(replaced(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
 end
 
+-- A file's text without the spec's name and place: neither they nor symbols that are made of the name change a bit of a
+-- run, and cells of a study that differ in their seed alone differ in nothing else.
+local function nameless(text, plan)
+  local symbol = plan.symbol:gsub("%p", "%%%0")
+  text = replaced(replaced(text, plan.command, ""), plan.source, "")
+  text = text:gsub("LH_LEVEL_SYMBOL%(" .. symbol .. "%)", "LH_LEVEL_SYMBOL()")
+  return (text:gsub("(longhand_%l+_)" .. symbol .. "%f[^%w_]", "%1"))
+end
+
 local function digest_of(files, kernels, plan)
   local parts = {}
   for _, list in ipairs({ files, kernels }) do
     for _, file in ipairs(list) do
-      local text = counted(file.text, plan)
+      local text = nameless(file.text, plan)
       parts[#parts + 1] = not (file.loose or file.neutral) and ("%s %d\n%s"):format(file.path, #text, text) or nil
     end
   end
@@ -101,7 +110,7 @@ local function cuda_half(plan)
   function half.digest(files)
     for _, file in ipairs(files) do
       if file.path == DEVICE then
-        return sha256.digest(counted(file.text, plan))
+        return sha256.digest(nameless(file.text, plan))
       end
     end
   end

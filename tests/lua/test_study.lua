@@ -420,6 +420,21 @@ function TestStudies.test_that_share_a_cell_have_its_source_digest()
   lu.assertEquals(cuda[1], cuda[2])
 end
 
+-- Of two cells that differ in their seed alone a report joins the runs.
+function TestStudies.test_cells_of_other_names_have_one_source_digest()
+  local digests, cuda = {}, {}
+  for seed = 0, 1 do
+    local spec = grid.cell(project, "duan_table1:small:successor_vanilla_" .. seed, {})
+    local files
+    files, digests[seed] = project:files(spec.plan, true)
+    for _, file in ipairs(files) do
+      cuda[seed] = file.path == "cuda.c" and file.text:match('source_digest = "(%x+)"') or cuda[seed]
+    end
+  end
+  lu.assertNotNil(cuda[0])
+  lu.assertEquals({ digests[0], cuda[0] }, { digests[1], cuda[1] })
+end
+
 function TestStudies.test_have_a_small_scale()
   for _, name in ipairs(studies()) do
     local text = support.read("spec/studies/" .. name .. ".lua")
