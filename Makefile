@@ -126,7 +126,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs bench-peers probe print-random-specs print-levels print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
+	bench-programs bench-peers probe print-random-specs print-levels print-compiler print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -419,6 +419,9 @@ print-random-specs:
 print-levels:
 	@$(check_levels)
 	@echo "$(LINKED_LEVELS)"
+
+print-compiler:
+	@echo "$(COMPILER)"
 
 print-static-problem:
 	@echo "$(STATIC_PROBLEM)"

@@ -28,6 +28,8 @@ local schema = require("spec.schema")
 local shell = require("base.shell")
 local sweep = require("study.run.sweep")
 local trainer_flags = require("spec.trainer_flags")
+local tune = require("tune.tune")
+local tuned = require("render.tuned")
 local write = require("base.write")
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
@@ -49,6 +51,12 @@ local function warn(spec)
     end
   end
   return spec
+end
+
+local function tell_warnings(warnings)
+  for _, warning in ipairs(warnings) do
+    say("warning: ", warning, "\n")
+  end
 end
 
 -- Prints what went wrong and returns the exit code.
@@ -110,6 +118,7 @@ function verbs.plan(project, arguments)
     return fail(INPUT, message)
   end
   warn(spec)
+  tell_warnings(tuned.apply(project, spec.plan))
   if arguments.graph then
     return draw_network(spec, arguments)
   elseif arguments.mask then
@@ -124,8 +133,8 @@ function verbs.plan(project, arguments)
 end
 
 -- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, where there is device
--- code for the network.
-local function render(project, arguments, target)
+-- code for the network. here: with what was tuned on this machine; the sources that gen writes are for any.
+local function render(project, arguments, target, here)
   local spec, message = find(project, arguments)
   if not spec then
     return nil, fail(INPUT, message)
@@ -134,6 +143,9 @@ local function render(project, arguments, target)
   local missing = warn(spec).plan.no_device_code
   if missing and not target then
     io.stderr:write(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
+  end
+  if here then
+    tell_warnings(tuned.apply(project, spec.plan))
   end
   files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
   if not files then
@@ -185,7 +197,7 @@ end
 -- Builds what is out of date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking is "static",
 -- "dynamic" or, where what is there will do, nil. Returns { dir, how, spec }; or nil and an exit code after a message.
 local function provide(project, arguments, request)
-  local spec, code = render(project, arguments, request.target or "cpu")
+  local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
     return nil, code
   end
@@ -311,6 +323,17 @@ end
 
 function verbs.export(project, arguments)
   return on_trained(project, arguments, export)
+end
+
+function verbs.tune(project, arguments)
+  arguments.project, arguments.say = project, print_line
+  function arguments.find(sets)
+    local all = table.move(arguments.set, 1, #arguments.set, 1, {})
+    return find(project, { spec = arguments.spec, runs = arguments.runs,
+      set = table.move(sets, 1, #sets, #all + 1, all) })
+  end
+  local code, message = tune.run(arguments)
+  return message and fail(code, message) or code
 end
 
 function verbs.sweep(project, arguments)

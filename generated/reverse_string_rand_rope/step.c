@@ -9,6 +9,7 @@
  * Queries and keys are rotated (base 10000); sorted positions drawn from 0 .. 2047.
  */
 #include "config.h"
+#include "tuned.h"
 
 #include "kernels/cpu/adam.h"
 #include "kernels/cpu/columns.h"
@@ -293,17 +294,27 @@ static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
     return sizeof(shared);
 }
 
-/* Sequences that go through all layers together. */
-static int block_sequences(const int length[LH_MAX_STREAMS]) {
-    int sequences = (BLOCK_TOKENS + length[0] / 2) / length[0];
+/* Sequences that have about so many tokens. */
+static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
+    int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
+}
+
+/* Sequences that go through all layers together, and those of an evaluation. */
+static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
+static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
+
+/* About as many tokens go through all layers together, at most. */
+static int most_tokens(lh_mode mode) {
+    const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
+    return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
 }
 
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {
         lh_shape shape = {0, {length, 0}, longest->labels};
-        shape.sequences = block_sequences(shape.length);
+        shape.sequences = sequences_of(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
         size_t bytes = lay_out(&w, NULL, &shape, mode);
@@ -355,11 +366,15 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     adam_update(u, constants, clip, first, count, sums);
 }
 
+static const lh_choice choices[] = LH_CHOICES;
+
 extern const lh_cpu_program LH_LEVEL_SYMBOL(reverse_string_rand_rope);
 const lh_cpu_program LH_LEVEL_SYMBOL(reverse_string_rand_rope) = {
         .level = LH_LEVEL_NAME,
         .real_bytes = REAL_BYTES,
+        .choices = choices,
         .block_sequences = block_sequences,
+        .forward_sequences = forward_sequences,
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,
         .shared_bytes = shared_bytes,

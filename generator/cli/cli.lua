@@ -107,6 +107,19 @@ local function add_making_verbs(parser)
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
 end
 
+local function add_tune(parser)
+  local tune = spec_verb(parser, "tune", "search for what is fastest on this machine and changes no bit")
+  tune:description("Builds the trainer with other tiles, prefetches and blocks of evaluation, measures them in turn, "
+    .. "and remembers what is faster: builds on this machine take it from then on. Then it tries what would change "
+    .. "bits, and proposes it.")
+  tune:option("--seconds"):argname("N"):convert(positive):default(600):description("how long, about; default 600")
+  tune:option("--lengths"):argname("A,B,..."):convert(converters.lengths):description("task lengths to measure at; "
+    .. "default: the middle and the last of the training lengths")
+  tune:option("--level"):argname("LEVEL"):default("best"):description("instruction-set level; default: the widest this "
+    .. "machine runs")
+  tune:option("--threads"):argname("N"):convert(positive):default(1):description("of a trainer; default 1")
+end
+
 local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is"):description("What there is.")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
@@ -183,6 +196,7 @@ local function make_parser()
   test:flag("--long"):description("the slow layers too")
   add_looking_verbs(parser)
   add_making_verbs(parser)
+  add_tune(parser)
   add_report(parser)
   add_sweep(parser)
   analyses.add(parser)

@@ -68,7 +68,7 @@ function M.data(list)
   local out = {}
   for i, b in ipairs(list) do
     out[i] = { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
-      stream = b.stream and b.stream.index, kept = b.kept, family = b.family }
+      stream = b.stream and b.stream.index, kept = b.kept, training = b.training, family = b.family }
   end
   return out
 end

@@ -3,9 +3,10 @@
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
 --   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
---                      panels { name, rows, columns, room, transposed } are weights as products read them; packed:
---                      those that the step's start makes; small { lines, members { name, size, type } } is what is no
---                      weight of a product, is learned, and has no gradient from tables either (`from_tables`)
+--                      panels { name, rows, columns, room, sizes, transposed } are weights as products read them;
+--                      packed: those that the step's start makes; small { lines, members { name, size, type } } is
+--                      what is no weight of a product, is learned, and has no gradient from tables either
+--                      (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
 --   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
@@ -247,6 +248,7 @@ local function panels_of(scope)
     if p.kind == "weight" or p.kind == "map" then
       list[#list + 1] = { name = p.name, rows = p.rows.text, columns = p.columns.text,
         room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight",
+        sizes = { p.rows.count, p.columns.count },
         elements = p.columns.count * p.rows.count * (p.kind == "weight" and 2 or 1) }
     end
   end

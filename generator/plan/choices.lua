@@ -163,4 +163,28 @@ function M.list(plan)
   return list
 end
 
+-- What changes no bit, level by level, those together that agree. It depends on the machine, and so it is not in the
+-- files that are written.
+function M.tuned(plan)
+  local list = {}
+  for i, choice in ipairs(plan.tuned[1].choices) do
+    local by_reason = {}
+    for _, level in ipairs(plan.tuned) do
+      local own = level.choices[i]
+      local key = own.value .. " " .. own.why
+      local entry = by_reason[key]
+      if entry then
+        entry.levels = entry.levels .. ", " .. level.name
+      else
+        entry = { what = choice.name, value = own.value, levels = level.name, of = own.why }
+        by_reason[key], list[#list + 1] = entry, entry
+      end
+    end
+  end
+  for i, entry in ipairs(list) do
+    list[i] = { what = entry.what, value = entry.value, why = entry.levels .. ": " .. entry.of }
+  end
+  return list
+end
+
 return M

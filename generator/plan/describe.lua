@@ -213,6 +213,8 @@ function M.comments(plan)
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),
+    tuned = wrapped("What was chosen for this model at each level and changes no bit: it is in no digest.",
+      "./longhand tune searches for the best on a machine. See generator/plan/tuning.lua."),
     spec = wrapped("What the runtime knows of this experiment: tensors, task, instruction-set levels.",
       string.format("%d parameters.", plan.parameters)),
     defaults = wrapped("What a trainer does unless a flag says otherwise, and the resolved spec for its records.",

@@ -17,11 +17,9 @@
 --   layers, heads, head_width, logit_scale; head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter
 
-local M = {}
+local common = require("spec.fields.common")
 
--- Tokens that go through all layers together: at width 64 about 84 keep a layer's activations in a 1 MiB cache next
--- to its weights, and 84 rows are whole tiles of 6. Measured: docs/performance.md.
-local BLOCK_TOKENS = 84
+local M = {}
 
 -- What is dropped out at a rate, under the prefix of its constants.
 function M.dropout(name, rate)
@@ -157,7 +155,7 @@ function M.derive(plan)
   plan.classes = plan.task.output_count
   plan.class_columns = (plan.classes + 15) // 16 * 16
   derive_tokens(plan)
-  plan.block_tokens = BLOCK_TOKENS
+  plan.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   plan.attentions, plan.streams = attentions[model.kind](plan), { { name = "source", index = 0 } }
   plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
   plan.first = plan.attentions[1]

@@ -2,22 +2,15 @@
 -- them for attention, the tables of positions and packed weights.
 --
 -- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
--- sequences; a level of M.LEVELS, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes of
--- the generated code count them (templates/cpu/workspace.tpl and what it includes, behind_end.tpl,
+-- sequences; a level of levels.lua, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes
+-- of the generated code count them (templates/cpu/workspace.tpl and what it includes, behind_end.tpl,
 -- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
+
+local levels = require("plan.levels")
+local tuning = require("plan.tuning")
 
 local M = {}
 
--- Of kernels/cpu/level.h: bytes of a vector, and KEY_TILE.
-M.LEVELS = {
-  { name = "x86-64-v4", vector = 64, key_tile = 8 },
-  { name = "x86-64-v3", vector = 32, key_tile = 4 },
-  { name = "x86-64", vector = 16, key_tile = 4 },
-  { name = "aarch64", vector = 16, key_tile = 8 },
-}
-
-local WIDEST = M.LEVELS[1]
-local TILE_ROWS = 6 -- kernels/cpu/level.h
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
 local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/train/engine.c
@@ -32,11 +25,13 @@ local function taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- Sizes that are the level's: real, lanes of a vector, and of a family the keys whose gradients are summed together.
+-- Sizes that are the level's: real, lanes of a vector, rows of a product's tile, and of a family the keys whose
+-- gradients are summed together.
 local function sizes_of(plan, level)
-  level = level or WIDEST
+  level = level or levels[1]
   local real = plan.precision == "float64" and 8 or 4
-  local sizes = { real = real, lanes = level.vector // real, vector = level.vector }
+  local sizes = { real = real, lanes = level.vector // real, vector = level.vector,
+    tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
   function sizes.keys(family)
     local part = math.min(family.head_part, sizes.lanes)
     return math.max(1, level.key_tile // (family.head_width // part))
@@ -130,7 +125,7 @@ end
 local function family_behind(plan, family, sizes, T, S)
   local relative, real, bytes = family.relative, sizes.real, 0
   if relative.behind then
-    local codes = relative.biases and round_up(relative_rows(family, T, S), TILE_ROWS) * plan.width or 0
+    local codes = relative.biases and round_up(relative_rows(family, T, S), sizes.tile_rows) * plan.width or 0
     local stride = (round_up(T + S + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
     local rows = relative.toeplitz and stride * relative.width or codes
     local sets = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
@@ -144,7 +139,7 @@ end
 -- ---- a workspace ----
 
 local function bytes_of(buffer, sizes, tokens)
-  local rows = round_up(tokens, TILE_ROWS)
+  local rows = round_up(tokens, sizes.tile_rows)
   if buffer.form == "rows" then
     return sizes.reals(rows * buffer.channels)
   elseif buffer.form == "row" then

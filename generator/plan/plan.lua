@@ -20,19 +20,21 @@ local optimizer = require("plan.optimizer")
 local page = require("plan.plan_page")
 local symbols = require("plan.symbols")
 local tongues = require("base.tongues")
+local tuning = require("plan.tuning")
 
 local M = {}
 
 local ABI = 3 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; family: whose
--- names its template sees first.
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; neutral: it is
+-- compiled and changes no bit; family: whose names its template sees first.
 local function file_list(plan)
   local first = plan.first
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c", family = first },
     { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
     { template = "common/config.h.tpl", path = "config.h", family = first },
+    { template = "common/tuned.h.tpl", path = "tuned.h", neutral = true },
     { template = "cpu/step.c.tpl", path = "step.c", family = first },
   }
   for _, family in ipairs(plan.attentions) do
@@ -68,6 +70,7 @@ local function build(resolved, facts)
   encoding.derive(plan, facts)
   local net, lists = model.derive(plan, facts.network)
   plan.files = file_list(plan)
+  plan.tuned = tuning.of(plan)
   optimizer.derive(plan)
   costs.derive(plan, net, facts.task)
   plan.visits = encoding.visits(plan)

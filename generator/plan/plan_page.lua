@@ -13,6 +13,12 @@ local M = {}
 
 local grouped = network_page.grouped
 
+-- All choices, for the page and the JSON: also those that were made for this machine.
+local function all_choices(plan)
+  local list, own = choices.list(plan), choices.tuned(plan)
+  return table.move(own, 1, #own, #list + 1, list)
+end
+
 function M.json(plan)
   local tensors = {}
   for i, t in ipairs(plan.tensors) do
@@ -22,7 +28,7 @@ function M.json(plan)
     id = plan.id, digest = plan.digest, parameters = plan.parameters,
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
     memory_bytes = plan.memory_bytes, tensors = tensors, operations = network_page.json(plan),
-    choices = choices.list(plan),
+    choices = all_choices(plan),
   }
 end
 
@@ -62,7 +68,7 @@ function M.text(plan)
     "",
     "choices",
   }
-  for _, c in ipairs(choices.list(plan)) do
+  for _, c in ipairs(all_choices(plan)) do
     lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
   end
   if plan.visits then

@@ -219,7 +219,8 @@ function M.processors()
   return tonumber(text) or 2
 end
 
-local function compile_words(project, job, staging, threads)
+-- The command that compiles the sources in staging/src into staging/trainer.
+function M.compile_words(project, job, staging, threads)
   local words = job.cuda or ""
   return {
     "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory",
@@ -275,7 +276,7 @@ function M.begin(project, job, dir, threads)
     return nil, 4, message .. "\n"
   end
   local work = { project = project, job = job, dir = dir, staging = staging, log = staging .. "/log",
-    words = compile_words(project, job, staging, threads), compiled = compiled_lines(job) }
+    words = M.compile_words(project, job, staging, threads), compiled = compiled_lines(job) }
   local written
   written, message = write.files(staging .. "/src", job.files)
   if not written then

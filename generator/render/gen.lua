@@ -1,12 +1,12 @@
 -- All generated files of one plan, in memory.
 --
 -- Input: the plan, read(name, folder) as render.lua has it, the kernels { { path, text }... } in a fixed order, and
--- whether the CUDA half is wanted too. Output: a list of { path, text, map, cuda, loose, counted }, plan.lua last; cuda
--- true for files of the CUDA half, loose for those that change no code; counted is the text that stamps see. And the
--- source digest; or nil and the engine's error. Pure.
--- The source digest names the code that computes on a CPU: every rendered file but spec.c and what is loose, a user's
--- own sampler, the kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels. spec.c
--- and cuda.c carry them, so each is rendered last of its half.
+-- whether the CUDA half is wanted too. Output: a list of { path, text, map, cuda, loose, neutral, counted }, plan.lua
+-- last; cuda true for files of the CUDA half, loose for those that change no code, neutral for those that change no
+-- bit; counted is the text that stamps see. And the source digest; or nil and the engine's error. Pure.
+-- The source digest names the code that computes on a CPU: every rendered file but spec.c and what is loose or neutral,
+-- a user's own sampler, the kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels.
+-- spec.c and cuda.c carry them, so each is rendered last of its half.
 
 local plan_module = require("plan.plan")
 local prune = require("render.prune")
@@ -54,7 +54,7 @@ local function digest_of(files, kernels, plan)
   for _, list in ipairs({ files, kernels }) do
     for _, file in ipairs(list) do
       local text = nameless(file.text, plan)
-      parts[#parts + 1] = not file.loose and ("%s %d\n%s"):format(file.path, #text, text) or nil
+      parts[#parts + 1] = not (file.loose or file.neutral) and ("%s %d\n%s"):format(file.path, #text, text) or nil
     end
   end
   return sha256.digest(table.concat(parts))
@@ -80,7 +80,8 @@ local function render_half(half, plan, read, files)
       if not text then
         return nil, map
       end
-      files[#files + 1] = { path = entry.path, text = text, map = map, cuda = half.cuda, loose = entry.loose }
+      files[#files + 1] = { path = entry.path, text = text, map = map, cuda = half.cuda, loose = entry.loose,
+        neutral = entry.neutral }
     end
   end
   local digest = half.digest(files)

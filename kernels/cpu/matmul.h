@@ -2,9 +2,11 @@
  *
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold that many rows, and
  * what the extra rows contain is never read as a result.
- * A tile keeps TILE_ROWS x columns accumulators in registers; weights stream through vectors, activations as
- * broadcasts. Sums run over k in order. K and N are multiples of 16 (schema.lua enforces it for every width), which
- * every tile below divides. Reference: lh_ref_matmul in kernels/ref.
+ * A tile keeps TILE_ROWS x columns accumulators in registers, columns weights and one activation; weights stream
+ * through vectors, activations as broadcasts. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
+ * OUTER_COLUMNS factors. TILE_... and OUTER_... are tuned.h's, COLUMNS are vectors: they say which sums are made side by
+ * side, never the order of one, which runs over k, or over rows. K and N are multiples of 16 (schema.lua enforces it
+ * for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -94,7 +96,7 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
 }
 
 /* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order and are then added to
- * dw, whose lines are far away by then: they are asked for before the rows are summed. */
+ * dw, whose lines are far away by then: with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
 INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                                real *restrict dw) {
     LH_TIMED(LH_PART_PRODUCTS);
@@ -106,7 +108,7 @@ INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *r
             for (int i = 0; i < OUTER_ROWS; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
-                    __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
+                    if (PREFETCH_GRADIENTS) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
                     sum[i][j] = (vector){0};
                 }
             }

@@ -9,7 +9,6 @@
 #include "bench/crew.h"
 #include "bench/peak.h"
 
-enum { WINDOWS = 9 };
 static const double PEAK_SHARE = 0.2; /* of a window's time */
 
 typedef struct peak_job {
@@ -83,7 +82,9 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
 
 static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = crew->request->target->cpu;
-    double rates[WINDOWS], worked[WINDOWS], peaks[WINDOWS] = {0}, ticks = 0, whole = seconds / WINDOWS;
+    int windows = crew->request->windows > 0 ? crew->request->windows : LH_BENCH_WINDOWS;
+    double rates[LH_BENCH_WINDOWS], worked[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
+    double ticks = 0, whole = seconds / windows;
     uint64_t before[LH_PARTS], after[LH_PARTS];
     peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
@@ -91,7 +92,7 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
     lh_status status = measure_steps(crew, 1, &w, error);            /* fills caches, starts threads */
     if (status == LH_OK) status = measure_steps(crew, 1, &w, error); /* says how long a step takes */
     if (job.function != NULL) measure_peak(&job, crew->workers, PEAK_SHARE * whole);
-    for (int i = 0; status == LH_OK && i < WINDOWS; i++) {
+    for (int i = 0; status == LH_OK && i < windows; i++) {
         if (job.function != NULL) peaks[i] = measure_peak(&job, crew->workers, PEAK_SHARE * whole);
         lh_laps_read(before);
         status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE) * whole), &w, error);
@@ -102,9 +103,9 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
         for (int part = 0; part < LH_PARTS; part++) result->parts[part] += (double)(after[part] - before[part]);
     }
     if (status != LH_OK) return status;
-    result->steps_per_second = median(rates, WINDOWS);
-    result->processor_seconds = median(worked, WINDOWS);
-    result->peak = median(peaks, WINDOWS);
+    result->steps_per_second = median(rates, windows);
+    result->processor_seconds = median(worked, windows);
+    result->peak = median(peaks, windows);
     share_out(ticks, result->parts);
     return LH_OK;
 }

@@ -6,6 +6,8 @@
 #include "longhand/laps.h"
 #include "train/target.h"
 
+enum { LH_BENCH_WINDOWS = 9 };
+
 typedef struct lh_bench_request {
     const lh_target *target;
     lh_mode mode;
@@ -13,6 +15,7 @@ typedef struct lh_bench_request {
     int threads;    /* of the processor: at most so many work */
     int replicas;   /* 0: one model on all of it; R: R models side by side, on the CPU each one thread's whole job */
     double seconds; /* about, peak included */
+    int windows;    /* to take medians of: 0 to LH_BENCH_WINDOWS; 0: all of them */
 } lh_bench_request;
 
 typedef struct lh_bench_result {

@@ -13,13 +13,15 @@ static const char *const part_names[LH_PARTS] = {
     [LH_PART_OPTIMISER] = "optimiser", [LH_PART_WAITING] = "waiting",     [LH_PART_REST] = "rest",
 };
 
+static const char *const mode_names[] = {[LH_MODE_TRAIN] = "train", [LH_MODE_EVALUATE] = "eval"};
+
 enum { ALL_MODES = 1 << LH_MODE_TRAIN | 1 << LH_MODE_EVALUATE };
 
 static lh_status parse_mode(const char *word, unsigned *modes, lh_error *error) {
     *modes = ALL_MODES;
     if (word == NULL) return LH_OK;
-    if (strcmp(word, "train") == 0) *modes = 1 << LH_MODE_TRAIN;
-    else if (strcmp(word, "eval") == 0) *modes = 1 << LH_MODE_EVALUATE;
+    if (strcmp(word, mode_names[LH_MODE_TRAIN]) == 0) *modes = 1 << LH_MODE_TRAIN;
+    else if (strcmp(word, mode_names[LH_MODE_EVALUATE]) == 0) *modes = 1 << LH_MODE_EVALUATE;
     else return lh_fail(error, LH_ERR_USAGE, "--mode: '%.40s'\n  expected: train or eval", word);
     return LH_OK;
 }
@@ -35,7 +37,7 @@ static void print_parts(const lh_bench_result *r) {
 static void print_json(const lh_bench_result *r) {
     lh_json json;
     lh_json_begin(&json, stdout);
-    lh_json_string(&json, "mode", r->mode == LH_MODE_TRAIN ? "train" : "eval");
+    lh_json_string(&json, "mode", mode_names[r->mode]);
     lh_json_integer(&json, "length", r->length);
     lh_json_integer(&json, "tokens", r->tokens);
     lh_json_integer(&json, "replicas", r->replicas);
@@ -63,8 +65,8 @@ static void print_head(const lh_target *target) {
 }
 
 static void print_text(const lh_bench_result *r) {
-    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", r->mode == LH_MODE_TRAIN ? "train" : "eval", r->length, r->tokens,
-           r->replicas, r->threads, r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
+    printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", mode_names[r->mode], r->length, r->tokens, r->replicas, r->threads,
+           r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
     if (r->peak > 0)
         printf(" %5.1f%% %6.1f%%", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
     else printf(" %6s %7s", "-", "-");
@@ -136,11 +138,13 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     double seconds = 3.0;
     const char *device = "cpu", *mode = NULL;
     unsigned modes;
+    int64_t windows = LH_BENCH_WINDOWS;
     bool json = false, given = false, done;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
-        {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "train or eval (both)"},
+        {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "train or eval alone (both, and decoding)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
+        {"--windows", LH_OPTION_INTEGER, &windows, 1, LH_BENCH_WINDOWS, NULL, "N", "to take medians of (9)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
@@ -156,8 +160,11 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     status = lh_data_files_shapes(cli->spec, &lengths, given, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status == LH_OK && !json) print_head(&target);
-    lh_bench_request request = {
-        .target = &target, .threads = lh_cli_threads(threads), .replicas = (int)replicas, .seconds = seconds};
+    lh_bench_request request = {.target = &target,
+                                .threads = lh_cli_threads(threads),
+                                .replicas = (int)replicas,
+                                .seconds = seconds,
+                                .windows = (int)windows};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
         request.length = lh_lengths_at(&lengths.lengths, i);
         status = bench_length(&request, modes, json, error);

@@ -24,6 +24,34 @@ static void put_levels(FILE *out, const lh_spec *spec) {
     putc(']', out);
 }
 
+/* What was chosen for each level, as an object of objects. */
+static void put_choices(FILE *out, const lh_spec *spec) {
+    putc('{', out);
+    for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) {
+        lh_json choices;
+        fputs(i > 0 ? "," : "", out);
+        lh_json_quote(out, spec->cpu[i]->level);
+        putc(':', out);
+        lh_json_begin(&choices, out);
+        for (const lh_choice *c = spec->cpu[i]->choices; c != NULL && c->name != NULL; c++)
+            lh_json_string(&choices, c->name, c->value);
+        lh_json_end(&choices);
+    }
+    putc('}', out);
+}
+
+/* One line for each level: its choices, and where they are from. */
+static void print_choices(const lh_spec *spec) {
+    for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) {
+        const lh_choice *c = spec->cpu[i]->choices;
+        if (c == NULL) continue;
+        printf("%-14s %s:", i == 0 ? "choices" : "", spec->cpu[i]->level);
+        for (; c->name != NULL; c++)
+            printf("%s %s %s (%s)", c == spec->cpu[i]->choices ? "" : ",", c->name, c->value, c->from);
+        printf("\n");
+    }
+}
+
 static const char *targets_of(const lh_spec *spec) {
     if (spec->cpu == NULL) return spec->cuda != NULL ? "[\"cuda\"]" : "[]";
     return spec->cuda != NULL ? "[\"cpu\",\"cuda\"]" : "[\"cpu\"]";
@@ -43,6 +71,8 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_json_raw(&json, "levels", "");
     put_levels(stdout, spec);
     lh_json_string(&json, "level", level);
+    lh_json_raw(&json, "choices", "");
+    put_choices(stdout, spec);
     lh_json_raw(&json, "targets", targets_of(spec));
     lh_json_raw(&json, "architectures", "");
     lh_info_put_images(stdout, spec->cuda, true);
@@ -105,6 +135,7 @@ static void print_text(const lh_spec *spec, const char *level) {
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
     printf("; here: %s\n%-14s %s, linked: %s\n", level, "compiler", lh_compiler(), linking());
+    print_choices(spec);
     printf("%-14s %d", "threads", processors);
     if (processors > spec->train.shards)
         printf("; training uses %d: a batch has %d shards, and threads beyond that have nothing to do",

@@ -1,4 +1,8 @@
-/* Evaluation on the CPU: threads take blocks of a condition as they come; sums are added in block order. */
+/* Evaluation on the CPU: threads take parts of a condition as they come.
+ *
+ * Sums are those of the plan's blocks, added in their order, however many sequences go through the layers together: a
+ * part is some such blocks in one call, or one of them in several calls that add to the same sums.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -11,21 +15,38 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static int more(int a, int b) { return a > b ? a : b; }
 
+static int less(int a, int b) { return a < b ? a : b; }
+
+/* How many sequences have sums together, go through the layers together, and are a thread's at a time. */
+typedef struct cut {
+    int summed, together, part;
+} cut;
+
+enum { PARTS = 4 }; /* of a thread, at least: so that none waits for long for the last one */
+
+static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
+    int summed = cpu->program->block_sequences(length), together = summed;
+    if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
+    together = less(together, more(summed, examples / (PARTS * cpu->engine.threads)));
+    if (together > summed) together -= together % summed;
+    return (cut){summed, less(together, examples), less(more(summed, together), examples)};
+}
+
 static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
-    int block = cpu->program->block_sequences(shape.length);
-    if (block > examples) block = examples;
+    cut sequences = cut_of(cpu, shape.length, examples);
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
     lh_longer_streams(longest, shape.length);
-    shape.sequences = block;
+    shape.sequences = sequences.together;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
-    size_t logits = (size_t)block * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
+    size_t logits =
+        (size_t)sequences.part * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     most->logits = larger(most->logits, logits);
     most->words = larger(most->words, lh_batch_words(spec, n));
     most->longest_n = more(most->longest_n, n);
-    most->block = more(most->block, block);
+    most->part = more(most->part, sequences.part);
 }
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -95,33 +116,43 @@ typedef struct evaluation {
     lh_cpu_engine *cpu;
     const lh_condition *condition;
     lh_cpu_step step;
-    int block; /* sequences in a block */
-    int blocks;
+    cut sequences;
+    int parts;
     atomic_int next;
     lh_sums *each;
 } evaluation;
 
-static void evaluate_block(evaluation *job, lh_cpu_forward_lane *lane, int index) {
+/* Sequences of a part from `start` on; `first`: the first one's index in the condition. */
+static void evaluate_together(evaluation *job, lh_cpu_forward_lane *lane, int first, int start, int sequences,
+                              lh_sums *sums) {
     lh_cpu_engine *cpu = job->cpu;
-    const lh_spec *spec = cpu->engine.spec;
-    int first = index * job->block, left = job->condition->examples - first, labels = job->step.shape.labels;
-    int sequences = left < job->block ? left : job->block;
+    int labels = job->step.shape.labels;
+    lh_cpu_block block = lh_batch_block(&lane->batch, start, sequences);
+    block.first_example = (uint32_t)first;
+    block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
+    block.logits = job->each != NULL ? lane->logits : NULL;
+    block.summed = job->sequences.summed;
+    cpu->program->forward_block(&job->step, &block, lane->workspace, sums);
+    for (int i = 0; job->each != NULL && i < block.sequences; i++)
+        score_sequence(cpu, &block, i, labels, &job->each[first + i]);
+}
+
+static void evaluate_part(evaluation *job, lh_cpu_forward_lane *lane, int index) {
+    lh_cpu_engine *cpu = job->cpu;
+    const cut *sequences = &job->sequences;
+    int first = index * sequences->part, count = less(job->condition->examples - first, sequences->part);
     lh_error error;
-    lh_status status = lh_batch_fill(&lane->batch, spec, &job->condition->source, job->condition->n,
-                                     (uint32_t)(job->condition->first + first), sequences, &error);
+    lh_status status = lh_batch_fill(&lane->batch, cpu->engine.spec, &job->condition->source, job->condition->n,
+                                     (uint32_t)(job->condition->first + first), count, &error);
     if (status != LH_OK) {
         if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
         return;
     }
-    lh_cpu_block block = lh_batch_block(&lane->batch, 0, sequences);
-    block.first_example = (uint32_t)first;
-    block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
-    block.logits = job->each != NULL ? lane->logits : NULL;
-    lh_sums sums = {0};
-    cpu->program->forward_block(&job->step, &block, lane->workspace, &sums);
-    cpu->room->block_sums[index] = sums;
-    for (int i = 0; job->each != NULL && i < block.sequences; i++)
-        score_sequence(cpu, &block, i, labels, &job->each[first + i]);
+    lh_sums *sums = &cpu->room->block_sums[first / sequences->summed];
+    memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
+    for (int start = 0; start < count; start += sequences->together)
+        evaluate_together(job, lane, first + start, start, less(count - start, sequences->together),
+                          &sums[start / sequences->summed]);
 }
 
 static void evaluate_work(void *argument, int index, int count) {
@@ -129,12 +160,12 @@ static void evaluate_work(void *argument, int index, int count) {
     lh_cpu_engine *cpu = job->cpu;
     cpu->program->begin_step(&job->step, index, count);
     lh_team_barrier();
-    int block;
-    while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks)
-        evaluate_block(job, &cpu->room->forward_lanes[index], block);
+    int part;
+    while ((part = atomic_fetch_add(&job->next, 1)) < job->parts)
+        evaluate_part(job, &cpu->room->forward_lanes[index], part);
 }
 
-/* The failure of the first block that had one. */
+/* The failure of the first part that had one. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
     for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->forward_lanes[i].failure);
@@ -151,14 +182,15 @@ static lh_status run_evaluation(lh_cpu_engine *cpu, const lh_condition *conditio
         .each = each,
     };
     job.step.noise = condition->noise;
-    job.block = cpu->program->block_sequences(job.step.shape.length);
-    job.blocks = (condition->examples + job.block - 1) / job.block;
+    job.sequences = cut_of(cpu, job.step.shape.length, condition->examples);
+    job.parts = (condition->examples + job.sequences.part - 1) / job.sequences.part;
     atomic_init(&job.next, 0);
     lh_team_run(cpu->engine.threads, evaluate_work, &job);
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
-    for (int i = 0; i < job.blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
+    int blocks = (condition->examples + job.sequences.summed - 1) / job.sequences.summed;
+    for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
     return LH_OK;
 }
 

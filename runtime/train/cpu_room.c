@@ -44,7 +44,7 @@ static lh_status open_forward_lane(const lh_cpu_rooms *rooms, lh_cpu_forward_lan
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
     lane->logits = lh_engine_memory(needs->logits, "a thread's logits", error);
     if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, rooms->spec, needs->longest_n, needs->block, error);
+    return lh_batch_open(&lane->batch, rooms->spec, needs->longest_n, needs->part, error);
 }
 
 static void close_forward(const lh_cpu_rooms *rooms, lh_cpu_room *room) {
@@ -144,7 +144,7 @@ lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh
         .logits = larger(a->logits, b->logits),
         .words = larger(a->words, b->words),
         .longest_n = more(a->longest_n, b->longest_n),
-        .block = more(a->block, b->block),
+        .part = more(a->part, b->part),
         .examples = more(a->examples, b->examples),
     };
 }
@@ -152,7 +152,7 @@ lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh
 /* Whether two are the same: of the larger of both and one of them this says that it suffices. */
 static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
-           a->longest_n == b->longest_n && a->block == b->block && a->examples == b->examples;
+           a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;
 }
 
 static lh_status grow_forward(const lh_cpu_rooms *rooms, lh_cpu_room *room, const lh_cpu_forward_needs *needs,

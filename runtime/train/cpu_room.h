@@ -14,7 +14,7 @@
  * reported is the first of all, whoever had it. */
 typedef struct lh_cpu_failure {
     lh_status status; /* LH_OK: nothing */
-    int at;           /* index of the shard or block */
+    int at;           /* index of the shard or part */
     lh_error error;
 } lh_cpu_failure;
 
@@ -29,7 +29,7 @@ typedef struct lh_cpu_lane {
     lh_cpu_failure failure;
 } lh_cpu_lane;
 
-/* What a thread has for itself while it evaluates: one block at a time. */
+/* What a thread has for itself while it evaluates: one part of a condition at a time. */
 typedef struct lh_cpu_forward_lane {
     void *workspace;
     void *logits;
@@ -47,7 +47,7 @@ typedef struct lh_cpu_train_needs {
 typedef struct lh_cpu_forward_needs {
     size_t workspace, shared, logits; /* bytes */
     size_t words;                     /* lh_batch_words */
-    int longest_n, block, examples;
+    int longest_n, part, examples;
 } lh_cpu_forward_needs;
 
 typedef struct lh_cpu_room {

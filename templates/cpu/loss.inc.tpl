@@ -15,7 +15,8 @@ INLINE void judge(const real *logits, int label, int counts, answer *a) {
     a->correct += counts && class_of(CLASSES, logits) == label;
 }
 
-static void add_sequence(const answer *a, lh_sums *sums) {
+static void add_sequence(const answer *a, int labels, lh_sums *sums) {
+    sums->positions += labels;
     sums->counted += a->counted;
     sums->correct += a->correct;
     sums->sequences++;
@@ -65,9 +66,8 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
                     g->output_bias, dx + row);
 % end
         }
-        add_sequence(&a, sums);
+        add_sequence(&a, labels, sums);
     }
-    sums->positions += (int64_t)w->sequences * labels;
 }
 
 /* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], from x [${tokens}][WIDTH]. */
@@ -79,6 +79,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
     int labels = w->step->shape.labels;
     real *out = block->logits;
     for (int s = 0; s < w->sequences; s++) {
+        lh_sums *sum = block->summed > 0 ? sums + s / block->summed : sums;
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
@@ -87,9 +88,8 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
                     ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);
-            sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
+            sum->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
         }
-        add_sequence(&a, sums);
+        add_sequence(&a, labels, sum);
     }
-    sums->positions += (int64_t)w->sequences * labels;
 }

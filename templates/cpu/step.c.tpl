@@ -1,6 +1,7 @@
 % local real = precision == "float64" and f64 or f32
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
+#include "tuned.h"
 
 #include "kernels/cpu/${optimizer.header}.h"
 #include "kernels/cpu/columns.h"
@@ -70,20 +71,30 @@ static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
 % end
 }
 
-/* Sequences that go through all layers together. */
-static int block_sequences(const int length[LH_MAX_STREAMS]) {
+/* Sequences that have about so many tokens. */
+static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
 % if streams[2] then
-    int tokens = length[0] + length[1], sequences = (BLOCK_TOKENS + tokens / 2) / tokens;
+    int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens;
 % else
-    int sequences = (BLOCK_TOKENS + length[0] / 2) / length[0];
+    int sequences = (most + length[0] / 2) / length[0];
 % end
     return sequences > 0 ? sequences : 1;
+}
+
+/* Sequences that go through all layers together, and those of an evaluation. */
+static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
+static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
+
+/* About as many tokens go through all layers together, at most. */
+static int most_tokens(lh_mode mode) {
+    const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
+    return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
 }
 
 % if streams[2] then
 static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode mode) {
     lh_shape shape = {0, {source, target}, longest->labels};
-    shape.sequences = block_sequences(shape.length);
+    shape.sequences = sequences_of(most_tokens(mode), shape.length);
     if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
     workspace w;
 % if cpu.decoding then
@@ -93,14 +104,19 @@ static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode 
 % end
 }
 
-/* From 2 BLOCK_TOKENS on a block is one sequence, and the longest one needs most. */
+/* Among blocks of equally many sequences those of the most tokens need most; from twice most_tokens on a block is one
+ * sequence. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = bytes_at(longest, longest->length[0], longest->length[1], mode);
-    for (int source = 1; source <= longest->length[0] && source <= 2 * BLOCK_TOKENS; source++)
-        for (int target = 1; target <= longest->length[1] && source + target <= 2 * BLOCK_TOKENS; target++) {
+    for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {
+        const int now[] = {tokens, 0}, next[] = {tokens + 1, 0};
+        if (sequences_of(most_tokens(mode), now) == sequences_of(most_tokens(mode), next)) continue;
+        for (int source = 1; source <= longest->length[0] && source < tokens; source++) {
+            int target = tokens - source < longest->length[1] ? tokens - source : longest->length[1];
             size_t bytes = bytes_at(longest, source, target, mode);
             if (bytes > most) most = bytes;
         }
+    }
     return most;
 }
 % else
@@ -108,7 +124,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {
         lh_shape shape = {0, {length, 0}, longest->labels};
-        shape.sequences = block_sequences(shape.length);
+        shape.sequences = sequences_of(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
 % if cpu.decoding then
@@ -170,11 +186,15 @@ static double squared_norm(const void *gradient, size_t count) { return sum_of_s
 
 % include("cpu/update.tpl")
 
+static const lh_choice choices[] = LH_CHOICES;
+
 extern const lh_cpu_program LH_LEVEL_SYMBOL(${symbol});
 const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .level = LH_LEVEL_NAME,
         .real_bytes = REAL_BYTES,
+        .choices = choices,
         .block_sequences = block_sequences,
+        .forward_sequences = forward_sequences,
 % if tables then
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,

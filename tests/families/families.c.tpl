@@ -1,6 +1,7 @@
 /* Two families of attentions in one text, with facets, heads and rows of their own, against attention in plain loops:
  * rendered and run by tests/lua/test_families.lua. */
 #include "config.h"
+#include "tuned.h"
 
 #include <math.h>
 #include <stdio.h>

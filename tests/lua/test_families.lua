@@ -108,6 +108,7 @@ function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do(
   local plan = derive(two_families(self_facets, CROSS))
   local main = write("families.c.tpl", "families.c", plan, plan.attentions[1])
   write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
+  write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
   for _, family in ipairs(plan.attentions) do
     write(family.normaliser.template, ("attention_%s.inc"):format(family.name), plan, family)
   end

@@ -16,7 +16,7 @@ function TestForm.test_the_files_are_the_documented_ones()
   for _, case in ipairs(cases.all()) do
     local expected = table.move(PATHS, 1, #PATHS, 1, {})
     if case.resolved.encoding.score then
-      table.insert(expected, 5, "score_self.inc")
+      table.insert(expected, 6, "score_self.inc")
     end
     for i, path in ipairs(expected) do
       lu.assertEquals(case.files[i].path, path, case.name)
@@ -175,7 +175,8 @@ end
 
 TestDecided = {}
 
-local DIRECTIVES = { "^#if LH_ABI != %d+$", "^#ifndef LH_CONFIG_H$", "^#if defined%(LH_HAVE_[%u%d_]+%)$", "^#endif$" }
+local DIRECTIVES = { "^#if LH_ABI != %d+$", "^#ifndef LH_CONFIG_H$", "^#if defined%(LH_HAVE_[%u%d_]+%)$", "^#endif$",
+  "^#ifndef LH_TUNED_H$", "^#e?l?if defined%(LH_LEVEL_[%u%d_]+%)$" }
 
 function TestDecided.test_the_preprocessor_decides_no_option()
   for _, line in cases.lines() do

@@ -23,10 +23,11 @@ local ROOMS = {
   { "study.analyse", "base study.read study.report" },
   { "study.calibrate", "base spec study.read study.report study.analyse" },
   { "study.demo", "base study.read study.run study.report" },
+  { "tune", "base spec plan render" },
   { "export", "base expression spec render study.read" },
   { "cli", "base spec" },
   { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo "
-    .. "export cli" },
+    .. "tune export cli" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }

@@ -23,6 +23,9 @@ typedef float real;
 #include "kernels/cpu/vector.h"
 #include "longhand/rng.h"
 
+/* In the place of tuned.h: any tiles will do, and these suit no size that is tested. */
+enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFETCH_GRADIENTS = 1 };
+
 /* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
  * rounds n times, and a few more roundings surround it. */
 static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;

@@ -5,6 +5,7 @@ package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package
 
 local random_specs = require("random_specs") -- before whatever plans
 local builder = require("network.builder")
+local levels = require("plan.levels")
 local memory = require("plan.memory")
 local model = require("plan.model")
 local networks = require("networks")
@@ -66,7 +67,7 @@ local project = require("project").new(".")
 local list, planned = {}, {}
 local function add_memory(plan)
   local block = plan.largest_block
-  for _, level in ipairs(memory.LEVELS) do
+  for _, level in ipairs(levels) do
     planned[#planned + 1] = { id = plan.id, level = level.name, first = block.size[1], second = block.size[2] or 0,
       sequences = block.sequences, workspace = memory.workspace(plan, block.size, block.sequences, level),
       shared = memory.shared(plan, block.size, level), tables = memory.tables(plan, block.size) }

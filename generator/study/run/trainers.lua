@@ -8,6 +8,7 @@ local build = require("render.build")
 local jobs = require("study.run.jobs")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
+local tuned = require("render.tuned")
 local wording = require("base.wording")
 
 local M = {}
@@ -36,6 +37,7 @@ function M.list(project, cells, request)
   local with_cuda, words_of, items = request.target == "cpu,cuda", cuda_words(project, request), {}
   for i, cell in ipairs(cells) do
     local spec, cuda = cell.spec, nil
+    tuned.apply(project, spec.plan)
     spec.files, message = project:files(spec.plan, with_cuda)
     if not spec.files then
       return nil, 1, message

@@ -76,6 +76,7 @@ typedef struct lh_cpu_block {
                                              * last `labels` tokens of it, in order */
     double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch */
     void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
+    int summed;                             /* forward_block: so many sequences have one of the sums; 0: all of them */
 } lh_cpu_block;
 
 /* Where one site of a forward pass (lh_spec.sites) is written; real, sequence after sequence. NULL: not wanted. */
@@ -99,13 +100,23 @@ typedef struct lh_update_sums {
     double update;     /* sum of squares of the change */
 } lh_update_sums;
 
+/* What was chosen for a level when it was compiled and changes no bit; see generator/plan/tuning.lua. */
+typedef struct lh_choice {
+    const char *name, *value;
+    const char *from; /* "model", or "tuned" and the date */
+} lh_choice;
+
 typedef struct lh_cpu_program {
     const char *level; /* "x86-64-v4" */
     int real_bytes;
+    const lh_choice *choices; /* ends with a NULL name; NULL: none */
 
     /* Sequences in one block at these lengths, by the tokens of all streams together; a block of fewer (the last one of
      * a shard) is legal. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
+    /* Those that an evaluation takes together, whose sums have as many as a block has all the same: the order of sums
+     * does not hang on it. NULL: a block. */
+    int (*forward_sequences)(const int length[LH_MAX_STREAMS]);
 
     /* Bytes for the position tables; longest: the longest sequence of the process in each stream. NULL: no tables. */
     size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
@@ -125,7 +136,8 @@ typedef struct lh_cpu_program {
                         lh_sums *sums);
     /* Once per shard after its last block: adds to the gradient what begin_shard cleared; NULL where that is. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
-    /* Forward only; dropout is off unless the spec keeps it on (eval.dropout). */
+    /* Forward only; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in
+     * sums[s / block->summed]. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
     /* The same, and what to[site] asks for; NULL: this model has no traces. Memory as for forward_block. */

@@ -1,0 +1,17 @@
+-- The instruction-set levels of kernels/cpu/level.h, the widest first, as the generator has to know them.
+--
+-- A list, and each by its name: name; tag: what level.h defines for it behind LH_LEVEL_; vector: bytes; registers: how
+-- many vectors it holds; key_tile: KEY_TILE.
+
+local levels = {
+  { name = "x86-64-v4", tag = "X86_64_V4", vector = 64, registers = 32, key_tile = 8 },
+  { name = "x86-64-v3", tag = "X86_64_V3", vector = 32, registers = 16, key_tile = 4 },
+  { name = "x86-64", tag = "X86_64", vector = 16, registers = 16, key_tile = 4 },
+  { name = "aarch64", tag = "AARCH64", vector = 16, registers = 32, key_tile = 8 },
+}
+
+for _, level in ipairs(levels) do
+  levels[level.name] = level
+end
+
+return levels

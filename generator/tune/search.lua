@@ -1,0 +1,89 @@
+-- The search: one choice after the other, each value against the best so far, until nothing gets better or time is out.
+--
+-- Input: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
+-- compare(best, candidate, modes, left) measures two sets of values, `left` being how many candidates share the time
+-- that is there: { gain, noise }, or nil where time is out. accepted(values) hears of every new best one, tell(choice,
+-- best, value, result) of every candidate; floor: a gain that is none. Output: the best values. Nothing is measured
+-- here.
+
+local M = {}
+
+-- Whether a gain is more than noise: beyond what the ratios of rounds scatter, and what a program gained over itself.
+function M.counts(result, floor)
+  return result.gain - 1 > math.max(floor, 2 * result.noise)
+end
+
+-- The median of a list.
+function M.median(list)
+  local sorted = table.move(list, 1, #list, 1, {})
+  table.sort(sorted)
+  local n = #sorted
+  return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
+end
+
+-- Of ratios of rounds: { gain, noise, rounds }; noise: the error of their median, from how far they are from it.
+function M.result(ratios)
+  local gain, far = M.median(ratios), {}
+  for i, ratio in ipairs(ratios) do
+    far[i] = math.abs(ratio - gain)
+  end
+  -- 1.4826 makes of a median distance a standard deviation, 1.2533 of that of a mean that of a median.
+  return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
+end
+
+-- The values with one of them changed.
+local function with(values, name, value)
+  local copy = {}
+  for other, its in pairs(values) do
+    copy[other] = its
+  end
+  copy[name] = value
+  return copy
+end
+
+local function count_candidates(choices)
+  local count = 0
+  for _, choice in ipairs(choices) do
+    count = count + #choice.values - 1
+  end
+  return count
+end
+
+-- Tries all values of one choice; the best values then, whether they are new, and how many candidates are left.
+local function try_choice(request, best, choice, left)
+  local found, most = nil, nil
+  for _, value in ipairs(choice.values) do
+    if value ~= best[choice.name] then
+      local candidate = with(best, choice.name, value)
+      local result = request.compare(best, candidate, choice.modes, left)
+      if not result then
+        break
+      end
+      left = left - 1
+      request.tell(choice, best, value, result)
+      if M.counts(result, request.floor) and (not most or result.gain > most.gain) then
+        found, most = candidate, result
+      end
+    end
+  end
+  if found then
+    request.accepted(found)
+  end
+  return found or best, found ~= nil, left
+end
+
+function M.run(request)
+  local best, changed = request.start, true
+  while changed and not request.is_over() do
+    changed = false
+    local left = count_candidates(request.choices)
+    for _, choice in ipairs(request.choices) do
+      local better
+      best, better, left = try_choice(request, best, choice, left)
+      changed = changed or better
+    end
+  end
+  return best
+end
+
+return M

@@ -1,0 +1,28 @@
+% include("parts/banner.tpl", { template = "common/tuned.h.tpl", about = about.tuned })
+#ifndef LH_TUNED_H
+#define LH_TUNED_H
+
+#include "kernels/cpu/level.h"
+
+% for i, level in ipairs(tuned) do
+% if i == 1 then
+#if defined(LH_LEVEL_${level.tag})
+% else
+#elif defined(LH_LEVEL_${level.tag})
+% end
+enum {
+% for _, choice in ipairs(level.choices) do
+% for _, constant in ipairs(choice.constants) do
+    ${constant.name} = ${constant.value},
+% end
+% end
+};
+#define LH_CHOICES { \
+% for _, choice in ipairs(level.choices) do
+        {"${choice.name}", "${choice.value}", "${choice.from}"}, \
+% end
+        {NULL, NULL, NULL}}
+% end
+#endif
+
+#endif

@@ -1,0 +1,22 @@
+-- Writes the sources of a spec with other choices than the model's: write_tuned.lua FOLDER N SPEC SET... takes the N-th
+-- value of every choice, counted from 1 and round and round, at all levels. Prints them for the first level.
+
+package.path = "generator/?.lua;" .. package.path
+
+local levels = require("plan.levels")
+local project = require("project").new(".")
+local tuning = require("plan.tuning")
+local write = require("base.write")
+
+local spec = assert(project:plan(arg[3], { table.unpack(arg, 4) }))
+local found = {}
+for _, level in ipairs(levels) do
+  local all, values = tuning.values(spec.plan, level), {}
+  for _, name in ipairs(all) do
+    values[name] = all[name][(arg[2] - 1) % #all[name] + 1]
+  end
+  found[level.name] = { date = "2026-11-23", values = values }
+end
+spec.plan.tuned = tuning.of(spec.plan, nil, found)
+assert(write.files(arg[1], assert(project:files(spec.plan, false))))
+print(tuning.text(found[levels[1].name].values))

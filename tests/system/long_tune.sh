@@ -1,0 +1,36 @@
+# All values of all choices of tuned.h, at all levels, of a model with one stream and of one with two, in both precisions.
+
+LEVELS=all
+. tests/system/common.sh
+. tests/system/tuned.sh
+
+expect tuned_encoder_has_equal_bits same_over 5 parity_dropout_relative --set model.width=64 --set \
+    model.feedforward=96 --set model.heads=4
+expect tuned_pair_has_equal_bits same_over 5 parity_float64_encoder_decoder
+
+# The whole verb on a small model: what it found is taken by the next build, which says so.
+searches() {
+    export LONGHAND_CACHE="$work/cache"
+    ./longhand tune tests/specs/parity_none.lua --seconds 90 --level x86-64 || return
+    ./longhand build tests/specs/parity_none.lua --levels x86-64 --out "$work/tuned" &&
+        "$work/tuned/trainer" info | grep -q "tuned $(date +%Y)" &&
+        ./longhand plan tests/specs/parity_none.lua | grep -q 'tuned here on'
+}
+
+# Who stops it gets exit code 75, and no folder of the search is left.
+stops() {
+    export LONGHAND_CACHE="$work/other" TMPDIR="$work/tmp"
+    mkdir -p "$TMPDIR"
+    setsid ./longhand tune tests/specs/parity_none.lua --seconds 600 >"$work/said" 2>&1 &
+    child=$!
+    while ! grep -q against "$work/said"; do kill -0 $child && sleep 1 || return; done
+    # A compiler that runs takes the signal in our place, and a shell's background ignores it: until it is heard.
+    while kill -INT -- -$child 2>/dev/null; do sleep 1; done
+    wait $child
+    [ $? -eq 75 ] && [ -z "$(ls "$TMPDIR")" ]
+}
+
+expect tune_finds_and_builds_take_it searches
+expect tune_stopped_keeps_what_it_found stops
+
+finish

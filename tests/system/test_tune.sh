@@ -1,0 +1,15 @@
+# Choices of tuned.h: trainers that differ in them alone have the same bits, in training and in evaluation, and say what
+# they were built with; long_tune.sh has all values, at all levels.
+
+. tests/system/common.sh
+. tests/system/tuned.sh
+
+expect tuned_trainers_have_equal_bits same_over 3 parity_dropout_relative --set model.width=64 --set \
+    model.feedforward=96 --set model.heads=4
+expect tuned_trainer_carries_its_choices carries
+
+expect tune_without_time_says_so env LONGHAND_CACHE="$work/cache" sh -c '
+    ./longhand tune tests/specs/parity_dropout_relative.lua --seconds 1 >"$0" 2>&1; test $? -eq 1 &&
+    grep -q "seconds 1: too short to try anything here" "$0" && ! [ -e "$LONGHAND_CACHE" ]' "$work/said"
+
+finish

@@ -1,0 +1,39 @@
+# What test_tune.sh and long_tune.sh share; sourced behind common.sh. The last trainer stays in $work/out.
+
+LEVELS=${LEVELS:-best}
+
+# What a trainer computes at every level it has here: after five steps, and of 150 examples at lengths that blocks of all
+# sizes are cut from, on one thread and on two.
+bits() {
+    for level in $(make -s print-levels LEVELS="$LEVELS"); do
+        export LONGHAND_ISA="$level"
+        "$work/out/trainer" bench --seconds 0.01 --lengths 1 --windows 1 >/dev/null 2>&1 || continue
+        rm -rf "$work/runs"
+        "$work/out/trainer" train --out "$work/runs" --steps 5 --no-eval >/dev/null &&
+            "$work/out/trainer" eval --checkpoint "$work"/runs/*/*/*/checkpoint.safetensors --lengths 1,4,7,18 \
+                --examples 150 --threads 1 --out "$work/runs/one" >/dev/null &&
+            "$work/out/trainer" eval --checkpoint "$work"/runs/*/*/*/checkpoint.safetensors --lengths 1,4,7,18 \
+                --examples 150 --threads 2 --out "$work/runs/two" >/dev/null || return
+        cksum <"$(echo "$work"/runs/*/*/*/checkpoint.safetensors)"
+        find "$work/runs/one" "$work/runs/two" -name eval.jsonl -exec cat {} +
+    done
+}
+
+# The first N values of every choice: N SPEC [--set a.b=v]... The bits of the first are those of all.
+same_over() {
+    count=$1 spec=$2
+    shift 2
+    sets=$(echo "$@" | sed 's/--set //g')
+    for n in $(seq "$count"); do
+        ${LUA:-lua5.4} tests/support/write_tuned.lua "$work/$spec" "$n" "tests/specs/$spec.lua" $sets &&
+            make -s -j2 trainer LEVELS="$LEVELS" ID="$spec" SOURCES="$work/$spec" OUT="$work/out" &&
+            bits >"$work/bits.$n" && [ -s "$work/bits.$n" ] && cmp "$work/bits.1" "$work/bits.$n" || return
+        cmp -s "$work/$spec/tuned.h" "$work/tuned.h" && return 1 # as the one before: nothing would be compared
+        cp "$work/$spec/tuned.h" "$work/tuned.h"
+    done
+}
+
+carries() {
+    "$work/out/trainer" info | grep -q 'evaluation_tokens 126 (tuned 2026-11-23)' &&
+        "$work/out/trainer" info --json | grep -q '"evaluation_tokens":"126"'
+}
