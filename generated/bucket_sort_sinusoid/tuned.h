@@ -21,12 +21,11 @@ enum {
     PREFETCH_GRADIENTS = 1,
     EVALUATION_TOKENS = 84,
 };
-#define LH_CHOICES { \
-        {"product_tile", "6x4", "model"}, \
-        {"gradient_tile", "4x6", "model"}, \
-        {"gradient_prefetch", "yes", "model"}, \
-        {"evaluation_tokens", "84", "model"}, \
-        {NULL, NULL, NULL}}
+#define LH_CHOICES(CHOICE) \
+    CHOICE("product_tile", "6x4", "model"), \
+    CHOICE("gradient_tile", "4x6", "model"), \
+    CHOICE("gradient_prefetch", "yes", "model"), \
+    CHOICE("evaluation_tokens", "84", "model")
 #elif defined(LH_LEVEL_X86_64_V3)
 enum {
     TILE_ROWS = 6,
@@ -36,12 +35,11 @@ enum {
     PREFETCH_GRADIENTS = 1,
     EVALUATION_TOKENS = 84,
 };
-#define LH_CHOICES { \
-        {"product_tile", "6x2", "model"}, \
-        {"gradient_tile", "4x3", "model"}, \
-        {"gradient_prefetch", "yes", "model"}, \
-        {"evaluation_tokens", "84", "model"}, \
-        {NULL, NULL, NULL}}
+#define LH_CHOICES(CHOICE) \
+    CHOICE("product_tile", "6x2", "model"), \
+    CHOICE("gradient_tile", "4x3", "model"), \
+    CHOICE("gradient_prefetch", "yes", "model"), \
+    CHOICE("evaluation_tokens", "84", "model")
 #elif defined(LH_LEVEL_X86_64)
 enum {
     TILE_ROWS = 6,
@@ -51,12 +49,11 @@ enum {
     PREFETCH_GRADIENTS = 1,
     EVALUATION_TOKENS = 84,
 };
-#define LH_CHOICES { \
-        {"product_tile", "6x2", "model"}, \
-        {"gradient_tile", "4x3", "model"}, \
-        {"gradient_prefetch", "yes", "model"}, \
-        {"evaluation_tokens", "84", "model"}, \
-        {NULL, NULL, NULL}}
+#define LH_CHOICES(CHOICE) \
+    CHOICE("product_tile", "6x2", "model"), \
+    CHOICE("gradient_tile", "4x3", "model"), \
+    CHOICE("gradient_prefetch", "yes", "model"), \
+    CHOICE("evaluation_tokens", "84", "model")
 #elif defined(LH_LEVEL_AARCH64)
 enum {
     TILE_ROWS = 6,
@@ -66,12 +63,11 @@ enum {
     PREFETCH_GRADIENTS = 1,
     EVALUATION_TOKENS = 84,
 };
-#define LH_CHOICES { \
-        {"product_tile", "6x4", "model"}, \
-        {"gradient_tile", "4x6", "model"}, \
-        {"gradient_prefetch", "yes", "model"}, \
-        {"evaluation_tokens", "84", "model"}, \
-        {NULL, NULL, NULL}}
+#define LH_CHOICES(CHOICE) \
+    CHOICE("product_tile", "6x4", "model"), \
+    CHOICE("gradient_tile", "4x6", "model"), \
+    CHOICE("gradient_prefetch", "yes", "model"), \
+    CHOICE("evaluation_tokens", "84", "model")
 #endif
 
 #endif

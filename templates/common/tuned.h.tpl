@@ -17,11 +17,14 @@ enum {
 % end
 % end
 };
-#define LH_CHOICES { \
-% for _, choice in ipairs(level.choices) do
-        {"${choice.name}", "${choice.value}", "${choice.from}"}, \
+#define LH_CHOICES(CHOICE) \
+% for i, choice in ipairs(level.choices) do
+% if level.choices[i + 1] then
+    CHOICE("${choice.name}", "${choice.value}", "${choice.from}"), \
+% else
+    CHOICE("${choice.name}", "${choice.value}", "${choice.from}")
 % end
-        {NULL, NULL, NULL}}
+% end
 % end
 #endif
 
