@@ -527,8 +527,8 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     adam_update(u, constants, clip, first, count, sums);
 }
 
-#define CHOICE(name, value, from) {name, value, from}
-static const lh_choice choices[] = {LH_CHOICES(CHOICE), {NULL, NULL, NULL}};
+#define CHOICE(name, value, from) {name, value, from},
+static const lh_choice choices[] = {LH_CHOICES(CHOICE)};
 
 extern const lh_cpu_program LH_LEVEL_SYMBOL(reverse_string_rand_relative);
 const lh_cpu_program LH_LEVEL_SYMBOL(reverse_string_rand_relative) = {

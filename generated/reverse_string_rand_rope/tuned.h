@@ -22,10 +22,11 @@ enum {
     EVALUATION_TOKENS = 84,
 };
 #define LH_CHOICES(CHOICE) \
-    CHOICE("product_tile", "6x4", "model"), \
-    CHOICE("gradient_tile", "4x6", "model"), \
-    CHOICE("gradient_prefetch", "yes", "model"), \
-    CHOICE("evaluation_tokens", "84", "model")
+    CHOICE("product_tile", "6x4", "model") \
+    CHOICE("gradient_tile", "4x6", "model") \
+    CHOICE("gradient_prefetch", "yes", "model") \
+    CHOICE("evaluation_tokens", "84", "model") \
+    CHOICE(NULL, NULL, NULL)
 #elif defined(LH_LEVEL_X86_64_V3)
 enum {
     TILE_ROWS = 6,
@@ -36,10 +37,11 @@ enum {
     EVALUATION_TOKENS = 84,
 };
 #define LH_CHOICES(CHOICE) \
-    CHOICE("product_tile", "6x2", "model"), \
-    CHOICE("gradient_tile", "4x3", "model"), \
-    CHOICE("gradient_prefetch", "yes", "model"), \
-    CHOICE("evaluation_tokens", "84", "model")
+    CHOICE("product_tile", "6x2", "model") \
+    CHOICE("gradient_tile", "4x3", "model") \
+    CHOICE("gradient_prefetch", "yes", "model") \
+    CHOICE("evaluation_tokens", "84", "model") \
+    CHOICE(NULL, NULL, NULL)
 #elif defined(LH_LEVEL_X86_64)
 enum {
     TILE_ROWS = 6,
@@ -50,10 +52,11 @@ enum {
     EVALUATION_TOKENS = 84,
 };
 #define LH_CHOICES(CHOICE) \
-    CHOICE("product_tile", "6x2", "model"), \
-    CHOICE("gradient_tile", "4x3", "model"), \
-    CHOICE("gradient_prefetch", "yes", "model"), \
-    CHOICE("evaluation_tokens", "84", "model")
+    CHOICE("product_tile", "6x2", "model") \
+    CHOICE("gradient_tile", "4x3", "model") \
+    CHOICE("gradient_prefetch", "yes", "model") \
+    CHOICE("evaluation_tokens", "84", "model") \
+    CHOICE(NULL, NULL, NULL)
 #elif defined(LH_LEVEL_AARCH64)
 enum {
     TILE_ROWS = 6,
@@ -64,10 +67,11 @@ enum {
     EVALUATION_TOKENS = 84,
 };
 #define LH_CHOICES(CHOICE) \
-    CHOICE("product_tile", "6x4", "model"), \
-    CHOICE("gradient_tile", "4x6", "model"), \
-    CHOICE("gradient_prefetch", "yes", "model"), \
-    CHOICE("evaluation_tokens", "84", "model")
+    CHOICE("product_tile", "6x4", "model") \
+    CHOICE("gradient_tile", "4x6", "model") \
+    CHOICE("gradient_prefetch", "yes", "model") \
+    CHOICE("evaluation_tokens", "84", "model") \
+    CHOICE(NULL, NULL, NULL)
 #endif
 
 #endif

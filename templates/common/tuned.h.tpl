@@ -18,13 +18,10 @@ enum {
 % end
 };
 #define LH_CHOICES(CHOICE) \
-% for i, choice in ipairs(level.choices) do
-% if level.choices[i + 1] then
-    CHOICE("${choice.name}", "${choice.value}", "${choice.from}"), \
-% else
-    CHOICE("${choice.name}", "${choice.value}", "${choice.from}")
+% for _, choice in ipairs(level.choices) do
+    CHOICE("${choice.name}", "${choice.value}", "${choice.from}") \
 % end
-% end
+    CHOICE(NULL, NULL, NULL)
 % end
 #endif
 

@@ -186,8 +186,8 @@ static double squared_norm(const void *gradient, size_t count) { return sum_of_s
 
 % include("cpu/update.tpl")
 
-#define CHOICE(name, value, from) {name, value, from}
-static const lh_choice choices[] = {LH_CHOICES(CHOICE), {NULL, NULL, NULL}};
+#define CHOICE(name, value, from) {name, value, from},
+static const lh_choice choices[] = {LH_CHOICES(CHOICE)};
 
 extern const lh_cpu_program LH_LEVEL_SYMBOL(${symbol});
 const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {

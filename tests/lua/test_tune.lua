@@ -93,7 +93,7 @@ function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build
   local one, digest, files = files_with({ product_tile = "8x3" })
   local other, other_digest, other_files = files_with({ product_tile = "12x2" })
   lu.assertStrContains(one["tuned.h"], "TILE_ROWS = 8,")
-  lu.assertStrContains(one["tuned.h"], '{"product_tile", "8x3", "tuned 2026-11-23"}')
+  lu.assertStrContains(one["tuned.h"], 'CHOICE("product_tile", "8x3", "tuned 2026-11-23")')
   lu.assertEquals(digest, other_digest)
   lu.assertNotEquals((build.stamps(project, files)), (build.stamps(project, other_files)))
   for name, text in pairs(one) do
