@@ -76,7 +76,7 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
     lh_bench_result result;
     lh_spec spec = lh_toy_spec_with(list);
     lh_target target = {.spec = spec, .cpu = program};
-    lh_bench_request request = {&target, LH_MODE_TRAIN, 3, threads, replicas, 0.5};
+    lh_bench_request request = {&target, LH_MODE_TRAIN, 3, threads, replicas, 0.5, 0};
     lh_assert_ok(lh_bench(&request, &result, &error), &error);
     return result;
 }
@@ -130,7 +130,7 @@ static void test_crew_replicas_same_bits(void **state) {
     lh_crew crew;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
-    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0};
+    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
     lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
     assert_int_equal(crew.workers, 2);
     lh_assert_ok(lh_crew_step(&crew, 4, &error), &error);
@@ -164,7 +164,7 @@ static void test_crew_failure_reported(void **state) {
     lh_crew crew;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
-    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0};
+    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
     lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
     lh_state bad;
     lh_assert_ok(lh_state_open(&bad, crew.replicas[2].engine, false, &error), &error);
