@@ -47,7 +47,7 @@ INLINE void exp_negatives(const int N, vector *x) {
     UNROLL
     for (int u = 0; u < N; u++) {
         p[u] = p[u] * f[u] * f[u] + f[u] + 1;
-        vector scaled = (vector)((bits)p[u] + ((bits)shifted[u] << EXPONENT_SHIFT));
+        vector scaled = (vector)((unsigned_bits)p[u] + ((unsigned_bits)shifted[u] << EXPONENT_SHIFT));
         bits gone = x[u] < lowest; /* NaN stays NaN */
         x[u] = maximum(keep_where(~gone, scaled), x[u]);
     }

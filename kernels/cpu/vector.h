@@ -22,8 +22,10 @@
 
 #if REAL_BYTES == 8
 typedef int64_t real_bits;
+typedef uint64_t real_unsigned_bits;
 #else
 typedef int32_t real_bits;
+typedef uint32_t real_unsigned_bits;
 #endif
 
 enum {
@@ -36,6 +38,8 @@ enum {
 /* Unaligned, may alias: loads and stores go through pointers to real. */
 typedef real vector __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 typedef real_bits bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
+/* For sums that may wrap. */
+typedef real_unsigned_bits unsigned_bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 
 INLINE vector load(const real *p) { return *(const vector *)p; }
 INLINE void store(real *p, vector x) { *(vector *)p = x; }
