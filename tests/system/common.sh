@@ -6,6 +6,8 @@ work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 failures=0
+LONGHAND_CACHE=$root/build/tests/cache # what a user has tuned is none of the tests' business
+export LONGHAND_CACHE
 
 # One named check: the command must succeed. Its output is shown when it does not.
 expect() {
