@@ -17,7 +17,7 @@ M.METHODS = {
   table = { of = "network", { "name", "title" } },
   embed = { of = "network", { "name", "name" }, { "stream", "stream" },
     options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
-  block = { of = "network", { "name", "title" }, { "count", "times" }, { "about", "text" }, least = 2,
+  block = { of = "network", { "name", "scope" }, { "count", "times" }, { "about", "text" }, least = 2,
     options = { loops = "times" } },
   readout = { of = "network", { "value", "value" }, { "which", "word" } },
   classify = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
@@ -42,6 +42,7 @@ M.METHODS = {
 M.KINDS = {
   name = "a name: " .. base_names.TEXT .. "; no word of C, nor one that a layer's memory has",
   title = "a name: " .. base_names.TEXT,
+  scope = "a name: " .. base_names.TEXT .. "; no word of C, nor one that a network's memory has",
   names = "a list of names, such as { \"gate\", \"up\" }",
   word = "a word",
   text = "a sentence of up to 100 printable characters",
@@ -69,11 +70,16 @@ local TAKEN = {}
 for word in ([[auto break case char const continue default do double else enum extern float for goto if inline int long
   register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while real
   input output gradient step block shared parameters panels rows tokens position positions layer sums sequences length
-  labels trains draws family families]]):gmatch("%a+") do
+  labels trains draws family families all read part]]):gmatch("%a+") do
   TAKEN[word] = true
 end
 
 local accepts = { title = base_names.is }
+
+-- A block's state and parameters are named after it; most networks have one called "layer".
+function accepts.scope(x)
+  return base_names.is(x) and (x == "layer" or not TAKEN[x])
+end
 
 function accepts.name(x)
   return base_names.is(x) and not TAKEN[x]

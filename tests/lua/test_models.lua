@@ -551,6 +551,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "stays" },
   { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "no word of C" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "read" })))]], 5, 'name is "read"', "no word of C" },
+  { [[local c = net:block("all", 2, "Another.")]], 5, 'name is "all"', "a network's memory" },
   { [[b:output(b:norm("Norm", h))]], 5, 'name is "Norm"', "a letter first" },
   { [[b:output(b:add(h, b:norm("n", h), 1))]], 5, "dropout is 1", "a share from 0 to below 1" },
   { [[local l = b:norm("n", h) b:output(b:add(h, l)) b:norm("m", h)]], 5, "behind the output of block layer", "last" },
