@@ -1,7 +1,8 @@
 /* The CPU engine: memory and state. Steps are in cpu_step.c, evaluation in cpu_forward.c.
  *
- * Everything is sized when the engine is opened, for the longest training length, and by reserve, for evaluation; a
- * step allocates nothing.
+ * Sizes are known when the engine is opened, for the longest training length, and by reserve, for evaluation. The first
+ * room of engines that share some is made then; each further thread of a group makes one when it begins (cpu_room.h),
+ * and otherwise a step allocates nothing.
  */
 #include "train/cpu_engine.h"
 
@@ -83,8 +84,8 @@ void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
     cpu->room = NULL;
 }
 
-/* The rooms of the engine that is open before, or new ones; one of them is made now, so that what lacks memory says so
- * before it starts. */
+/* The rooms of the engine that is open before, or new ones; one of them is made now, so that a model
+ * for which there is no memory says so before it starts. */
 static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
                             lh_error *error) {
     const lh_engine *engine = &cpu->engine;

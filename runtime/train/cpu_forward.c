@@ -22,7 +22,7 @@ typedef struct cut {
     int summed, together, part;
 } cut;
 
-enum { PARTS = 4 }; /* of a thread, at least: so that none waits for long for the last one */
+enum { PARTS = 4 }; /* of a thread, where there are blocks enough: so that none waits for long for the last one */
 
 static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
     int summed = cpu->program->block_sequences(length), together = summed;

@@ -88,7 +88,7 @@ void lh_cpu_rooms_leave(lh_cpu_rooms *rooms);
 /* Takes a room, a new one where none is free, with at least this for evaluation (NULL: any). Any thread may call.
  * LH_ERR_ENVIRONMENT without memory: none was taken. */
 lh_status lh_cpu_room_take(lh_cpu_rooms *rooms, const lh_cpu_forward_needs *needs, lh_cpu_room **room, lh_error *error);
-/* clean: what was computed in it is finite. Otherwise it is closed: what lies behind a short sequence, multiplied by 0,
+/* clean: what was computed in it is finite, for which the loss stands. Otherwise it is closed: what lies behind a short sequence, multiplied by 0,
  * would be NaN to the next engine. */
 void lh_cpu_room_give_back(lh_cpu_rooms *rooms, lh_cpu_room *room, bool clean);
 

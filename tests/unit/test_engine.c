@@ -320,14 +320,24 @@ static void test_step_distinct_repeats_examples(void **state) {
 enum { SHARERS = 5 };
 
 static const void *workspaces[8];
-static int workspace_count;
+static int workspace_count, spoilt; /* workspaces that were met with NaN in them */
+
+enum { BEHIND = 4096 }; /* where begin_shard does not come to in a workspace */
+
+static size_t roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
+    assert_true(toy_float.workspace_bytes(longest, mode) <= BEHIND);
+    return BEHIND + sizeof(float);
+}
 
 static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                                  lh_sums *sums) {
     int i = 0;
     while (i < workspace_count && workspaces[i] != workspace) i++;
     if (i == workspace_count && i < 8) workspaces[workspace_count++] = workspace;
+    float *behind = (float *)((char *)workspace + BEHIND);
+    spoilt += isnan(*behind);
     toy_float.train_block(step, block, workspace, gradient, sums);
+    if (isnan(sums->loss)) *behind = NAN; /* as activations would be, behind a shorter sequence */
 }
 
 static void break_bias(lh_engine *engine) {
@@ -355,13 +365,14 @@ static void test_engines_share_working_memory(void **state) {
     int done;
     lh_cpu_program program = toy_float;
     program.train_block = counting_train_block;
+    program.workspace_bytes = roomy_workspace_bytes;
     lh_engine_config configs[SHARERS];
     lh_engine *engines[SHARERS];
     for (int i = 0; i < SHARERS; i++)
         configs[i] = (lh_engine_config){
             .spec = &lh_toy_spec, .seed = (uint64_t)i, .learning_rate = 0.01, .threads = 1, .trains = true};
     lh_assert_ok(lh_cpu_engines_open(configs, SHARERS, &program, engines, &error), &error);
-    workspace_count = 0;
+    workspace_count = spoilt = 0;
     break_bias(engines[0]);
     for (int i = 0; i < SHARERS; i++) {
         lh_engine *single;
@@ -370,7 +381,7 @@ static void test_engines_share_working_memory(void **state) {
             assert_true(isnan(evaluate_at(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
                             "step 1");
-            workspace_count = 0; /* it was given up */
+            workspace_count = spoilt = 0; /* blocks of that step met each other's; the room was given up */
         } else {
             lh_sums before = evaluate_at(single, 32 - i), after = evaluate_at(engines[i], 32 - i);
             assert_memory_equal(&before, &after, sizeof before);
@@ -382,6 +393,7 @@ static void test_engines_share_working_memory(void **state) {
         single->ops->close(single);
     }
     assert_int_equal(workspace_count, 1);
+    assert_int_equal(spoilt, 0);
     for (int i = 0; i < SHARERS; i++) engines[i]->ops->close(engines[i]);
 }
 
