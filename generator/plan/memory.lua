@@ -295,7 +295,7 @@ end
 -- The most that a process has while it trains with so many threads, once the plan has vector_bytes, shared_bytes,
 -- tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, what threads share, for
 -- each of them a gradient and a workspace; at a checkpoint copies of parameters and state, and what is written. Without
--- the task's examples.
+-- the task's examples and without evaluations, whose activations stay beside those of training.
 function M.process(plan, threads)
   local states = #plan.optimizer.states
   local vector, written = allocated(plan.vector_bytes), plan.parameters * sizes_of(plan).real

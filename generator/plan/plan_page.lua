@@ -62,9 +62,9 @@ function M.text(plan)
       or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
-    string.format("memory      %.1f MB in training with %d threads (%.1f MB per vector of parameters, %.1f MB of "
-      .. "activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS, plan.vector_bytes / 1e6,
-      plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
+    string.format("memory      %.1f MB in training with %d threads, evaluations apart (%.1f MB per vector of "
+      .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
+      plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
     "",
     "choices",
   }

@@ -10,7 +10,8 @@
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if part then
     const int T = shape->length[0], unread = T - shape->labels;
-    double forward = (${f64(part.per_token)} + ${f64(part.per_pair)} * T) * unread;
+    const int left_out = unread / LANES * LANES; /* of queries: those of groups that nobody reads one of */
+    double forward = ${f64(part.per_token)} * unread + ${f64(part.per_pair)} * T * left_out;
 % else
     double forward = 0;
 % end
@@ -21,7 +22,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
 % end
-% -- Pairs of unread queries that a mask hides as well are counted once; a probe may lie anywhere and counts as the last.
+% -- Pairs of queries that are left out and that a mask hides as well are counted once; a probe may lie anywhere and counts as the last.
 % local of_last = part and part.pairs[name] or false
 % local of_head = of_last and of_last / family.heads
 % if lined then
@@ -29,14 +30,14 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
         const ${name}_head ${name} = {${sizes}, .h = h};
         forward += ${f64(entry.of_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
 % if of_last then
-        forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, unread);
+        forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, left_out);
 % end
     }
 % else
     const ${name}_head ${name} = {${sizes}};
     forward += ${f64(entry.count)} * ${name}_skipped_pairs(&${name}, ${name}.T);
 % if of_last then
-    forward -= ${f64(of_last)} * ${name}_skipped_pairs(&${name}, unread);
+    forward -= ${f64(of_last)} * ${name}_skipped_pairs(&${name}, left_out);
 % end
 % end
 % end
