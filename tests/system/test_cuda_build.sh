@@ -82,7 +82,8 @@ END
 is_given_other_defaults() {
     ends_with 0 'new defaults, nothing compiled, for CPU and CUDA' build --set train.steps=17 --out "$work/jit" &&
         ends_with 0 ' 17 steps of' "$work/jit/trainer" info && ends_with 0 '"source":true' "$work/jit/trainer" info --json &&
-        ./longhand gen $RUN --set train.steps=17 --out "$work/gen17" && diff -r "$work/gen17" "$work/jit/src"
+        ./longhand gen $RUN --set train.steps=17 --out "$work/gen17" &&
+            diff -r -x tuned.h "$work/gen17" "$work/jit/src" # which has this machine's
 }
 
 carries_both() {
