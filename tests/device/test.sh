@@ -199,11 +199,20 @@ END
     row='| v9 | encoder | training | 21 | 128 | 100; 2 | 60.0% | 5.0 (3.0 to 6.0); 1 | failed | 3.0 (2.0 to 4.0); 2 |'
     has "$work/peers.md" "$row 3.0 (2.0 to 4.0) | -, 4 |" && has "$work/peers.md" '- skipped: libxsmm: not found' &&
         has "$work/peers.md" '| 84 x 64 x 256 | 150 (75%) | 120 (60%) | - | 1.25 |' &&
-        has "$work/peers.md" 'compile: it broke' && has "$work/peers.md" 'FLAGS="--minutes 3"`. Quiet.'
+        has "$work/peers.md" 'compile: it broke' && has "$work/peers.md" 'FLAGS="--minutes 3"`. Quiet.' || return
+    sed 's/"shares": [^]]*]/"shares": [null, null, null]/' "$work/peers.json" >"$work/no_peak.json"
+    python3 tests/peers/cpu.py --table "$work/no_peak.json" >"$work/peers.md" &&
+        has "$work/peers.md" '| 128 | 100; 2 | - | 5.0 (3.0 to 6.0); 1 | failed |'
 }
 
 cpu_peers_skipped() {
     ends_with 2 "nothing: expected some of encoder.train.21" python3 tests/peers/cpu.py --cases nothing || return
+    best=$(env -u LONGHAND_ISA make -s print-levels LEVELS=best) || return
+    plainest=$(make -s print-levels LEVELS=all | cut -d " " -f 1) || return
+    if [ "$best" != "$plainest" ]; then
+        ends_with 2 "held to $plainest: expected some of $best" \
+            python3 tests/peers/cpu.py --levels "$best,$plainest" --out "$work/none" || return
+    fi
     PYTORCH=/none/python JAX=/none/python ends_with 4 "nothing to compare with" \
         python3 tests/peers/cpu.py --peers eager,compile,jax --out "$work/none" || return
     has "$work/.got" "skip eager: /none/python has no torch" && has "$work/.got" "skip compile: /none/python" &&
@@ -214,7 +223,8 @@ usable, skipped = contenders.installed(["eager", "compile"], {"PYTORCH": sys.exe
 assert usable == ["eager"] and "needs a C++ compiler, /none/g++" in skipped[0], (usable, skipped)'
 }
 
-# A worker is stopped between two questions, its errors are told, and one that says nothing is ended.
+# A worker is stopped between two questions, its errors are told, and one that says nothing, or what is no answer, is
+# ended. So is every one where the program hears a hang-up. What is printed during imports is not taken for an answer.
 cpu_peers_processes() {
     cat >"$work/worker.py" <<'END'
 import json, sys, time
@@ -224,7 +234,7 @@ for line in sys.stdin:
     time.sleep(asked["sleep"])
     print(json.dumps(asked["answer"]), flush=True)
 END
-    PYTHONPATH=tests/peers python3 -B - "$work" <<'END'
+    PYTHONPATH=tests/peers python3 -B - "$work" <<'END' || return
 import pathlib, sys, time
 from process import Failed, Process
 work = pathlib.Path(sys.argv[1])
@@ -247,7 +257,37 @@ assert failure({"sleep": 0, "answer": {"error": "no such key"}}, 20) == "no such
 assert "longer than 0.1 s" in failure({"sleep": 60, "answer": {}}, 0.1) and process.running is None
 assert process.ask({"sleep": 0, "answer": {}}, 20) == {}
 process.end()
+
+for said in ("Welcome!", "5", '{"no": "version"}'):
+    loud = Process([sys.executable, "-c", f"import time; print({said!r}, flush=True); time.sleep(60)"], {}, work / "log")
+    try:
+        loud.ask({}, 20)
+        raise SystemExit(f"took for an answer: {said}")
+    except Failed as error:
+        assert "expected an answer" in str(error) and loud.running is None, error
 END
+    cat >"$work/hang_up.py" <<'END'
+import os, pathlib, signal, sys
+from process import Process, leave_at_signals
+work = pathlib.Path(sys.argv[1])
+process = Process([sys.executable, str(work / "worker.py")], {}, work / "worker.log")
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+leave_at_signals()
+try:
+    process.ask({"sleep": 0, "answer": {}}, 20)
+    (work / "worker.pid").write_text(str(process.running.pid))
+    print("asked", flush=True)
+    os.kill(os.getpid(), signal.SIGHUP)
+    signal.pause()
+finally:
+    process.end()
+END
+    ends_with 75 "asked" env PYTHONPATH=tests/peers python3 -B "$work/hang_up.py" "$work" || return
+    [ ! -d "/proc/$(cat "$work/worker.pid")" ] || { echo "a worker is left" && return 1; }
+    mkdir -p "$work/loud" && echo 'print("Welcome!")' >"$work/loud/numpy.py" || return
+    echo '{"do": "forget"}' | PYTHONPATH=$work/loud:tests/peers python3 -B -c 'import worker
+worker.serve(None, "stand-in")' >"$work/said" 2>"$work/.got" || { cat "$work/.got" && return 1; }
+    [ "$(head -n 1 "$work/said")" = '{"version": "stand-in"}' ] && has "$work/.got" "Welcome!"
 }
 
 expect device_stand_ins_build stand_ins

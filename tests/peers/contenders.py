@@ -11,7 +11,7 @@ import sys
 from process import Failed, Process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ISA = {  # how everybody is held to a level that is not the machine's best
+ISA = {  # how everybody is held to a level that is not the machine's best: no other can be compared there
     "x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
                   "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell", "LIBXSMM_TARGET": "hsw"},
 }
@@ -104,10 +104,10 @@ class Trainers:
             (self.reference / f"{stem}.logits.jsonl").write_text(logits)
 
     def time(self, case, level, threads, seconds):
-        """A line of `trainer bench`."""
+        """A line of `trainer bench`. One window: a mean, stalls and all, as those of the peers are."""
         model, mode, tokens = case
         said = self.run([self.trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
-                         "--seconds", seconds, "--threads", threads], level)
+                         "--windows", 1, "--seconds", seconds, "--threads", threads], level)
         return json.loads(said)
 
 

@@ -20,7 +20,6 @@ import os
 import pathlib
 import shlex
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -31,7 +30,7 @@ sys.dont_write_bytecode = True
 import cpu_table
 import products
 from contenders import ISA, ROOT, Ours, Peer, Trainers, batch_of, case_name, installed
-from process import Failed
+from process import Failed, leave_at_signals
 
 CASES = [(model, mode, tokens) for model, mode, lengths in (
     ("encoder", "train", (21, 41, 80)), ("encoder", "eval", (501, 21, 200, 41, 80)), ("decoder", "train", (41,)),
@@ -55,7 +54,8 @@ def parse(arguments):
 
     p.add_argument("--minutes", type=float, default=10, help="for everything (%(default)g)")
     p.add_argument("--levels", default="best",
-                   help="best, or instruction-set levels: x86-64-v4,x86-64-v3 (%(default)s)")
+                   help=f"best, or instruction-set levels, the machine's best or {', '.join(ISA)}: x86-64-v4,x86-64-v3 "
+                        "(%(default)s)")
     p.add_argument("--cases", type=some_of([case_name(case) for case in CASES]), default=list(map(case_name, CASES)),
                    help="of " + ",".join(map(case_name, CASES)))
     p.add_argument("--peers", type=some_of(PEERS), default=list(PEERS), help="of " + ",".join(PEERS))
@@ -138,6 +138,17 @@ def level_list(text):
     if said.returncode != 0:
         sys.exit(f"bench-peers: --levels {text}: {said.stderr.strip()}")
     return said.stdout.split()[::-1]  # the widest first
+
+
+def comparable_levels(text):
+    """Those asked for. At any other level peers would take the widest code they have, and only ours would be held."""
+    levels, known = level_list(text), list(dict.fromkeys([*level_list("best"), *ISA]))
+    unknown = [level for level in levels if level not in known]
+    if unknown:
+        print(f"bench-peers: --levels {text}: peers cannot be held to {', '.join(unknown)}: expected some of "
+              f"{', '.join(known)}", file=sys.stderr)
+        sys.exit(2)
+    return levels
 
 
 class Session:
@@ -224,12 +235,12 @@ class Session:
         self.save()
 
     def measure(self):
+        levels = comparable_levels(self.options.levels)
         usable, skipped = installed(self.options.peers, self.python)
         self.skip(skipped)
         if not usable and "products" not in self.options.peers:
             self.say("nothing to compare with")
             sys.exit(4)
-        levels = level_list(self.options.levels)
         self.results["machine"] = machine(levels)
         cases = [case for case in CASES if case_name(case) in self.options.cases]
         trainers = self.build(cases, levels)
@@ -246,7 +257,7 @@ def main():
     if options.table:
         print(cpu_table.report(json.loads(options.table.read_text())))
         return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))
+    leave_at_signals()
     Session(options).measure()
 
 

@@ -52,14 +52,19 @@ def compile_cell(case):
     return ", ".join("-" if s is None else f"{s:.0f}" for s in seconds)
 
 
+def share_cell(ours):
+    known = [share for share in ours["shares"] if share is not None]  # None: the machine's peak is not
+    return f"{statistics.median(known):.1%}" if known else "-"
+
+
 def case_row(case):
     ours = case["contenders"]["ours"]
     first = [case["level"], case["model"], PASSES[case["mode"]], str(case["tokens"]), str(case["batch"])]
     if not ours.get("rates"):
         return first + ["failed"] + ["-"] * 6
     return first + [f"{statistics.median(ours['rates']):.3g}; {ours['setting']['threads']}",
-                    f"{statistics.median(ours['shares']):.1%}", *(ratio_cell(case, name) for name in PEERS),
-                    best_cell(case), compile_cell(case)]
+                    share_cell(ours), *(ratio_cell(case, name) for name in PEERS), best_cell(case),
+                    compile_cell(case)]
 
 
 def case_table(cases):
@@ -89,8 +94,8 @@ def report(results):
         text[0] += f" {results['note']}"
     if results["cases"]:
         clock = " that the processor worked, one thread each" if results.get("processor_time") else ""
-        text += [f"Steps per second{clock}, of ours; ratios of rates, ours over theirs, median and range over rounds; behind "
-                 "the semicolon threads, and where there are several OpenMP's wait policy.",
+        text += [f"Steps per second{clock}, of ours; ratios of rates, ours over theirs, median and range over rounds; "
+                 "behind the semicolon threads, and where there are several OpenMP's wait policy.",
                  case_table(results["cases"])]
     if results["products"]:
         text.append(product_table(results["products"]))

@@ -6,11 +6,12 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import worker  # first: it moves standard output away
+
 import jax
 import jax.numpy as jnp
 
 import peer
-import worker
 from jax_model import initial_state, loss_of_logits, model, train_step
 from peer import np
 

@@ -5,10 +5,27 @@ import os
 import select
 import signal
 import subprocess
+import sys
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT: Python's own exception
 
 
 class Failed(Exception):
     """What a worker could not do; the text says why."""
+
+
+def leave_at_signals():
+    """Ends this program as an exception does, so that whoever started workers ends them: they are in sessions of their
+    own, and a stopped one hears nothing. What is ignored (nohup) stays so."""
+
+    def leave(*_):
+        for number in (*ENDING, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # a second one would cut short the ending of workers
+        sys.exit(75)
+
+    for number in ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, leave)
 
 
 class Process:
@@ -23,7 +40,10 @@ class Process:
             self.running = subprocess.Popen(self.command, env=self.environment, stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=log, start_new_session=True)
         self.rest = b""
-        self.version = self.read(patience)["version"]
+        first = self.read(patience)
+        if "version" not in first:
+            self.confused(first)
+        self.version = first["version"]
 
     def signal(self, number):
         """To the worker and what it started."""
@@ -34,6 +54,11 @@ class Process:
             self.signal(signal.SIGKILL)
             self.running.wait()
             self.running = None
+
+    def confused(self, said):
+        """A worker that speaks of its own accord is no more: questions and answers no longer belong together."""
+        self.end()
+        raise Failed(f"said {str(said)[:80]!r}, expected an answer; see {self.log}")
 
     def read(self, patience):
         """The next line. A worker that says nothing for so many seconds, or ends, is no more."""
@@ -46,7 +71,13 @@ class Process:
                 raise Failed(f"ended by itself; see {self.log}" if ready else f"took longer than {patience} s")
             self.rest += more
         line, self.rest = self.rest.split(b"\n", 1)
-        return json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            self.confused(line.decode(errors="replace"))
+        return answer
 
     def ask(self, question, patience):
         """The answer, within so many seconds."""

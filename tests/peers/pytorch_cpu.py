@@ -9,11 +9,12 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import worker  # first: it moves standard output away
+
 import torch
 from torch.nn import functional as F
 
 import peer
-import worker
 from pytorch_model import Model, Trainer
 
 THREADS = int(os.environ["LONGHAND_PEER_THREADS"])

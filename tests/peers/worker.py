@@ -9,10 +9,16 @@
 What fails is answered by {"error": why}; the process goes on.
 """
 
+import os
+
+# Answers go to what was standard output; what a framework prints, even while it is imported, goes to standard error. So
+# this module is imported before any of them.
+ANSWERS = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
 import dataclasses
 import json
 import math
-import os
 import sys
 import time
 
@@ -86,15 +92,12 @@ class Worker:
 
 
 def serve(prepare, version):
-    """Answers go to what was standard output; what a framework prints goes to standard error."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
     worker = Worker(prepare)
-    print(json.dumps({"version": version}), file=out, flush=True)
+    print(json.dumps({"version": version}), file=ANSWERS, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         try:
             answer = getattr(worker, request["do"])(request)
         except Exception as error:
             answer = {"error": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
-        print(json.dumps(answer), file=out, flush=True)
+        print(json.dumps(answer), file=ANSWERS, flush=True)
