@@ -18,6 +18,7 @@ M.ANY_MACHINE = { l2 = 512 * 1024 }
 -- What a load costs beside a multiply-add, which units of their own do at the same time: it is felt where tiles are
 -- small. And how many sums must be under way to hide that each takes four cycles on two units.
 local LOAD, UNDER_WAY = 0.3, 8
+local MOST_BLOCKS = 3 -- of training, that go through the layers together in an evaluation
 local FILLED = 0.75 -- the part of a cache that one program can count on
 
 local function widest_divisor(vectors, most)
@@ -169,20 +170,23 @@ choices[4] = {
   constants = function(value)
     return { { "EVALUATION_TOKENS", math.tointeger(value) } }
   end,
-  values = function()
-    return { "42", "84", "126", "168", "252" }
+  -- Whole blocks of training, since the sums are those of such blocks: the runtime would round anything else down.
+  values = function(plan)
+    local list = {}
+    for i = 1, MOST_BLOCKS do
+      list[i] = ("%d"):format(i * plan.block_tokens)
+    end
+    return list
   end,
-  -- As many as leave a layer's weights in the cache beside them; weights that would fill most of it pass through it for
-  -- every block, the more rarely the larger that is. No fewer than a block of training has, which keeps all layers.
+  -- About as many as leave a layer's weights in the cache beside them; weights that would fill most of it pass through
+  -- it for every block, the more rarely the larger that is. The nearest value, since what of the cache is free is not
+  -- known that exactly.
   default = function(plan, _, values, machine)
     local cache, weights = FILLED * machine.l2, layer_weights(plan) * real_bytes(plan)
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * real_bytes(plan))
-    room = math.max(room, plan.block_tokens)
-    local best = values[1]
-    for _, value in ipairs(values) do
-      best = tonumber(value) <= room and value or best
-    end
-    return best
+    return cheapest(values, function(value)
+      return math.abs(tonumber(value) - room)
+    end)
   end,
   why = "activations of a layer, and its weights where they fit, in %d KB of second cache",
   of = function(_, machine) return machine.l2 // 1024 end,
@@ -271,8 +275,10 @@ function M.shape(plan)
   for i, family in ipairs(plan.attentions) do
     heads[i] = ("%s %d x %d"):format(family.name, family.heads, family.head_width)
   end
-  return ("%s %s, %d layers, width %d, feed-forward %d, heads %s"):format(plan.precision, plan.resolved.model.kind,
-    plan.layers, plan.width, plan.feedforward, table.concat(heads, ", "))
+  local model = plan.resolved.model
+  return ("%s %s, %d layers, width %d, feed-forward %d, %s, heads %s, blocks of %d tokens"):format(plan.precision,
+    model.kind, plan.layers, plan.width, plan.feedforward, model.activation or "relu", table.concat(heads, ", "),
+    plan.block_tokens)
 end
 
 return M

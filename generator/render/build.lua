@@ -262,14 +262,22 @@ local function compiled_lines(job)
     .. (job.cuda and ("cuda %s %s\n"):format(job.cuda_stamp, job.cuda) or "")
 end
 
+-- An exit code and text where make cannot take a folder, an absolute path; nil where it can. choice: what names it.
+function M.refused(project, dir, choice)
+  if not tongues.make(seen_from_root(project, dir)) then
+    return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(
+      tongues.plain(dir), tongues.MAKE_TEXT, choice)
+  end
+end
+
 -- A build that has begun: { project, job, dir, staging, words, log, compiled }, where words is the command that
 -- compiles, log takes its output, and compiled goes into the stamp; or nil, an exit code and text. threads: for make.
 -- Ends with M.finish and M.discard.
 function M.begin(project, job, dir, threads)
   dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
-  if not tongues.make(seen_from_root(project, dir)) then
-    return nil, 2, ("%s: make cannot handle this folder's name; expected %s; choose another --out\n"):format(
-      tongues.plain(dir), tongues.MAKE_TEXT)
+  local refused, why = M.refused(project, dir, "--out")
+  if refused then
+    return nil, refused, why
   end
   local staging, message = staging_folder(dir)
   if not staging then

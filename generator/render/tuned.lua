@@ -135,8 +135,8 @@ function M.read(key, plan)
     return nil
   end
   if problem then
-    return nil, ("%s: %s%s; expected %s; the model's choices are taken; ./longhand tune writes it again"):format(path,
-      problem.field and problem.field .. ": " or "", tongues.plain(problem.found), problem.expected)
+    return nil, ("%s: %s%s; expected %s; the model's choices are taken; remove it"):format(path,
+      problem.field and tongues.plain(problem.field) .. ": " or "", tongues.plain(problem.found), problem.expected)
   end
   return { date = entry.date, values = entry.choices }
 end
@@ -151,18 +151,32 @@ function M.write(key, entry)
   for name, value in pairs(key) do
     all[name] = value
   end
-  local written, message = write.file(path, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
+  -- Under a name of its own first: two searches at once would write into the same file.
+  local own = ("%s.%016x"):format(path, math.random(0))
+  local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
+  if written then
+    written, message = os.rename(own, path)
+    if not written then
+      os.remove(own)
+    end
+  end
   return written and path, message
 end
 
--- Whether anything was ever tuned for models of this shape: who never did is not asked for a compiler.
+-- Whether anything was ever tuned for models of this shape: who never did is not asked for a compiler. And a warning
+-- where the folder cannot be read.
 local function any_for(plan)
   local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
-  if folder and lfs.attributes(folder, "mode") == "directory" then
-    for name in lfs.dir(folder) do
-      if name:sub(1, #prefix) == prefix then
-        return true
-      end
+  if not folder or lfs.attributes(folder, "mode") ~= "directory" then
+    return false
+  end
+  local good, following, state = pcall(lfs.dir, folder)
+  if not good then
+    return false, ("%s; the model's choices are taken"):format(tongues.plain(following))
+  end
+  for name in following, state do
+    if name:sub(1, #prefix) == prefix then
+      return true
     end
   end
   return false
@@ -170,8 +184,9 @@ end
 
 -- Lays upon a plan what is known of this machine. Returns warnings.
 function M.apply(project, plan)
-  local found, warnings = {}, {}
-  for _, level in ipairs(any_for(plan) and levels or {}) do
+  local found, any, unread = {}, any_for(plan)
+  local warnings = { unread }
+  for _, level in ipairs(any and levels or {}) do
     local entry, warning = M.read(M.key(project, plan, level.name), plan)
     found[level.name], warnings[#warnings + 1] = entry, warning
   end

@@ -22,11 +22,15 @@ function M.open(project, spec, levels, dir)
     job = { id = spec.id, levels = levels, linking = "dynamic" } }
 end
 
-local function check(code, text)
-  if code > 128 then
+local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- a trainer that was stopped, SIGINT, SIGTERM
+
+-- Ends the search where a command failed; passed: exit codes that are the user's to mend, and ours then.
+local function check(code, what, passed)
+  if INTERRUPTED[code] then
     error("interrupted!", 0)
   elseif code ~= 0 then
-    error({ code = 4, text = text }, 0)
+    local how = code > 128 and ("signal %d"):format(code - 128) or ("exit code %d"):format(code)
+    error({ code = passed and passed[code] and code or 4, text = ("longhand tune: %s: %s"):format(what, how) }, 0)
   end
 end
 
@@ -46,7 +50,8 @@ function M.trainer(work, values)
     error({ code = 4, text = message }, 0)
   end
   local words = build.compile_words(work.project, work.job, work.dir, math.min(build.processors(), 16))
-  check(shell.run(words, { output = log, errors_too = true }), write.read(log) or "make failed without a word")
+  local code = shell.run(words, { output = log, errors_too = true })
+  check(code, code ~= 0 and (write.read(log) or "") .. "make" or "make")
   work.count = work.count + 1
   local path = ("%s/trainer-%d"):format(work.dir, work.count)
   assert(os.rename(work.dir .. "/trainer", path))
@@ -58,12 +63,13 @@ end
 local function rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do
-    local words = { trainer, "bench", "--json", "--mode", mode, "--windows", "3", "--seconds", options.seconds,
-      "--threads", options.threads }
+    -- A level that the environment asks for is not the one that is tuned.
+    local words = { "env", "-u", "LONGHAND_ISA", trainer, "bench", "--json", "--mode", mode, "--windows", "3",
+      "--seconds", options.seconds, "--threads", options.threads }
     table.move(options.lengths and { "--lengths", options.lengths } or {}, 1, 2, #words + 1, words)
     table.move(options.files, 1, #options.files, #words + 1, words)
     local text, code = shell.capture(words)
-    check(code, ("%s: bench ended with %d"):format(trainer, code))
+    check(code, "bench of a trainer", { true, true })
     for seconds in text:gmatch('"processor_seconds_per_step":([%d.eE+-]+)') do
       list[#list + 1] = 1 / tonumber(seconds)
     end

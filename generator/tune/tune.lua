@@ -2,8 +2,8 @@
 -- can.
 --
 -- Input: { project, find(sets), seconds, lengths, level, threads, say }; find gives a planned spec, or nil and a
--- message. Output: an exit code, and a message. What is found is remembered at once, so that who stops the search keeps
--- it.
+-- message. Output: an exit code, and a message. Only what is better is remembered, over what an earlier search found;
+-- who stops the search keeps what it has found so far.
 
 local build = require("render.build")
 local known_levels = require("plan.levels")
@@ -50,10 +50,23 @@ local function candidates(plan, level)
   return list
 end
 
--- Remembers values as an entry of today.
+-- Remembers values as an entry of today. The same as before stay as they are, with their date: it is part of what a
+-- build is compared by, so that a new one would have every trainer built again.
 local function remember(job, values, gain)
+  local earlier = job.earlier
+  if earlier and tuning.text(earlier.values) == tuning.text(values) then
+    job.say(("the same was found on %s; that entry stays"):format(earlier.date))
+    job.path = earlier.path
+    return
+  end
   local path, message = tuned.write(job.key, { date = os.date("%Y-%m-%d"), choices = values, gain = gain })
-  job.path, job.failure = path, not path and message or job.failure
+  job.path, job.failure = path or job.path, not path and message or nil
+end
+
+-- Nothing better was found: nothing is written.
+local function keep(job, why)
+  local earlier = job.earlier
+  job.say(why .. (earlier and ("; what was found on %s stays"):format(earlier.date) or "; nothing is written"))
 end
 
 -- The model's choices against themselves: a gain of no more than that is none.
@@ -76,9 +89,11 @@ local function search_choices(job)
       if os.time() >= stop then
         return nil
       end
-      local until_then = os.time() + math.max(1, (stop - os.time()) // math.max(1, left))
-      return measure.compare(measure.trainer(job.work, best), measure.trainer(job.work, candidate), modes, job.options,
-        until_then)
+      -- Compiling is no part of a candidate's share: a long one would leave it none.
+      local from, to = measure.trainer(job.work, best), measure.trainer(job.work, candidate)
+      local now = os.time()
+      return now < stop and measure.compare(from, to, modes, job.options,
+        now + math.max(2, (stop - now) // math.max(1, left))) or nil
     end,
     tell = function(choice, best, value, result)
       job.tried = job.tried + 1
@@ -86,27 +101,34 @@ local function search_choices(job)
         duration(math.max(0, job.stop - os.time()))))
     end,
     accepted = function(values)
-      remember(job, values)
+      job.found = values
     end,
   })
 end
 
--- What was found against what the model says, training and evaluation apart: the gains; nil where they are the same.
+-- What was found against what the model says, training and evaluation apart, decides what is kept: the values.
 local function confirm(job, best)
-  local gain = {}
   if tuning.text(best) == tuning.text(job.model) then
-    job.say("the model's choices are the best that were tried")
-    return nil
+    keep(job, "the model's choices are the best that were tried")
+    return best
   end
+  local from, to = measure.trainer(job.work, job.model), measure.trainer(job.work, best)
+  local gain, product = {}, 1
   for i, mode in ipairs(BOTH) do
-    local stop = os.time() + (job.stop - os.time()) // (6 - i)
-    local result = measure.compare(measure.trainer(job.work, job.model), measure.trainer(job.work, best), { mode },
-      job.options, stop)
-    gain[mode] = result and result.gain
+    local now = os.time()
+    local result = measure.compare(from, to, { mode }, job.options, now + (job.stop - now) // (6 - i))
+    gain[mode], product = result and result.gain, product * (result and result.gain or 1)
     local words = result and line_of(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
-  return gain
+  if product < 1 then
+    job.found = nil
+    keep(job, "slower than the model's choices in the end")
+    return job.model
+  end
+  remember(job, best, gain)
+  job.found = nil
+  return best
 end
 
 -- Values of one field of the spec that would give other bits.
@@ -121,6 +143,15 @@ local function proposals(plan)
   return list
 end
 
+-- Values as another plan may have them: what it has not is the model's.
+local function legal(work, values, level)
+  local all, own = tuning.values(work.spec.plan, level), tuning.defaults(work.spec.plan, level, tuned.machine())
+  for name in pairs(own) do
+    own[name] = all[name][values[name]] and values[name] or own[name]
+  end
+  return own
+end
+
 -- Tries what can change a rounding, as plans of their own; applies nothing.
 local function propose(job, best)
   local list, say = proposals(job.spec.plan), job.say
@@ -129,9 +160,9 @@ local function propose(job, best)
     local dir = spec and measure.folder(job.dir, "plan" .. i)
     if dir then
       local other = measure.open(job.project, spec, job.level.name, dir)
-      local stop = os.time() + (job.stop - os.time()) // (#list + 1 - i)
-      local result = measure.compare(measure.trainer(job.work, best), measure.trainer(other, best), { "train" },
-        job.options, stop)
+      local from, to = measure.trainer(job.work, best), measure.trainer(other, legal(other, best, job.level))
+      local now = os.time()
+      local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
       local worth = result and search.counts(result, job.floor)
       say(("--set %-30s %s%s"):format(set, result and line_of(result) or "no time", worth
         and "  a plan of its own: other bits, runs of its own" or ""))
@@ -149,13 +180,28 @@ local function work_through(job)
     error({ code = INPUT, text = ("longhand tune: --seconds %d: too short to try anything here; the model's choices "
       .. "stay"):format(job.seconds) }, 0)
   end
-  remember(job, best, confirm(job, best))
-  propose(job, best)
+  propose(job, confirm(job, best))
+end
+
+-- What is remembered already, whole: { date, values, path }; nil where there is nothing that can be used.
+local function earlier_of(job)
+  local entry = tuned.read(job.key, job.spec.plan)
+  if not entry then
+    return nil
+  end
+  local values = tuning.defaults(job.spec.plan, job.level, tuned.machine())
+  for name, value in pairs(entry.values) do
+    values[name] = value
+  end
+  return { date = entry.date, values = values, path = tuned.path(job.key) }
 end
 
 -- What to say at the end, and the exit code.
 local function conclude(job, ok, problem)
   local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
+  if not ok and job.found then
+    remember(job, job.found)
+  end
   if job.path then
     job.say(("%s: what builds here take from now on for %s"):format(job.path, job.key.shape))
   end
@@ -180,6 +226,14 @@ local function level_of(arguments)
   return level, INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
 end
 
+-- Where trainers are built: an exit code and a message where make cannot take the folder's name.
+local function refused_folder(project)
+  local folder = os.getenv("TMPDIR")
+  if folder and folder:sub(1, 1) == "/" then
+    return build.refused(project, folder, "TMPDIR")
+  end
+end
+
 function M.run(arguments)
   local project = arguments.project
   local spec, message = arguments.find({})
@@ -191,6 +245,10 @@ function M.run(arguments)
     return code, problem
   end
   local dir
+  code, problem = refused_folder(project)
+  if code then
+    return code, problem
+  end
   dir, message = shell.temporary()
   if not dir then
     return ENVIRONMENT, "longhand tune: " .. message
@@ -200,6 +258,7 @@ function M.run(arguments)
     key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
       files = trainer_flags.of_files(spec.data_files) } }
+  job.earlier = earlier_of(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
   job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))
   local ok

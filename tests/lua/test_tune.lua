@@ -114,6 +114,7 @@ TestRemembered = {}
 -- The module with a folder of its own, which getenv names.
 local function in_folder(run)
   local folder, getenv = support.write("tuned/empty", ""):match("^(.*)/"), os.getenv
+  require("base.write").remove_tree(folder .. "/tuned") -- what another test left
   os.getenv = function(name) -- luacheck: ignore
     return name == "LONGHAND_CACHE" and folder or getenv(name)
   end
@@ -222,6 +223,225 @@ function TestSearch.test_result_is_the_median_and_its_error()
   lu.assertEquals(result.gain, 1.05)
   lu.assertAlmostEquals(result.noise, 1.4826 * 1.2533 * 0.05 / math.sqrt(5), 1e-12)
   lu.assertEquals(search.median({ 4, 1 }), 2.5)
+end
+
+TestTune = {}
+
+local measure = require("tune.measure")
+local shell = require("base.shell")
+local tune = require("tune.tune")
+
+-- Runs with fields of modules in the place of others.
+local function with_fields(changes, run)
+  local before = {}
+  for i, change in ipairs(changes) do
+    before[i] = change[1][change[2]]
+    change[1][change[2]] = change[3]
+  end
+  local ok, problem = pcall(run)
+  for i, change in ipairs(changes) do
+    change[1][change[2]] = before[i]
+  end
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+-- A search with a clock of its own: compiling takes `compiles` seconds, a comparison one. gain_of(from, to, modes) of
+-- texts of values. The exit code, what was said, and the comparisons.
+local function tuned_by(gain_of, compiles, seconds)
+  local now, made, said, compared = 1000, {}, {}, {}
+  local code, message
+  with_fields({
+    { os, "time", function() return now end },
+    { measure, "trainer", function(_, values)
+      local name = tuning.text(values)
+      now, made[name] = now + (made[name] and 0 or compiles), true
+      return name
+    end },
+    { measure, "compare", function(from, to, modes, _, stop)
+      if now >= stop then
+        return nil
+      end
+      now, compared[#compared + 1] = now + 1, to
+      return { gain = gain_of(from, to, modes), noise = 0.001, rounds = 3 }
+    end },
+  }, function()
+    code, message = tune.run({ project = project, seconds = seconds or 1000, level = "x86-64", threads = 1,
+      find = function(sets) return project:plan(SPEC, sets) end, say = function(text) said[#said + 1] = text end })
+  end)
+  return code, table.concat(said, "\n") .. (message or ""), compared
+end
+
+local function read_back()
+  local plan = planned()
+  return tuned.read(tuned.key(project, plan, "x86-64"), plan)
+end
+
+local function remembered(date, choices)
+  return assert(tuned.write(tuned.key(project, planned(), "x86-64"), { date = date, choices = choices }))
+end
+
+local function faster_without_prefetch(from, to)
+  local function speed(text)
+    return text:find("gradient_prefetch no", 1, true) and 1.1 or 1
+  end
+  return speed(to) / speed(from)
+end
+
+local function none() return 1 end
+
+-- Twelve candidates or so in 700 seconds, each of which takes longer to compile than its share.
+function TestTune.test_compiling_does_not_eat_a_candidates_share()
+  in_folder(function()
+    local _, _, compared = tuned_by(none, 80)
+    lu.assertTrue(#compared >= 8, #compared)
+  end)
+end
+
+function TestTune.test_what_is_better_is_written()
+  in_folder(function()
+    local code, said = tuned_by(faster_without_prefetch, 1)
+    lu.assertEquals({ code, read_back().values.gradient_prefetch }, { 0, "no" })
+    lu.assertStrContains(said, "what builds here take from now on")
+  end)
+end
+
+function TestTune.test_slower_in_the_end_is_not_written()
+  in_folder(function()
+    -- Prefetching is of training alone: evaluation is compared with it at the end only.
+    local _, said = tuned_by(function(from, to, modes)
+      local differ = from:find("prefetch yes", 1, true) and to:find("prefetch no", 1, true)
+      return modes[1] == "eval" and differ and 0.5 or faster_without_prefetch(from, to)
+    end, 1)
+    lu.assertNil(read_back())
+    lu.assertStrContains(said, "slower than the model's choices in the end; nothing is written")
+  end)
+end
+
+function TestTune.test_nothing_found_keeps_what_an_earlier_search_found()
+  in_folder(function()
+    local path = remembered("2026-01-02", { product_tile = "4x3" })
+    local before = support.read(path)
+    local _, said = tuned_by(none, 1)
+    lu.assertEquals(support.read(path), before)
+    lu.assertStrContains(said, "the best that were tried; what was found on 2026-01-02 stays")
+  end)
+end
+
+function TestTune.test_the_same_again_keeps_its_date()
+  in_folder(function()
+    local path = remembered("2026-01-02", { gradient_prefetch = "no" })
+    local before = support.read(path)
+    local _, said = tuned_by(faster_without_prefetch, 1)
+    lu.assertEquals(support.read(path), before)
+    lu.assertStrContains(said, "the same was found on 2026-01-02; that entry stays")
+  end)
+end
+
+function TestTune.test_temporary_folder_that_make_cannot_take_is_refused()
+  local getenv, code, said = os.getenv, nil, nil
+  with_fields({ { os, "getenv", function(name) return name == "TMPDIR" and "/tmp/a b" or getenv(name) end },
+    { shell, "temporary", function() error("a folder was made") end } }, function()
+    code, said = tuned_by(none, 1)
+  end)
+  lu.assertEquals(code, 2)
+  lu.assertStrContains(said, "/tmp/a b: make cannot handle this folder's name; expected letters")
+end
+
+-- What measure.compare raises where `bench` ends with a code, and the words that it ran.
+local function bench_with(code)
+  local problem, ran
+  with_fields({ { shell, "capture", function(words) ran = words; return "", code end } }, function()
+    local _
+    _, problem = pcall(measure.compare, "a", "b", { "eval" }, { seconds = 1, threads = 1, files = {} }, math.huge)
+  end)
+  return problem, table.concat(ran, " ")
+end
+
+function TestTune.test_exit_codes_of_bench()
+  for _, code in ipairs({ 75, 130, 143 }) do
+    lu.assertEquals(bench_with(code), "interrupted!")
+  end
+  for code, expected in pairs({ [1] = 1, [2] = 2, [3] = 4, [139] = 4 }) do
+    lu.assertEquals((bench_with(code)).code, expected)
+  end
+  lu.assertStrContains((bench_with(139)).text, "bench of a trainer: signal 11")
+  lu.assertStrContains((bench_with(3)).text, "bench of a trainer: exit code 3")
+  lu.assertStrContains(select(2, bench_with(3)), "env -u LONGHAND_ISA a bench")
+end
+
+function TestRemembered.test_two_at_once_write_under_names_of_their_own()
+  in_folder(function()
+    local rename, names = os.rename, {}
+    with_fields({ { os, "rename", function(from, to)
+      names[#names + 1] = not from:find("%.partial$") and from or nil
+      return rename(from, to)
+    end } }, function()
+      remembered("2026-01-02", CHOICES)
+      remembered("2026-01-02", CHOICES)
+    end)
+    lu.assertEquals(#names, 2)
+    lu.assertNotEquals(names[1], names[2])
+  end)
+end
+
+function TestRemembered.test_folder_that_cannot_be_read_is_a_warning()
+  in_folder(function()
+    local plan = planned()
+    remembered("2026-01-02", { product_tile = "4x3" })
+    with_fields({ { require("lfs"), "dir", function() error("cannot open it: Permission denied") end } }, function()
+      local warnings = tuned.apply(project, plan)
+      lu.assertEquals(#warnings, 1)
+      lu.assertStrContains(warnings[1], "Permission denied; the model's choices are taken")
+    end)
+  end)
+end
+
+function TestRemembered.test_strange_names_reach_no_terminal()
+  in_folder(function()
+    local path = remembered("2026-01-02", { product_tile = "4x3" })
+    local text = support.read(path):gsub("product_tile", "\\u001b[31m")
+    local file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+    local warnings = tuned.apply(project, planned())
+    lu.assertStrContains(warnings[1], "choices.?[31m: no choice")
+  end)
+end
+
+function TestRemembered.test_a_study_tells_each_strange_file_once()
+  local build, told = require("render.build"), {}
+  with_fields({ { tuned, "apply", function() return { "strange" } end },
+    { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
+    { build, "is_compiled", function() return true end } }, function()
+    local cells, request = {}, { target = "cpu" }
+    for i = 1, 2 do
+      cells[i] = { id = SPEC, spec = assert(project:plan(SPEC, {})) }
+    end
+    for _ = 1, 2 do
+      assert(require("study.run.trainers").list(project, cells, request, function(text) told[#told + 1] = text end))
+    end
+  end)
+  lu.assertEquals(told, { "strange" })
+end
+
+-- The runtime cuts an evaluation into whole blocks of training.
+function TestModel.test_evaluation_takes_whole_blocks()
+  for _, tokens in ipairs({ 42, 84, 126 }) do
+    local plan = planned("train.block_tokens=" .. tokens)
+    lu.assertEquals(table.concat(tuning.values(plan, levels[1]).evaluation_tokens, " "),
+      ("%d %d %d"):format(tokens, 2 * tokens, 3 * tokens))
+  end
+  for kilobytes, tokens in pairs({ [512] = "84", [1024] = "168" }) do -- as docs/tuning.md has it
+    lu.assertEquals(tuning.defaults(planned(), levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens, tokens)
+  end
+end
+
+function TestModel.test_shape_has_what_choices_hang_on()
+  local shape = tuning.shape(planned())
+  lu.assertNotEquals(tuning.shape(planned("train.block_tokens=126")), shape)
+  lu.assertNotEquals(tuning.shape(planned("model.activation=gelu")), shape)
 end
 
 support.run()

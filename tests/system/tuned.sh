@@ -34,6 +34,6 @@ same_over() {
 }
 
 carries() {
-    "$work/out/trainer" info | grep -q 'evaluation_tokens 126 (tuned 2026-11-23)' &&
-        "$work/out/trainer" info --json | grep -q '"evaluation_tokens":"126"'
+    "$work/out/trainer" info | grep -q 'evaluation_tokens 252 (tuned 2026-11-23)' &&
+        "$work/out/trainer" info --json | grep -q '"evaluation_tokens":"252"'
 }

@@ -31,6 +31,10 @@ local function say(...)
   io.stderr:write(table.concat({ ... }), "\n")
 end
 
+local function warn(text)
+  say("warning: ", text)
+end
+
 -- The study with all runs looked at; nil and a message.
 local function expand(options)
   local study, message = grid.expand(options.project, options.study, { scale = options.scale, set = options.set,
@@ -281,7 +285,7 @@ local function train_round(options, study, tried)
   if #cells == 0 then
     return "done", DONE, 0
   end
-  local items, code, message = trainers.list(options.project, cells, options)
+  local items, code, message = trainers.list(options.project, cells, options, warn)
   if not items then
     say("longhand: ", message)
     return nil, code
@@ -350,7 +354,7 @@ local function dry_run(options, study)
   if #cells == 0 then
     return DONE
   end
-  local items, code, message = trainers.list(options.project, cells, options)
+  local items, code, message = trainers.list(options.project, cells, options, warn)
   if not items then
     say("longhand: ", message)
     return code
@@ -409,7 +413,7 @@ function M.run(options)
     return INPUT
   end
   for _, warning in ipairs(study.warnings) do
-    say("warning: ", warning)
+    warn(warning)
   end
   return ACTIONS[options.action](options, study)
 end

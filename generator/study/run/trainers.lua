@@ -28,16 +28,23 @@ local function cuda_words(project, request)
   end
 end
 
--- request: { target, arch, jit, cuda_root } as the verb train has it. nil, an exit code and a message after an error.
-function M.list(project, cells, request)
+-- request: { target, arch, jit, cuda_root } as the verb train has it; warn(text) hears of each strange file of tuned
+-- choices once. nil, an exit code and a message after an error.
+function M.list(project, cells, request, warn)
   local levels, message = build.levels(project, "best")
   if not levels then
     return nil, 4, message
   end
   local with_cuda, words_of, items = request.target == "cpu,cuda", cuda_words(project, request), {}
+  request.told = request.told or {}
   for i, cell in ipairs(cells) do
     local spec, cuda = cell.spec, nil
-    tuned.apply(project, spec.plan)
+    for _, warning in ipairs(tuned.apply(project, spec.plan)) do
+      if not request.told[warning] then
+        warn(warning)
+      end
+      request.told[warning] = true
+    end
     spec.files, message = project:files(spec.plan, with_cuda)
     if not spec.files then
       return nil, 1, message
