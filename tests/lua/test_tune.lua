@@ -307,6 +307,20 @@ function TestTune.test_what_is_better_is_written()
   end)
 end
 
+function TestTune.test_stopped_keeps_what_it_found()
+  in_folder(function()
+    local found = false
+    local code = tuned_by(function(from, to)
+      if found then
+        error("interrupted!", 0)
+      end
+      found = to:find("prefetch no", 1, true) and from:find("prefetch yes", 1, true)
+      return faster_without_prefetch(from, to)
+    end, 1)
+    lu.assertEquals({ code, read_back().values.gradient_prefetch }, { 75, "no" })
+  end)
+end
+
 function TestTune.test_slower_in_the_end_is_not_written()
   in_folder(function()
     -- Prefetching is of training alone: evaluation is compared with it at the end only.
