@@ -99,9 +99,10 @@ local function spread(groups, count, weight)
   return tasks, heaviest
 end
 
--- As few tasks as fit into `seconds` each, at most `most`. Where the seconds of a group are not known, the runs are
--- spread evenly over `most`. Second, the seconds of the longest task, where they are known.
-function M.tasks(groups, most, seconds)
+-- As few tasks as fit into limits.seconds each, from limits.least to limits.most where there are groups enough. Where
+-- the seconds of a group are not known, the runs are spread evenly over limits.most. Second, the seconds of the longest
+-- task, where they are known.
+function M.tasks(groups, limits)
   local sorted, total, longest, known = {}, 0, 0, true
   for i, group in ipairs(groups) do
     sorted[i], known = { group = group, place = i }, known and group.seconds ~= nil
@@ -119,9 +120,9 @@ function M.tasks(groups, most, seconds)
   for i, one in ipairs(sorted) do
     sorted[i] = one.group
   end
-  local limit = math.min(most, #groups)
-  local room = math.max(seconds, longest) -- a group is one process: it goes on after a requeue
-  local count = known and math.max(1, math.min(limit, math.ceil(total / room))) or limit
+  local limit = math.min(limits.most, #groups)
+  local room = math.max(limits.seconds, longest) -- a group is one process: it goes on after a requeue
+  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / room))) or limit
   local tasks, heaviest = spread(sorted, count, weight)
   while known and heaviest > room and count < limit do
     count = math.min(limit, count + 1 + count // 16)

@@ -44,6 +44,8 @@ M.FIELDS = {
     doc = "instruction-set levels to build for; default: all" },
   { path = "replicas", type = "integer", min = 1, max = 4096,
     doc = "runs of a cell that train side by side in a process; default: as many as cpus, with a GPU all" },
+  { path = "min_tasks", type = "integer", min = 1, max = 4000000, default = 1,
+    doc = "of an array, where there is enough to do: what fits into fewer is spread over these" },
   { path = "max_tasks", type = "integer", min = 1, max = 4000000, default = 1000,
     doc = "of an array; the cluster's MaxArraySize holds as well" },
   { path = "options", type = "lines", doc = "of sbatch, beside those that follow from the fields above",
@@ -119,6 +121,10 @@ local function read_fields(context)
   end
   if root.fields.architectures and site.gpus == 0 then
     nodes.add(context, root.fields.architectures, "architectures", "stands without a GPU", "gpus = 1 beside it")
+  end
+  if (site.min_tasks or 0) > (site.max_tasks or math.huge) then
+    nodes.add(context, root.fields.min_tasks or root.fields.max_tasks, "min_tasks",
+      ("%d is above max_tasks, %d"):format(site.min_tasks, site.max_tasks), "at most max_tasks")
   end
   return site
 end

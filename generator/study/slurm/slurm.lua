@@ -129,8 +129,8 @@ function M.status(options)
     return INPUT
   end
   local list = records.list(options.out)
-  local tasks
-  tasks, message = queue.tasks()
+  local tasks, absent
+  tasks, message, absent = queue.tasks()
   local live = records.in_queue(list, tasks or {})
   refine(study, options.out, live)
   local whole = overview.print_status(options, study)
@@ -149,7 +149,7 @@ function M.status(options)
       wording.count(lost_count(overview.counts(study)), "run"), options.study,
       last and ("; what tasks said: %s/logs"):format(last.folder) or ""))
   end
-  return whole and tasks and DONE or not whole and INPUT or ENVIRONMENT
+  return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
 -- ---- resubmit, cancel ----

@@ -166,7 +166,8 @@ local function make_plan(options, site, cells, most)
   end
   local plan = { groups = packing.groups(cells, site.replicas), items = items, count = 0 }
   estimate_groups(plan.groups, items, request, site)
-  plan.tasks, plan.longest = packing.tasks(plan.groups, math.min(most, site.max_tasks), FULL * site.seconds)
+  plan.tasks, plan.longest = packing.tasks(plan.groups, { least = site.min_tasks,
+    most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
   for _, group in ipairs(plan.groups) do
     plan.count = plan.count + #group.runs
   end
