@@ -47,7 +47,7 @@ ClusterName=test
 SlurmctldHost=$node(127.0.0.1)
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket=$work/etc/munge,cred_expire=2
+AuthInfo=socket=$work/etc/munge,cred_expire=5
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
