@@ -130,7 +130,7 @@ idle() { [ -z "$(squeue -h)" ]; }
 # Process numbers of what runs with such a path in its command, the one that looks excepted: an absolute path.
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
-trainers() { processes "$work/$1/.slurm/trainers/"; }
+trainers() { processes "$work/$1/.slurm/trainers/" | grep .; }
 count_trainers() { [ "$(trainers cluster | wc -l)" -ge 2 ]; }
 
 local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
@@ -140,6 +140,12 @@ dry_run() {
     sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/said" || return
     [ ! -e "$work/none" ] && sh -n "$work/job.sh" && grep -q '^#SBATCH --array=1-4$' "$work/job.sh" &&
         grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/said"
+}
+
+# What a trainer has left here before: a run that was trained for a while, whose folder is replaced.
+trained_before() {
+    ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval --out "$work/cluster" &&
+        ends_with 0 "1 stopped" sweep cluster status "$work/grid.lua"
 }
 
 submits() {
@@ -152,16 +158,16 @@ submits_once() {
         [ ! -e "$work/cluster/.slurm/2" ]
 }
 
-# The trainer of one task, the whole of another; a third goes back into the queue.
+# A task's time is over, another one is preempted; then the trainer of one is killed, and the whole of another.
 strikes() {
-    until_true count_trainers || return
-    kill -9 $(trainers cluster | head -1) && sleep 1
-    task=$(squeue -h -t RUNNING -o %i | head -1)
-    scontrol requeue "$task" || return
-    until_true count_trainers || return
+    until_true count_trainers && kill -TERM "$(processes "$work/etc/d/" | head -1)" &&
+        scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" && until_true trainers cluster || return
+    kill -9 $(trainers cluster | head -1) && sleep 0.5 && until_true trainers cluster || return
     kill -9 $(processes "$work/etc/d/" | tail -1) $(trainers cluster | tail -1)
     until_true idle
 }
+
+goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
 says_what_is_missing() {
     ends_with 0 "in no task of the queue: ./longhand sweep resubmit" sweep cluster status "$work/grid.lua" || return
@@ -227,13 +233,26 @@ cancels() {
         ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
 }
 
+# The script by hand, the same task twice at once, of a list that was cut: each run is there once, with the same bits.
+twice_at_once() {
+    script=$work/held/.slurm/1
+    sed -i '3,$d' "$script/runs.txt"
+    SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=77 sh "$script/job.sh" >"$work/first" 2>&1 &
+    first=$!
+    SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
+    results held >"$work/got" && [ "$(grep -c eval.jsonl "$work/got")" -eq 2 ] &&
+        ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
+}
+
 expect slurm_cluster_starts start_cluster
 if [ "$failures" -eq 0 ]; then
     expect slurm_local_runs local_runs
     expect slurm_dry_run dry_run
+    expect slurm_trained_before trained_before
     expect slurm_submits submits
     expect slurm_submits_once submits_once
     expect slurm_strikes strikes
+    expect slurm_goes_back_by_itself goes_back_by_itself
     expect slurm_says_what_is_missing says_what_is_missing
     expect slurm_resubmits resubmits
     expect slurm_same_bits same_bits
@@ -245,5 +264,6 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_waits_in_the_queue waits_in_the_queue
     expect slurm_edited_study edited_study
     expect slurm_cancels cancels
+    expect slurm_twice_at_once twice_at_once
 fi
 finish

@@ -28,8 +28,8 @@ local function cuda_words(project, request)
   end
 end
 
--- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil; warn(text) hears of each strange file of tuned
--- choices once. nil, an exit code and a message after an error.
+-- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil; warn(text) hears
+-- of each strange file of tuned choices once. nil, an exit code and a message after an error.
 function M.list(project, cells, request, warn)
   local levels, message = build.levels(project, request.levels or "best")
   if not levels then

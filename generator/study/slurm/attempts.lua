@@ -1,8 +1,8 @@
 -- What attempts at runs have left that is not through: OUT/<id>/<digest>/.attempts/<job>-<n>/<id>/<digest>/<run>, as
 -- task.sh makes them.
 --
--- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request that one
--- in the run's own place, where a trainer without Slurm goes on with it. A run that has a folder there is left alone.
+-- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request that
+-- one in the run's own place, where a trainer without Slurm goes on with it. A run with a folder there is left alone.
 
 local lfs = require("lfs")
 local run_files = require("study.read.run_files")

@@ -35,8 +35,8 @@ function M.job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.absolute(out), n)))
 end
 
--- All there are, by number: { n, folder, study, path, scale, set, site, name, cancelled }. One without a record was never
--- submitted.
+-- All there are, by number: { n, folder, study, path, scale, set, site, name, cancelled }. One without a record was
+-- never submitted.
 function M.list(out)
   local list, folder = {}, M.folder(out)
   if lfs.attributes(folder, "mode") ~= "directory" then
@@ -67,8 +67,8 @@ function M.of_study(list, name)
   return own
 end
 
--- The runs that tasks in the queue have: { [folder of a run] = { record, task (of the queue) } }. A record that has tasks
--- there has them as `tasks`.
+-- The runs that tasks in the queue have: { [folder of a run] = { record, task (of the queue) } }. A record that has
+-- tasks there has them as `tasks`.
 function M.in_queue(list, tasks)
   local by_name, live = {}, {}
   for _, task in ipairs(tasks) do
@@ -112,7 +112,8 @@ end
 -- The text of record.json.
 function M.text(study, site, name)
   return json.encode({ study = study.name, path = paths.absolute(study.path), scale = study.scale, set = study.set,
-    site = site.real, name = name, submitted = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true, keyorder = ORDER }) .. "\n"
+    site = site.real, name = name, submitted = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true,
+    keyorder = ORDER }) .. "\n"
 end
 
 -- ---- one sweep at a time prepares jobs in a folder ----

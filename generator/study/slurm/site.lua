@@ -24,8 +24,8 @@ local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "
 
 local WORD = { pattern = "^[%w_.,:@+=-]+$", expected = "a name: letters, digits and _ . , : @ + = - alone" }
 
--- Like the entries of spec/schema.lua. Those of the types integer and names are read as a spec's are; word and lines are
--- read here, by `pattern` and `expected`.
+-- Like the entries of spec/schema.lua. Those of the types integer and names are read as a spec's are; word and lines
+-- are read here, by `pattern` and `expected`.
 M.FIELDS = {
   { path = "partition", type = "word", of = WORD, doc = "where jobs run; default: the cluster's" },
   { path = "account", type = "word", of = WORD, doc = "what they are charged to" },

@@ -97,7 +97,7 @@ tidy() {
         is_done "$run" || continue
         for old in "$cell"/.attempts/*/"$id/$digest/$run" "$cell"/.attempts/*/"replaced/$run"; do
             [ -e "$old" ] || continue
-            rm -rf "$old"
+            rm -rf "$old" 2>/dev/null
             above=${old#"$cell/.attempts/"}
             (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
         done
