@@ -33,18 +33,23 @@ local function folders_in(path)
   return names
 end
 
--- The attempt at a run that got furthest: { dir, step (nil before the first checkpoint) }; nil where there is none.
-function M.best(out, run)
-  local cell = out .. "/" .. run.dir:match("^(.*)/")
-  local best
+-- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }.
+local function all(out, run)
+  local cell, list = out .. "/" .. run.dir:match("^(.*)/"), {}
   for _, name in ipairs(folders_in(cell .. "/.attempts")) do
     local place = cell .. "/.attempts/" .. name
     for _, dir in ipairs({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }) do
-      if lfs.attributes(dir, "mode") == "directory" then
-        local step = step_of(dir)
-        best = (not best or (step or -1) > (best.step or -1)) and { dir = dir, step = step } or best
-      end
+      list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and { dir = dir, step = step_of(dir) } or nil
     end
+  end
+  return list
+end
+
+-- The one of them that got furthest; nil where there is none.
+function M.best(out, run)
+  local best
+  for _, attempt in ipairs(all(out, run)) do
+    best = (not best or (attempt.step or -1) > (best.step or -1)) and attempt or best
   end
   return best
 end
@@ -58,14 +63,17 @@ function M.state(out, run)
   return best and (failed and "failed" or "stopped")
 end
 
--- Moves to their places what attempts have left of a study's runs that are not there; how many that were.
+-- Moves to their places what attempts have left of a study's runs that are not there, how many that were, and removes
+-- what they have left of those that are. For a folder that no task works in.
 function M.adopt(study, out)
   local count = 0
   for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.missing) do
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
       local best = run.state == "absent" and M.best(out, run)
-      if best and best.step and os.rename(best.dir, out .. "/" .. run.dir) then
-        count = count + 1
+      local adopted = best and best.step and os.rename(best.dir, out .. "/" .. run.dir)
+      count = count + (adopted and 1 or 0)
+      for _, attempt in ipairs((adopted or run.state == "done") and all(out, run) or {}) do
+        write.remove_tree(attempt.dir)
       end
     end
   end

@@ -115,9 +115,10 @@ local function stage(groups, items, folder)
   for _, group in ipairs(groups) do
     local path = folder .. "/" .. group.trainer
     if lfs.attributes(path, "mode") ~= "file" then
-      local copy = 'cp -- "$1" "$2.partial" 2>&1 && sync "$2.partial" 2>&1; mv -- "$2.partial" "$2" 2>&1'
+      local copy = '{ cp -- "$1" "$2.partial" && sync "$2.partial" && mv -- "$2.partial" "$2"; } 2>&1'
       local said, code = shell.capture({ "sh", "-c", copy, "sh", dirs[group.cell.id] .. "/trainer", path })
       if code ~= 0 then
+        os.remove(path .. ".partial")
         return nil, (said:gsub("%s+$", ""))
       end
     end
