@@ -118,8 +118,16 @@ local function tell_strangers(study, live)
   end
 end
 
-local function lost_count(counts)
-  return counts.absent + counts.stopped + counts.failed + counts.damaged
+-- What to do about runs that nobody will train.
+local function tell_lost(options, counts, own)
+  local lost = counts.absent + counts.stopped + counts.failed + counts.damaged
+  if lost > 0 then
+    say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
+      own[1] and ("; what tasks said: %s/logs"):format(own[#own].folder) or ""))
+  elseif counts.waiting > 0 then
+    say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
+      wording.count(counts.waiting, "run"), options.study))
+  end
 end
 
 function M.status(options)
@@ -142,13 +150,8 @@ function M.status(options)
   tell_strangers(study, live)
   if not tasks then
     say("the queue is not known: ", (message:gsub("\n$", "")))
-  elseif lost_count(overview.counts(study)) > 0 then
-    local own = records.of_study(list, study.name)
-    local last = own[#own]
-    say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(
-      wording.count(lost_count(overview.counts(study)), "run"), options.study,
-      last and ("; what tasks said: %s/logs"):format(last.folder) or ""))
   end
+  tell_lost(options, overview.counts(study), records.of_study(list, study.name))
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 

@@ -26,7 +26,7 @@ local write = require("base.write")
 
 local M = {}
 
-local DONE, INPUT, ENVIRONMENT = 0, 1, 4
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks, where no cluster says
 local FULL = 0.9 -- of a task's time that runs are packed into: they are estimated
 
@@ -259,27 +259,30 @@ local function ask_queue(options)
   return records.in_queue(records.list(options.out), tasks), most
 end
 
--- The study with what earlier stages have left for later ones; nil and an exit code.
+-- The study with what earlier stages have left for later ones, and the worst exit code of their verbs; or nil and one.
 local function expand(options)
-  local study, message, again
+  local study, message, how
+  local worst, refused, code, again = DONE, {}, DONE, false
   repeat
     study, message = overview.expand(options)
     if not study then
       io.stderr:write(message)
       return nil, INPUT
+    elseif options.action ~= "dry_run" then
+      how, code, again = hand_over.run(options, study, refused)
+      worst = hand_over.worse(worst, how == "done" and code or AGAIN)
     end
-    again = options.action ~= "dry_run" and select(3, hand_over.run(options, study, options.refused))
   until not again
   for _, warning in ipairs(study.warnings) do
     warn(warning)
   end
-  return study
+  return study, worst
 end
 
 local function go(options, site)
-  local study, code = expand(options)
-  if not study then
-    return code
+  local study, worst = expand(options)
+  if not study or worst == AGAIN then
+    return worst
   end
   local live, most = ask_queue(options)
   if not live then
@@ -288,10 +291,9 @@ local function go(options, site)
   end
   local cells, count = to_do(study, live)
   if not announce(options, study, count) then
-    return DONE
+    return worst
   end
-  local plan, message
-  plan, code, message = make_plan(options, site, cells, most)
+  local plan, code, message = make_plan(options, site, cells, most)
   if not plan then
     say(message)
     return code
@@ -304,7 +306,7 @@ local function go(options, site)
     say("longhand: ", message)
     return ENVIRONMENT
   end
-  return submit(options, study, site, plan, most)
+  return hand_over.worse(worst, submit(options, study, site, plan, most))
 end
 
 -- options: of the verb sweep; slurm names the site.
@@ -319,7 +321,6 @@ function M.run(options)
     say("  expected: ", tongues.MAKE_TEXT)
     return INPUT
   end
-  options.refused = {}
   if options.action == "dry_run" then
     return go(options, site)
   end
