@@ -158,16 +158,16 @@ submits_once() {
         [ ! -e "$work/cluster/.slurm/2" ]
 }
 
+goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
+
 # A task's time is over, another one is preempted; then the trainer of one is killed, and the whole of another.
 strikes() {
-    until_true count_trainers && kill -TERM "$(processes "$work/etc/d/" | head -1)" &&
+    until_true count_trainers && kill -TERM "$(processes "$work/etc/d/" | head -1)" && until_true goes_back_by_itself &&
         scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" && until_true trainers cluster || return
     kill -9 $(trainers cluster | head -1) && sleep 0.5 && until_true trainers cluster || return
     kill -9 $(processes "$work/etc/d/" | tail -1) $(trainers cluster | tail -1)
     until_true idle
 }
-
-goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
 says_what_is_missing() {
     ends_with 0 "in no task of the queue: ./longhand sweep resubmit" sweep cluster status "$work/grid.lua" || return

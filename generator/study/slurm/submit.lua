@@ -262,7 +262,8 @@ end
 -- The study with what earlier stages have left for later ones, and the worst exit code of their verbs; or nil and one.
 local function expand(options)
   local study, message, how
-  local worst, refused, code, again = DONE, {}, DONE, false
+  local worst, refused = DONE, {}
+  local code, again
   repeat
     study, message = overview.expand(options)
     if not study then
