@@ -1,6 +1,6 @@
-# A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test's own. 24 runs are
-# packed into tasks; one is preempted, a trainer and a whole task are killed; what is missing is submitted again, and the
-# report is that of the same study swept here without a failure. Then what a user gets wrong.
+# A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test's own. 24 runs
+# are packed into tasks; one is preempted, a trainer and a whole task are killed; what is missing is submitted again, and
+# the report is that of the same study swept here without a failure. Then what a user gets wrong.
 
 . tests/system/common.sh
 
@@ -131,7 +131,7 @@ idle() { [ -z "$(squeue -h)" ]; }
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
 trainers() { processes "$work/$1/.slurm/trainers/" | grep .; }
-count_trainers() { [ "$(trainers cluster | wc -l)" -ge 2 ]; }
+parent_of() { cut -d ' ' -f 4 "/proc/$1/stat"; }
 
 local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
 
@@ -144,12 +144,13 @@ dry_run() {
 
 # What a trainer has left here before: a run that was trained for a while, whose folder is replaced.
 trained_before() {
-    ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval --out "$work/cluster" &&
-        ends_with 0 "1 stopped" sweep cluster status "$work/grid.lua"
+    ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
+        --out "$work/cluster" && ends_with 0 "1 stopped" sweep cluster status "$work/grid.lua"
 }
 
 submits() {
-    ends_with 0 "4 tasks, 24 runs; $work/cluster/.slurm/1/job.sh" sweep cluster "$work/grid.lua" --slurm "$work/here.lua"
+    ends_with 0 "4 tasks, 24 runs; $work/cluster/.slurm/1/job.sh" sweep cluster "$work/grid.lua" \
+        --slurm "$work/here.lua"
 }
 
 # A second call has nothing to do: what is in the queue is left alone.
@@ -160,12 +161,14 @@ submits_once() {
 
 goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
-# A task's time is over, another one is preempted; then the trainer of one is killed, and the whole of another.
+# A task's time is over (of all the one whose number is that of the array), another one is preempted; then the trainer
+# of one is killed, and the whole of another.
 strikes() {
-    until_true count_trainers && kill -TERM "$(processes "$work/etc/d/" | head -1)" && until_true goes_back_by_itself &&
+    until_true test -s "$work/cluster/.slurm/1/logs/4.txt" && kill -TERM $(processes "$work/etc/d/job00001/") &&
+        until_true goes_back_by_itself && [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ] &&
         scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" && until_true trainers cluster || return
     kill -9 $(trainers cluster | head -1) && sleep 0.5 && until_true trainers cluster || return
-    kill -9 $(processes "$work/etc/d/" | tail -1) $(trainers cluster | tail -1)
+    last=$(trainers cluster | tail -1) && kill -9 "$(parent_of "$last")" "$last"
     until_true idle
 }
 
@@ -237,9 +240,9 @@ cancels() {
 twice_at_once() {
     script=$work/held/.slurm/1
     sed -i '3,$d' "$script/runs.txt"
-    SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=77 sh "$script/job.sh" >"$work/first" 2>&1 &
+    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/first" 2>&1 &
     first=$!
-    SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
+    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
     results held >"$work/got" && [ "$(grep -c eval.jsonl "$work/got")" -eq 2 ] &&
         ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }

@@ -1,5 +1,5 @@
--- What attempts at runs have left that is not through: OUT/<id>/<digest>/.attempts/<job>-<n>/<id>/<digest>/<run>, as
--- task.sh makes them.
+-- What attempts at runs have left that is not through, as task.sh makes them:
+-- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
 --
 -- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request that
 -- one in the run's own place, where a trainer without Slurm goes on with it. A run with a folder there is left alone.

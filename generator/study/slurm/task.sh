@@ -3,12 +3,13 @@
 #
 #     TASK new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>-<n>, which nobody else writes to. A run that is
-# through is moved from there to runs/ID/DIGEST/RUN in one step that can be done once: the first one counts. So it does
-# no harm when a task runs twice, is killed at any moment, or is sent by hand once more.
+# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>, which nobody else writes to. A run
+# that is through is moved from there to runs/ID/DIGEST/RUN in one step that can be done once: the first one counts. So
+# it does no harm when a task runs twice, is killed at any moment, or is sent by hand once more.
 
 set -u
 task=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0
+job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID is the number of the whole array in one of its tasks
 
 say() {
     printf '%s task %s: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$task" "$*"
@@ -19,9 +20,9 @@ trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
 
 # Into the queue again, unless somebody has ended this job. Sites with RequeueExit=75 do it by the exit code.
 requeue() {
-    if [ ! -e "$folder/cancelled" ] && [ "$(squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null)" = RUNNING ]; then
+    if [ ! -e "$folder/cancelled" ] && [ "$(squeue -h -j "$job" -o %T 2>/dev/null)" = RUNNING ]; then
         say "goes on later: back into the queue"
-        scontrol requeue "$SLURM_JOB_ID"
+        scontrol requeue "$job"
     fi
     exit 75
 }
@@ -45,11 +46,11 @@ all_done() {
 open_attempt() {
     mkdir -p "$cell/.attempts" || return
     number=1
-    until mkdir "$cell/.attempts/$SLURM_JOB_ID-$number" 2>/dev/null; do
-        [ -d "$cell/.attempts/$SLURM_JOB_ID-$number" ] || return
+    until mkdir "$cell/.attempts/$job-$number" 2>/dev/null; do
+        [ -d "$cell/.attempts/$job-$number" ] || return
         number=$((number + 1))
     done
-    attempt=$cell/.attempts/$SLURM_JOB_ID-$number
+    attempt=$cell/.attempts/$job-$number
 }
 
 # How far the run in a folder is: the step of its last checkpoint, then how many evaluations it has.
@@ -59,8 +60,8 @@ reach() {
     echo $((${step:-0} * 1000000 + $(cat "$1/eval.jsonl" 2>/dev/null | wc -l)))
 }
 
-# Takes on what an earlier attempt at a run has left: that of the one which got furthest, which may be at work still. Its
-# checkpoints are replaced and never written to, so that a second name for one is a copy.
+# Takes on what an earlier attempt at a run has left: that of the one which got furthest, which may be at work still.
+# Its checkpoints are replaced and never written to, so that a second name for one is a copy.
 take() {
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
