@@ -106,7 +106,8 @@ def draw(results, out):
              "set key bottom left reverse Left samplen 2", "set format y '%.3g'"]
     for axis, rows in results.items():
         ticks = ", ".join(str(row["value"]) for row in rows[::max(1, len(rows) // 5)])
-        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", "set ylabel 'steps per second'", f"$data_{axis} << EOD"]
+        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", "set ylabel 'steps per second'",
+                  f"$data_{axis} << EOD"]
         for row in rows:
             numbers = row["value"], *(row[mode] for mode in MODES), *(row["predicted"][mode] for mode in MODES)
             lines.append(" ".join(f"{number:.6g}" for number in numbers))
