@@ -80,7 +80,8 @@ end
 
 local function add_looking_verbs(parser)
   local check = spec_verb(parser, "check", "validate a spec")
-  check:flag("--print"):description("show the resolved spec, with the origin of each value")
+  check:mutex(check:flag("--print"):description("show the resolved spec, with the origin of each value"),
+    check:flag("--json"):description("id and digest, or all errors, as JSON"))
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
   plan:mutex(plan:flag("--json"):description("as JSON"),
     plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
@@ -124,6 +125,7 @@ local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is"):description("What there is.")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
   parser:command("fields"):summary("every field of a spec: type, range, default")
+    :flag("--json"):description("as JSON, and with what a formula may use")
   local where = parser:command("where"):summary("map a generated line to its template")
   where:argument("place"):argname("FILE:LINE"):description("a line of a generated file")
   where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
