@@ -13,7 +13,6 @@ local cli = require("cli.cli")
 local defaults = require("plan.defaults")
 local demo = require("study.demo")
 local grid = require("study.grid.grid")
-local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
 local listing = require("cli.listing")
@@ -31,6 +30,9 @@ local trainer_flags = require("spec.trainer_flags")
 local tune = require("tune.tune")
 local tuned = require("render.tuned")
 local write = require("base.write")
+
+local EXPORTS = { pytorch = require("export.model"), csv = require("export.csv"),
+  tensorboard = require("export.tensorboard") }
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
 
@@ -327,7 +329,7 @@ function verbs.calibrate(project, arguments)
 end
 
 function verbs.export(project, arguments)
-  return on_trained(project, arguments, export)
+  return on_trained(project, arguments, EXPORTS[arguments.what])
 end
 
 function verbs.tune(project, arguments)

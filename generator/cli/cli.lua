@@ -146,8 +146,23 @@ local function add_report(parser)
     .. "nothing is written without it")
 end
 
+local function add_exports_of_runs(export)
+  local summary = "runs and their evaluations as one flat table each: runs.csv, evaluations.csv"
+  local csv = export:command("csv"):summary(summary):description(summary .. ".")
+  csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; default: "
+    .. "what was swept into RUNS, or task and encoding")
+  csv:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
+  summary = "metrics and evaluations of runs as event files, by Python's tensorboardX or torch and tensorboard"
+  local tensorboard = export:command("tensorboard"):summary(summary):description(summary .. ".")
+  for _, command in ipairs({ csv, tensorboard }) do
+    command:argument("runs"):argname("RUNS"):description("a folder of runs")
+    command:option("--out"):argname("DIR"):description(("where to; default: %s in RUNS"):format(command._name))
+  end
+end
+
 local function add_export(parser)
-  local export = parser:command("export"):summary("a trained model for other tools: pytorch"):command_target("what")
+  local export = parser:command("export"):summary("trained models and runs for other tools: pytorch, csv, tensorboard")
+    :command_target("what")
   local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
   local command = export:command("pytorch"):summary(summary):description(summary .. ".")
   command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
@@ -155,6 +170,7 @@ local function add_export(parser)
   command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
     .. "built again where it is missing")
   command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
+  add_exports_of_runs(export)
 end
 
 local function device(text)
@@ -296,7 +312,8 @@ local function conflict(result)
   end
   if result.verb == "report" and result.other and (result.study or result.scale) then
     return "--study and --scale are for a folder of runs: leave them out to compare two runs"
-  elseif (result.verb == "report" or result.verb == "analyze") and result.scale and not result.study then
+  elseif (result.verb == "report" or result.verb == "analyze" or result.verb == "export") and result.scale
+    and not result.study then
     return "--scale is that of a study: add --study"
   end
   if result.what == "human" and not (result.human or result.trials) then

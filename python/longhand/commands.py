@@ -1,9 +1,9 @@
 """What ./longhand does, called from Python.
 
-A keyword is a flag of the command, by its name: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined by
-commas, and range(0, 10) is 0:9. So whatever a command takes can be said here, and the command refuses the rest. `set`
-changes fields of a spec for once: {"train.steps": 5}. `progress` takes each line that a command writes while it works;
-unless given, lines go to stderr.
+A keyword is a flag of the command, by its name: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined
+by commas, and range(0, 10) is 0:9. So whatever a command takes can be said here, and the command refuses the rest.
+`set` changes fields of a spec for once: {"train.steps": 5}. `progress` takes each line that a command writes while it
+works; unless given, lines go to stderr.
 """
 
 import json
@@ -92,8 +92,8 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """Does what is missing of a study: the Runs of it, each with its place in the grid in run.axes. Flags: jobs, device,
-    arch, jit, cuda_root. What stops it keeps what is done, and the same call goes on."""
+    """Does what is missing of a study: the Runs of it, each with its place in the grid in run.axes. Flags: jobs,
+    device, arch, jit, cuda_root. What stops it keeps what is done, and the same call goes on."""
     launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
     return runs(out, study, scale)
 

@@ -1,5 +1,5 @@
-"""What a formula may call besides operators: abs, exp, less, select, lookup, ... `./longhand fields --json` has the list,
-and this module knows no other.
+"""What a formula may call besides operators: abs, exp, less, select, lookup, ... `./longhand fields --json` has the
+list, and this module knows no other.
 
     from longhand import functions as f
 

@@ -105,7 +105,8 @@ def run(words, progress=None):
 def _failure(command, code, text, said):
     kind = BY_CODE.get(code, CommandError)
     how = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
-    return kind(f"{os.path.basename(command[0])} {' '.join(command[1:])}: {how}\n{said}".rstrip(), command, code, text, said)
+    line = " ".join([os.path.basename(command[0]), *command[1:]])
+    return kind(f"{line}: {how}\n{said}".rstrip(), command, code, text, said)
 
 
 @functools.lru_cache(maxsize=None)

@@ -68,7 +68,8 @@ class Run:
             return lines
         last = {}
         for line in lines:
-            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel")]
+            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel"),
+                   line.get("seed")]
             last[json.dumps(key, sort_keys=True)] = line
         return list(last.values())
 
@@ -225,8 +226,10 @@ def rows(of, what="evaluations"):
         for line in lines:
             by = line.get("by")
             row = {**_front(run), **line, **(by if isinstance(by, dict) else {})}
-            row["learning_rate"] = run.learning_rate
             row.pop("by", None)
+            row.update(seed=run.seed, learning_rate=run.learning_rate)
+            if "seed" in line:
+                row["evaluation_seed"] = line["seed"]
             out.append(row)
     return out
 
