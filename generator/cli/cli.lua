@@ -149,8 +149,8 @@ end
 local function add_exports_of_runs(export)
   local summary = "runs and their evaluations as one flat table each: runs.csv, evaluations.csv"
   local csv = export:command("csv"):summary(summary):description(summary .. ".")
-  csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; default: "
-    .. "what was swept into RUNS, or task and encoding")
+  csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; "
+    .. "default: what was swept into RUNS, or task and encoding")
   csv:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
   summary = "metrics and evaluations of runs as event files, by Python's tensorboardX or torch and tensorboard"
   local tensorboard = export:command("tensorboard"):summary(summary):description(summary .. ".")

@@ -18,12 +18,19 @@ local INPUT, ENVIRONMENT = 1, 4
 local FRONT = { "id", "digest", "step", "split", "set" }
 local BACK = { "examples", "draws", "accuracy", "exact_match", "loss", "trained", "novel", "evaluation_seed", "folder" }
 
+-- Calls take(row) for every line of a run that is there and whole.
+local function each_line(run, take)
+  if run.id and not run.damaged then
+    run_files.evaluations(run.dir, {}, take)
+  end
+end
+
 -- Names of all axes of all conditions, sorted, length in front.
 local function axes_of(study)
   local seen, names = {}, {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
-      run_files.evaluations(run.dir, {}, function(row)
+      each_line(run, function(row)
         for name in pairs(row.by or { length = true }) do
           names[#names + 1] = not seen[name] and name or nil
           seen[name] = true
@@ -47,7 +54,7 @@ end
 -- The lines of a run as one text. Of a condition that was evaluated again at the same step the last counts.
 local function lines_of(study, axes, cell, run)
   local lines, places = {}, {}
-  run_files.evaluations(run.dir, {}, function(row)
+  each_line(run, function(row)
     local by = row.by or { length = row.length }
     local key = canonical.text({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
     local place = places[key] or #lines + 1
@@ -88,7 +95,7 @@ function M.run(options)
   local axes = axes_of(study)
   local evaluations = report_csv.file("evaluations.csv", report_csv.head(study, columns(axes)), study,
     function(cell, run)
-      return run.damaged and "" or lines_of(study, axes, cell, run)
+      return lines_of(study, axes, cell, run)
     end)
   local written
   written, message = write.files(out, { report_csv.runs(study), evaluations })

@@ -11,7 +11,7 @@ import statistics
 import sys
 
 from .errors import LonghandError, MachineError
-from .reading import Runs, runs
+from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
 OF_STEPS = ("step", "by", "examples", "draws", "seconds", "epoch")  # what a line has that is no measure
@@ -67,9 +67,9 @@ def export(of, out):
     many. Those of an earlier export of the run are replaced. Metrics stand by step; the means over all conditions of
     evaluations in training, by step; those of the trained model by length, in the place of the step."""
     writer_of = _writer()
-    of = of if isinstance(of, (Runs, list)) else runs(of)
+    of = of if isinstance(of, list) else runs(of)
     for run in of:
-        folder = pathlib.Path(out, run.id, run.digest, pathlib.Path(run.path).name)
+        folder = pathlib.Path(out, *place_of(run.path))
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()
         with writer_of(str(folder)) as writer:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import urllib.parse
 
-from .errors import BY_CODE, CommandError, LonghandError
+from .errors import BY_CODE, CommandError, LonghandError, MachineError
 
 LAST_LINES = 200  # of stderr, which an exception shows
 
@@ -59,7 +59,7 @@ def _pass_on(process, progress, last):
         progress(line)
 
 
-def _end(process):
+def _end(process, progress, last):
     """Ends a command as Ctrl-C on a terminal would, and waits for it, so that a trainer can write its checkpoint. Once
     more Ctrl-C ends a trainer at once."""
     while True:
@@ -68,10 +68,19 @@ def _end(process):
         except ProcessLookupError:
             pass
         try:
-            process.stderr.read()
+            _pass_on(process, progress, last)
             return process.wait()
         except KeyboardInterrupt:
             continue
+
+
+def _start(command, output):
+    """A session of its own: Ctrl-C reaches the command once, through us."""
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
+                                start_new_session=True, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise MachineError(f"{command[0]}: {error.strerror}", command) from None
 
 
 def call(words, progress=None):
@@ -85,15 +94,12 @@ def run(words, progress=None):
     that it is. A command that fails raises a CommandError."""
     command = [str(word) for word in words]
     last = collections.deque(maxlen=LAST_LINES)
-    # A session of its own: Ctrl-C reaches the command once, through us.
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, start_new_session=True,
-            encoding="utf-8", errors="replace") as process:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, _start(command, output) as process:
         try:
             _pass_on(process, progress or show, last)
             code = process.wait()
-        except BaseException:
-            _end(process)
+        except BaseException as error:
+            _end(process, progress or show if isinstance(error, KeyboardInterrupt) else quiet, last)
             raise
         output.seek(0)
         text = output.read()

@@ -193,14 +193,14 @@ def _of_study(found, root, study, scale):
     head = lines[0]
     names, places = head[:head.index("seed")], {}
     for line in lines[1:]:
-        places[_place(line[head.index("folder")])] = dict(zip(names, line))
-    chosen = Runs((run for run in found if _place(run.path) in places), found.skipped)
+        places[place_of(line[head.index("folder")])] = dict(zip(names, line))
+    chosen = Runs((run for run in found if place_of(run.path) in places), found.skipped)
     for run in chosen:
-        run.axes = places[_place(run.path)]
+        run.axes = places[place_of(run.path)]
     return chosen
 
 
-def _place(path):
+def place_of(path):
     """What tells a run from all others: <id>/<digest>/<run>."""
     return tuple(os.path.abspath(path).split(os.sep)[-3:])
 

@@ -12,6 +12,7 @@ from . import launcher, lua
 from .errors import LonghandError
 
 SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # how tightly Lua's operators bind
+LONGEST = 96  # columns of a formula's line
 LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
 
 
@@ -251,10 +252,9 @@ class Writer:
         chain = [node]  # of operators that bind as tightly, from the right: it may be as long as the formula
         while self._goes_on(chain[-1].parts[0], level):
             chain.append(chain[-1].parts[0])
-        text = self.text(chain[-1].parts[0], level)
-        for node in reversed(chain):
-            text += f" {node.word} {self.text(node.parts[1], level + 1)}"
-        return text, level
+        pieces = [self.text(chain[-1].parts[0], level)]
+        pieces += [f"{node.word} {self.text(node.parts[1], level + 1)}" for node in reversed(chain)]
+        return _filled(pieces), level
 
     def _goes_on(self, node, level):
         return (isinstance(node, Traced) and node.kind == "operator" and len(node.parts) == 2
@@ -263,6 +263,17 @@ class Writer:
     def _function(self, body):
         self.known[id(body.index)] = name = self._new_name(body.index.word)
         return _laid_out(name, self.body(body.index, name, body.result), 0)
+
+
+def _filled(pieces):
+    """The pieces of a chain side by side, in lines of some length."""
+    lines = pieces[:1]
+    for piece in pieces[1:]:
+        if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST:
+            lines[-1] += " " + piece
+        else:
+            lines.append("  " + piece)
+    return "\n".join(lines)
 
 
 def _laid_out(name, lines, used):

@@ -118,7 +118,9 @@ class TestFormulas(Door):
                 total = total + place
             return total
 
-        self.assertTrue(self.written(score).endswith("+ 2999\nend"))
+        text = self.written(score)
+        self.assertTrue(text.endswith(" + 2999\nend"))
+        self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
 
     def test_what_python_would_do_is_refused(self):
         for score, text in ((lambda x: x.score if x.distance < 0 else 0, "less(a, b)"),
