@@ -15,7 +15,7 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
-local FRONT = { "id", "digest", "step", "split", "set" }
+local FRONT = { "seed", "learning_rate", "id", "digest", "step", "split", "set" }
 local BACK = { "examples", "draws", "accuracy", "exact_match", "loss", "trained", "novel", "evaluation_seed", "folder" }
 
 -- Calls take(row) for every line of a run that is there and whole.

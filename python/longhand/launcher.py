@@ -92,7 +92,7 @@ def run(words, progress=None):
     """Runs a command and returns what it printed. progress takes each line of its stderr, as it comes; unless given,
     they go to our own. Ctrl-C, or an exception of progress, ends the command, waits for it and goes on as the exception
     that it is. A command that fails raises a CommandError."""
-    command = [str(word) for word in words]
+    command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
     last = collections.deque(maxlen=LAST_LINES)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, _start(command, output) as process:
         try:

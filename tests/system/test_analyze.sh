@@ -214,7 +214,7 @@ expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/dra
 expect export_of_a_score_is_the_golden exports "$plain" plain "$(built "$plain")/trainer"
 if has_python; then
     expect python_reads_runs_and_tensors python_reads
-    expect python_trains_sweeps_reports_and_exports python_trains
+    expect python_builds_and_trains python_trains
     expect export_compiles compiles
 else
     for name in python export_compiles; do echo "skip $name: no Python 3.9 or later"; done
