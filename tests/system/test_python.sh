@@ -24,7 +24,8 @@ assert longhand.check("bucket_sort_rope")["id"] == "bucket_sort_rope"
 
 if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
     expect python_writes_specs_and_runs_commands "$PYTHON" tests/python/test_specs.py
-    if "$PYTHON" -c 'import pip, setuptools, wheel' 2>/dev/null; then
+    if "$PYTHON" -c 'import sys, importlib.util
+sys.exit(not all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))))'; then
         expect python_package_is_installed_by_pip installs
     else
         echo "skip python_package_is_installed_by_pip: no pip, setuptools and wheel"
