@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -54,6 +55,8 @@ class Commands(unittest.TestCase):
     def test_ctrl_c_leaves_a_checkpoint(self):
         def interrupt(line):
             if "threads 1" in line:
+                while not list((self.folder / "stopped").glob("*/*/*/metrics.jsonl")):
+                    time.sleep(0.02)
                 os.kill(os.getpid(), signal.SIGINT)
 
         with self.assertRaises(KeyboardInterrupt):
