@@ -57,7 +57,7 @@ def _write_run(run, writer):
             elif len(by) == 1 and name != "seed" and "seed" not in line:
                 (axis, at), = by.items()
                 if math.floor(at) == at:  # an event has a whole step
-                    writer.add_scalar(f"{line['split']} by {axis}/{name}", value, int(at))
+                    writer.add_scalar(f"{line['split']}_by_{axis}/{name}", value, int(at))
     for (name, step), values in during.items():
         writer.add_scalar(name, statistics.fmean(values), step)
 
