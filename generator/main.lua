@@ -25,6 +25,7 @@ local report = require("study.report.report")
 local resolved_spec = require("spec.resolved")
 local schema = require("spec.schema")
 local shell = require("base.shell")
+local slurm = require("study.slurm.slurm")
 local sweep = require("study.run.sweep")
 local trainer_flags = require("spec.trainer_flags")
 local tune = require("tune.tune")
@@ -345,7 +346,12 @@ end
 
 function verbs.sweep(project, arguments)
   arguments.project = project
-  return sweep.run(arguments)
+  local used = slurm.is_used(arguments)
+  if arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
+    or arguments.action == "status" and used then
+    return slurm.run(arguments)
+  end
+  return arguments.action == "run" and used and slurm.make_way(arguments) or sweep.run(arguments)
 end
 
 function verbs.report(project, arguments)
