@@ -249,10 +249,10 @@ end
 TestQueue = {}
 
 function TestQueue.test_lines_of_squeue()
-  local list = queue.parse("probe-1|12|3|RUNNING|1:02|n7|None\nprobe-1|12|4|PENDING|0:00||Resources\nnonsense\n"
-    .. "x|5|N/A|COMPLETING|0:01|n1|a|b\n")
+  local list = queue.parse("probe-1|12|3|RUNNING|n7|None\nprobe-1|12|4|PENDING||Resources\nnonsense\n"
+    .. "x|5|N/A|COMPLETING|n1|a|b\n")
   lu.assertEquals(#list, 3)
-  lu.assertEquals(list[1], { name = "probe-1", job = "12", task = 3, state = "RUNNING", elapsed = "1:02", node = "n7",
+  lu.assertEquals(list[1], { name = "probe-1", job = "12", task = 3, state = "RUNNING", node = "n7",
     reason = "None", running = true })
   lu.assertEquals({ list[2].running, list[2].reason, list[3].task, list[3].running }, { false, "Resources", 0, true })
 end
@@ -276,7 +276,7 @@ function TestQueue.test_records()
     { 1, "probe", "small", nil, "probe-1", false })
   lu.assertEquals(select(2, records.open(out)), 2)
   lu.assertEquals(#records.list(out), 1) -- the second has no record: it was never submitted
-  local live = records.in_queue(list, queue.parse("probe-1|12|2|PENDING|0:00||Priority\nother|13|1|RUNNING|0:00|n|\n"))
+  local live = records.in_queue(list, queue.parse("probe-1|12|2|PENDING||Priority\nother|13|1|RUNNING|n|\n"))
   local count = 0
   for _, at in pairs(live) do
     count = count + 1

@@ -131,6 +131,7 @@ idle() { [ -z "$(squeue -h)" ]; }
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
 trainers() { processes "$work/$1/.slurm/trainers/" | grep .; }
+one_waits() { [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ]; }
 parent_of() { cut -d ' ' -f 4 "/proc/$1/stat"; }
 
 local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
@@ -165,7 +166,7 @@ goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/l
 # of one is killed, and the whole of another.
 strikes() {
     until_true test -s "$work/cluster/.slurm/1/logs/4.txt" && kill -TERM $(processes "$work/etc/d/job00001/") &&
-        until_true goes_back_by_itself && [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ] &&
+        until_true goes_back_by_itself && until_true one_waits &&
         scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" && until_true trainers cluster || return
     kill -9 $(trainers cluster | head -1) && sleep 0.5 && until_true trainers cluster || return
     last=$(trainers cluster | tail -1) && kill -9 "$(parent_of "$last")" "$last"

@@ -33,15 +33,14 @@ function M.most_tasks()
   return most and most - 1 or 1000
 end
 
--- The lines of squeue: { name, job, task, state, elapsed, node, reason, running }.
+-- The lines of squeue: { name, job, task, state, node, reason, running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do
-    local name, job, task, state, elapsed, node, reason = line:match(
-      "^([^|]*)|(%d+)|([^|]*)|(%u[%u_]*)|([^|]*)|([^|]*)|(.*)$")
+    local name, job, task, state, node, reason = line:match("^([^|]*)|(%d+)|([^|]*)|(%u[%u_]*)|([^|]*)|(.*)$")
     if name then
       tasks[#tasks + 1] = { name = name, job = job, task = math.tointeger(tonumber(task)) or 0, state = state,
-        elapsed = elapsed, node = node, reason = reason, running = RUNNING[state] or false }
+        node = node, reason = reason, running = RUNNING[state] or false }
     end
   end
   return tasks
@@ -51,7 +50,7 @@ end
 function M.tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
   local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
-    "--format=%j|%F|%K|%T|%M|%N|%r")
+    "--format=%j|%F|%K|%T|%N|%r")
   if not text then
     return nil, message, absent
   end

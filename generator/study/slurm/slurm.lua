@@ -75,7 +75,7 @@ local function record_line(record)
   if waiting > 0 then
     line = line .. ("%s %d in the queue (%s)"):format(running > 0 and "," or ":", waiting, table.concat(reasons, ", "))
   end
-  return line
+  return line .. (record.cancelled and "; cancelled" or "")
 end
 
 -- States of runs that are not done, by the queue and by what attempts have left.
