@@ -24,6 +24,13 @@ local ops = require("network.ops")
 
 local M = {}
 
+-- Something of this width is copied or summed.
+local function note(found, width)
+  if not found.width or found.width.count < width.count then
+    found.width = width
+  end
+end
+
 -- ---- forward ----
 
 -- Whether all operands have rows of the vocabulary.
@@ -86,8 +93,9 @@ local function find(found, list, part)
       local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
       found.per_token = found.per_token + (flops.token or 0)
       for _, value in ipairs({ op.sum or false, op.out }) do
-        if value then
-          found.repeated[value] = read[value]
+        if value and read[value] then
+          found.repeated[value] = true
+          note(found, value.width)
         end
       end
     end
@@ -105,6 +113,7 @@ function Walk:takes(buffer, done, at)
   if done and not self.summed[buffer.name] then
     self.found.summed[at] = self.found.summed[at] or {}
     table.insert(self.found.summed[at], buffer)
+    note(self.found, buffer.width)
     self.summed[buffer.name] = true
   end
   return done or not self.summed[buffer.name]
@@ -162,23 +171,6 @@ local function embedded(list)
   end
 end
 
-local function wider(width, other)
-  return width and width.count >= other.count and width or other
-end
-
-local function widest(found)
-  local width
-  for value in pairs(found.repeated) do
-    width = wider(width, value.width)
-  end
-  for _, list in pairs(found.summed) do
-    for _, buffer in ipairs(list) do
-      width = wider(width, buffer.width)
-    end
-  end
-  return width
-end
-
 function M.derive(net, lists, part)
   local embed = not net.streams[2] and embedded(lists[net].backward)
   if not embed then
@@ -187,11 +179,7 @@ function M.derive(net, lists, part)
   local block = embed.out.carried.block
   local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {}, per_token = 0 }
   find(found, lists[block].forward, part)
-  if found.per_token == 0 or not walk(found, lists[block].backward) then
-    return nil
-  end
-  found.width = widest(found)
-  return found
+  return found.per_token > 0 and walk(found, lists[block].backward) and found or nil
 end
 
 return M

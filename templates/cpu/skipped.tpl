@@ -21,7 +21,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if vocabulary then
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
     const double together = most < shape->sequences ? most : shape->sequences;
-    forward += ${f64(vocabulary.per_token)} * (shape->length[0] - TOKENS / together);
+    forward += ${f64(vocabulary.per_token)} * (shape->length[0] - VOCABULARY / together);
 % end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family

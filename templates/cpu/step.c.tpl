@@ -26,6 +26,11 @@ static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), 
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 
+% if cpu.vocabulary then
+% local symbols = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
+enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a token looks at others */
+
+% end
 % include("cpu/positions.tpl")
 
 % include("cpu/take.tpl")

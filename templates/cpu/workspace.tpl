@@ -57,7 +57,7 @@ typedef struct workspace {
     row_set all; /* tokens */
 % end
 % if cpu.vocabulary then
-    row_set vocabulary; /* symbols: rows of the first layer until a token looks at others */
+    row_set vocabulary; /* symbols */
 % end
 % if cpu.decoding then
     int from, to; /* tokens of each sequence that are there: all, but while they are decoded */
@@ -180,7 +180,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
 % end
 % if cpu.vocabulary then
-    w->vocabulary = (row_set){.tokens = TOKENS, .rows = round_up(TOKENS, TILE_ROWS)};
+    w->vocabulary = (row_set){.tokens = VOCABULARY, .rows = round_up(VOCABULARY, TILE_ROWS)};
     size_t row = row_of(w);
 % else
     size_t row = (size_t)w->rows * sizeof(real);

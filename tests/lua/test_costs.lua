@@ -93,6 +93,23 @@ function TestCosts.test_flops_of_rows_that_are_left_out()
   lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
 end
 
+-- A token of the first layer: the products up to attention, where nothing is added to its vector and symbols are few.
+function TestCosts.test_flops_of_rows_that_are_alike()
+  local function check(sets, inputs, per_token)
+    local vocabulary = plan_of(sets, task(inputs, 3)).cpu.vocabulary
+    lu.assertEquals(vocabulary and vocabulary.per_token, per_token)
+  end
+  check({}, 2, 2 * 3 * 64 * 64)
+  check({ ["encoding.rotation.kind"] = "rope", ["model.norm.place"] = "pre" }, 2, 2 * 3 * 64 * 64)
+  check({}, 19, 2 * 3 * 64 * 64)
+  check({}, 20, false)
+  check({ ["train.block_tokens"] = "88" }, 20, 2 * 3 * 64 * 64)
+  check({ ["encoding.additive.kind"] = "sinusoid" }, 2, false)
+  check({ ["model.embedding_dropout"] = "0.1" }, 2, false)
+  check({ ["eval.by.noise"] = "{ 0.1 }" }, 2, false)
+  check({ ["model.kind"] = "encoder_decoder" }, 2, false)
+end
+
 -- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",

@@ -23,7 +23,8 @@ M.identifiers = {
 }
 
 M.sections = {
-  { "embed.none", "none none index 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "embed.none", "none none index 0.1 float32", "layers.inc", { "embed", "embed_vocabulary",
+    "embed_vocabulary_backward" } },
   { "embed.sinusoid", "sinusoid none index 0 float32", "layers.inc", { "embed", "embed_backward" } },
   { "embed.sinusoid_randomized", "sinusoid none pass 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
   { "embed.learned", "learned none index 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
