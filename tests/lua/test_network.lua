@@ -429,20 +429,22 @@ local ALIKE = {
   ["what reads a value that others read for all tokens"] = { on_tokens({}, function(b, h)
     local s = b:product("map", h, networks.WIDTH)
     return b:add(s, b:attention("self", s, s))
-  end), "=*map query_key_value attended branch output" .. BEHIND .. " weight_grad input_grad ^dmap_own *weight_grad"
-    .. " *input_grad" },
+  end), "=*map query_key_value attended branch output | copy weight_grad input_grad attention_grad weight_grad input_grad"
+    .. " ^dmap_own *weight_grad *input_grad" },
   ["a rectified value that others read is rectified for all tokens"] = { on_tokens({}, function(b, h)
     local s = b:activation("act", b:product("map", h, networks.WIDTH, { bias = true }), "relu")
     local y = b:norm("norm1", s)
     return b:add(b:add(h, b:attention("self", y, y)), s)
-  end), "=*act norm1 query_key_value attended branch output" },
+  end), "=*act norm1 query_key_value attended branch sum1 output | copy copy weight_grad input_grad attention_grad"
+    .. " weight_grad input_grad norm_grad relu_grad ^dact_own *weight_grad ^dinput_own *input_grad *copy" },
   ["what is dropped out is of tokens"] = { on_tokens({}, function(b, h)
     local y = b:activation("act", b:product("map", h, networks.WIDTH), "gelu", 0.3)
     return b:add(h, b:attention("self", y, y))
   end), "=*map act query_key_value attended branch output" .. BEHIND
     .. " weight_grad input_grad dropout_grad activation_grad ^dmap *weight_grad ^gradient *input_grad" },
   ["no product"] = { on_tokens({}, function(b, h)
-    return b:add(h, b:attention("self", b:activation("act", b:norm("norm1", h), "gelu", 0.3), h))
+    local y = b:activation("act", b:norm("norm1", h), "gelu", 0.3)
+    return b:add(h, b:attention("self", y, y))
   end) },
   ["a gradient of tokens behind one of symbols, of the same value"] = { on_tokens({}, function(b, h)
     local one = b:activation("act", h, "gelu", 0.3)

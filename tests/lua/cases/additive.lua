@@ -20,6 +20,8 @@ M.identifiers = {
   { "make_place", function(case) return case.plan.additive.member == "place" end },
   { "placed", function(case) return case.plan.additive.in_blocks or false end },
   { "POSITION_ROWS", function(case) return case.plan.additive.kind == "learned" end },
+  { "VOCABULARY", function(case) return case.plan.cpu.vocabulary ~= false end },
+  { "sum_by_symbol", function(case) return case.plan.cpu.vocabulary ~= false end },
 }
 
 M.sections = {
