@@ -189,9 +189,9 @@ extern const lh_spec longhand_spec_reverse_string_rand_rope;
 const lh_spec longhand_spec_reverse_string_rand_rope = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_rope",
-        .plan_digest = "531f515541391022",
+        .plan_digest = "ab7c473c3290db3c",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "f3e146f8234a2ec9",
+        .source_digest = "c229f8458972b4bc",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",
