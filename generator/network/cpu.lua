@@ -187,7 +187,8 @@ local function decoded(cpu, stream)
 end
 
 -- part: the rows that somebody reads (labelled_rows.lua), or nil; vocabulary: those that are alike
--- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or nil.
+-- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
+-- nil.
 function M.derive(net, lists, structs, room, part, vocabulary, stream)
   local taken = names.taken()
   local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},

@@ -125,7 +125,8 @@ function Walk:is_done(b)
   if b.kind == "copy" or b.kind == "accumulate" then
     return self.summed[b.from.name] or b.kind == "accumulate" and self.summed[b.to.name] or false
   end
-  return b.op ~= nil and self.found.done[b.op] and not (b.kind == "relu_grad" and self.found.repeated[b.op.out]) or false
+  local copied = b.kind == "relu_grad" and self.found.repeated[b.op.out]
+  return b.op ~= nil and not copied and self.found.done[b.op] or false
 end
 
 -- An entry of the list; whether its gradients come in an order that can be.

@@ -429,8 +429,8 @@ local ALIKE = {
   ["what reads a value that others read for all tokens"] = { on_tokens({}, function(b, h)
     local s = b:product("map", h, networks.WIDTH)
     return b:add(s, b:attention("self", s, s))
-  end), "=*map query_key_value attended branch output | copy weight_grad input_grad attention_grad weight_grad input_grad"
-    .. " ^dmap_own *weight_grad *input_grad" },
+  end), "=*map query_key_value attended branch output | copy weight_grad input_grad attention_grad weight_grad"
+    .. " input_grad ^dmap_own *weight_grad *input_grad" },
   ["a rectified value that others read is rectified for all tokens"] = { on_tokens({}, function(b, h)
     local s = b:activation("act", b:product("map", h, networks.WIDTH, { bias = true }), "relu")
     local y = b:norm("norm1", s)
