@@ -1,0 +1,358 @@
+/* Geometric attention of LANES queries side by side: what it does with rows of chances, one row for each key.
+ *
+ * Query first + a is in lane a; rows are [key][LANES]. On each side of a query keys are tried outwards, so what the keys of
+ * one side make is a product, or backwards a sum, along the rows. A pair also needs what the keys of the other side
+ * have made that are nearer than its own; that lies in the row of the key across the query, which is another row in
+ * every lane: mirror_rows. Rows first .. first + LANES - 1 have keys to the right of some queries and to the left of
+ * others: what is called among.
+ */
+#ifndef LONGHAND_KERNELS_GEOMETRIC_H
+#define LONGHAND_KERNELS_GEOMETRIC_H
+
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/math.h"
+
+/* A chance that is smaller counts as 0. No chance of a pair in float is below 6e-26, so that neither products of these two
+ * nor of two that are about as large as this one are subnormal, which is slow. */
+static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
+
+/* ---- one pair ---- */
+
+/* exp of each of N vectors -|x|: float as exp_negatives, but of no less than -58, with a polynomial of degree 6. NaN of any
+ * bits stays NaN. */
+INLINE void exp_tails(const int N, const vector *x, vector *tail) {
+    const bits sign = (bits)broadcast(-(real)0);
+#if REAL_BYTES == 8
+    UNROLL
+    for (int u = 0; u < N; u++) tail[u] = (vector)((bits)x[u] | sign);
+    exp_negatives(N, tail);
+#else
+    const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f, 1, 1};
+    const real lowest = -58, round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
+    const real log2_e = 0x1.715476p0f;
+    vector size[SIDE_BY_SIDE], shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        size[u] = maximum(broadcast(lowest), (vector)((bits)x[u] | sign));
+        shifted[u] = size[u] * log2_e + round;
+        vector r = shifted[u] - round;
+        f[u] = size[u] - r * ln2_high - r * ln2_low;
+        tail[u] = broadcast(coefficient[0]);
+    }
+    UNROLL
+    for (int i = 1; i < 7; i++) {
+        UNROLL
+        for (int u = 0; u < N; u++) tail[u] = tail[u] * f[u] + coefficient[i];
+    }
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector scaled = (vector)((unsigned_bits)tail[u] + ((unsigned_bits)shifted[u] << 23));
+        tail[u] = maximum(scaled, size[u]);
+    }
+#endif
+}
+
+/* 1 / (1 + x), 0 <= x <= 1. A division of the widest vectors keeps the multiply-adds waiting: the quadratic polynomial is
+ * 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within 1 ulp. */
+INLINE vector inverse_of_one_and(vector x) {
+#if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
+    vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
+    vector rest = (1 - y) - x * y;
+    y += y * rest;
+    return y + y * (rest * rest);
+#else
+    return 1 / (1 + x);
+#endif
+}
+
+/* Of both chances the lesser belongs to a match where the sign is set. */
+INLINE void order_chances(vector signed_one, vector lesser, vector greater, vector *match, vector *miss) {
+    bits negative = (bits)signed_one >> (8 * REAL_BYTES - 1);
+    bits swap = ((bits)lesser ^ (bits)greater) & negative;
+    *match = (vector)((bits)greater ^ swap);
+    *miss = (vector)((bits)lesser ^ swap);
+}
+
+/* Of N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other; and of what
+ * both can be made again, the lesser of them with the sign of x. */
+INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
+    vector tail[SIDE_BY_SIDE];
+    exp_tails(N, x, tail);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector greater = inverse_of_one_and(tail[u]), lesser = tail[u] * greater;
+        order_chances(x[u], lesser, greater, &match[u], &miss[u]);
+        kept[u] = with_sign_of(lesser, x[u]);
+    }
+}
+
+INLINE void chances_again(vector kept, vector *match, vector *miss) {
+    vector lesser = abs_of(kept);
+    order_chances(kept, lesser, 1 - lesser, match, miss);
+}
+
+/* ---- outwards: the chance that reaches a key ---- */
+
+/* What is left behind a key of the chance before it. What counts as 0 stays about as large as that: see LEAST_CHANCE. */
+INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
+
+/* Of N rows of logits, one row and then every step'th: matches in their place, kept, and misses. */
+INLINE void write_chances(const int N, const int step, real *weights, real *kept, vector *miss) {
+    vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], one[SIDE_BY_SIDE];
+    UNROLL
+    for (int u = 0; u < N; u++) x[u] = load(weights + u * step * LANES);
+    chances_of(N, x, match, miss, one);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        store(weights + u * step * LANES, match[u]);
+        store(kept + u * step * LANES, one[u]);
+    }
+}
+
+INLINE vector pass_rows(const int N, const int step, vector chance, real *weights, real *kept, real *passed) {
+    vector miss[SIDE_BY_SIDE];
+    write_chances(N, step, weights, kept, miss);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        chance = behind_key(chance, miss[u]);
+        store(passed + u * step * LANES, chance);
+    }
+    return chance;
+}
+
+/* `count` keys to one side of all queries, from the nearest outwards, step 1 or -1. Their logits become matches, kept is
+ * written, and in passed the chance behind each key, of keys of this side alone; `chance`: before the first one. */
+INLINE void pass_side(int count, const int step, vector chance, real *weights, real *kept, real *passed) {
+    int n = 0;
+    for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
+        const int at = n * step * LANES;
+        chance = pass_rows(SIDE_BY_SIDE, step, chance, weights + at, kept + at, passed + at);
+    }
+    for (; n < count; n++) {
+        const int at = n * step * LANES;
+        chance = pass_rows(1, step, chance, weights + at, kept + at, passed + at);
+    }
+}
+
+/* N of the rows that pass_among starts with, from row b on: the chances of the queries to the left of these keys. */
+INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *kept, real *passed, real *room) {
+    vector miss[SIDE_BY_SIDE];
+    write_chances(N, 1, weights + b * LANES, kept + b * LANES, miss);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        chance = behind_key(chance, choose(lanes_before(b + u), miss[u], broadcast(1)));
+        store(passed + (b + u) * LANES, chance);
+        store(room + (b + u) * LANES, miss[u]);
+    }
+    return chance;
+}
+
+/* The keys among the queries, row b that of the query in lane b, which does not match itself; right and left: the chances
+ * behind the last of them on both sides. Room for as many rows. */
+INLINE void pass_among(int count, real *weights, real *kept, real *passed, real *room, vector *right, vector *left) {
+    int b = 0;
+    *right = *left = broadcast(1);
+    for (; b + SIDE_BY_SIDE <= count; b += SIDE_BY_SIDE)
+        *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, kept, passed, room);
+    for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, kept, passed, room);
+    for (b = count - 1; b >= 0; b--) {
+        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(room + b * LANES)));
+        store(passed + b * LANES, load(passed + b * LANES) * *left);
+        weights[b * LANES + b] = 0;
+        kept[b * LANES + b] = -(real)0;
+    }
+}
+
+/* ---- across ---- */
+
+/* Lanes whose number has the bit, of b, the others of a. */
+INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = i & bit ? LANES + i : i;
+    return shuffle(a, b, from);
+}
+
+/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other side;
+ * of rows below `low` and above `high` those. Up to LANES - 1 rows more are written.
+ *
+ * Every second r has rows of its own. Down these, lane a is `a` rows late, which passes for the bits of a add up to. */
+NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
+    enum { BLOCK = LANES / 2 };
+    for (int parity = 0; parity < 2; parity++) {
+        vector late[LANES - 1]; /* rows that a pass has still to come to, those of the bit b from b - 1 on */
+        const int begin = from + parity, above = 2 * first - begin + 2;
+        UNROLL
+        for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + high * LANES);
+        for (int r = above < high ? begin - 2 * LANES : begin; r < to; r += LANES) {
+            vector x[BLOCK], y[BLOCK];
+            UNROLL
+            for (int u = 0; u < BLOCK; u++) {
+                int row = 2 * (first - u) - r;
+                row = row > high ? high : row;
+                x[u] = load(rows + (row < low ? low : row) * LANES);
+            }
+            UNROLL
+            for (int bit = 1; bit < LANES; bit *= 2) {
+                UNROLL
+                for (int u = 0; u < BLOCK; u++)
+                    y[u] = lanes_with_bit(x[u], u < bit ? late[bit - 1 + u] : x[u - bit], bit);
+                UNROLL
+                for (int u = 0; u < bit; u++) late[bit - 1 + u] = x[BLOCK - bit + u];
+                UNROLL
+                for (int u = 0; u < BLOCK; u++) x[u] = y[u];
+            }
+            if (r < from) continue;
+            UNROLL
+            for (int u = 0; u < BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
+        }
+    }
+}
+
+/* ---- weights ---- */
+
+/* The chance that reaches a pair, from those of both sides. */
+INLINE vector reaching(vector nearer, vector across) {
+    vector chance = nearer * across;
+    return keep_where(~(chance < LEAST_CHANCE), chance);
+}
+
+INLINE vector weigh_rows(const int N, const real *nearer, const real *across, real *weights) {
+    vector sum = {0};
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector weight = load(weights + u * LANES) * reaching(load(nearer + u * LANES), load(across + u * LANES));
+        store(weights + u * LANES, weight);
+        sum += weight;
+    }
+    return sum;
+}
+
+/* Keys [from, to), all on one side: their matches become weights; the sum of these. nearer and across: passed and mirrored,
+ * from where a key's row has the keys before it. */
+INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
+    vector sum = {0};
+    int j = from;
+    for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE)
+        sum += weigh_rows(SIDE_BY_SIDE, nearer + j * LANES, across + j * LANES, weights + j * LANES);
+    for (; j < to; j++) sum += weigh_rows(1, nearer + j * LANES, across + j * LANES, weights + j * LANES);
+    return sum;
+}
+
+INLINE vector weigh_among(int count, const real *passed, const real *mirrored, real *weights) {
+    vector sum = {0};
+    for (int b = 0; b < count; b++) {
+        bits right = lanes_before(b);
+        vector nearer = choose(right, load(passed + (b - 1) * LANES), load(passed + (b + 1) * LANES));
+        vector across = choose(right, load(mirrored + (b - 1) * LANES), load(mirrored + b * LANES));
+        vector weight = load(weights + b * LANES) * reaching(nearer, across);
+        store(weights + b * LANES, weight);
+        sum += weight;
+    }
+    return sum;
+}
+
+/* From logits [T][LANES] of queries from `first` on to weights, not yet divided by their sum, which is returned; kept as
+ * they. Room: passed and mirrored, row 0 of each, which has one row before it; behind row T - 1 passed has one and
+ * mirrored LANES. */
+INLINE vector weigh_outwards(int T, int first, real *weights, real *kept, real *passed, real *mirrored) {
+    const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
+    vector right, left;
+    pass_among(end - first, weights + at, kept + at, passed + at, mirrored + at, &right, &left);
+    pass_side(first, -1, left, weights + at - LANES, kept + at - LANES, passed + at - LANES);
+    pass_side(T - end, 1, right, weights + end * LANES, kept + end * LANES, passed + end * LANES);
+    store(passed - LANES, broadcast(1));
+    store(passed + T * LANES, broadcast(1));
+    mirror_rows(first, 0, T, 0, T - 1, passed, mirrored);
+    store(mirrored - LANES, broadcast(1));
+    vector sum = weigh_side(0, first, passed + LANES, mirrored, weights);
+    sum += weigh_among(end - first, passed + at, mirrored + at, weights + at);
+    return sum + weigh_side(end, T, passed - LANES, mirrored - LANES, weights);
+}
+
+/* ---- back: what a pair's gradient has from keys farther out ---- */
+
+INLINE vector sum_rows(const int N, const int step, vector sum, const real *gains, real *sums) {
+    vector part = {0};
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        part += load(gains + u * step * LANES);
+        store(sums + u * step * LANES, sum + part);
+    }
+    return sum + part;
+}
+
+/* Sums of `count` rows, inwards: step 1 or -1. */
+INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
+    vector sum = {0};
+    int n = 0;
+    for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE)
+        sum = sum_rows(SIDE_BY_SIDE, step, sum, gains + n * step * LANES, sums + n * step * LANES);
+    for (; n < count; n++) sum = sum_rows(1, step, sum, gains + n * step * LANES, sums + n * step * LANES);
+    return sum;
+}
+
+/* Those of the keys among the queries, from what the keys on both sides add up to. */
+INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
+    for (int b = count - 1; b >= 0; b--) {
+        right += keep_where(lanes_before(b), load(gains + b * LANES));
+        store(sums + b * LANES, right);
+    }
+    for (int b = 0; b < count; b++) {
+        left += keep_where(~lanes_before(b + 1), load(gains + b * LANES));
+        store(sums + b * LANES, choose(lanes_before(b), load(sums + b * LANES), left));
+    }
+}
+
+/* A pair's gradient from its own gain and those of the keys behind it. */
+INLINE vector dlogit_of(vector kept, vector gain, vector behind) {
+    vector match, miss;
+    chances_again(kept, &match, &miss);
+    return miss * gain - match * behind;
+}
+
+/* Keys [from, to), all on one side: their gains become gradients of logits; the sum of these. farther and across: sums
+ * and mirrored, from where a key's row has the keys behind it. */
+INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *kept, real *dlogits) {
+    vector sum = {0};
+    for (int j = from; j < to; j++) {
+        vector behind = load(farther + j * LANES) + load(across + j * LANES);
+        vector dlogit = dlogit_of(load(kept + j * LANES), load(dlogits + j * LANES), behind);
+        store(dlogits + j * LANES, dlogit);
+        sum += dlogit;
+    }
+    return sum;
+}
+
+/* Those of the keys among the queries, added to the sums of both sides. */
+INLINE void share_among(int count, const real *sums, const real *mirrored, const real *kept, real *dlogits,
+                        vector *right, vector *left) {
+    for (int b = 0; b < count; b++) {
+        bits is_right = lanes_before(b);
+        vector farther = choose(is_right, load(sums + (b + 1) * LANES), load(sums + (b - 1) * LANES));
+        vector across = choose(is_right, load(mirrored + b * LANES), load(mirrored + (b - 1) * LANES));
+        vector dlogit = dlogit_of(load(kept + b * LANES), load(dlogits + b * LANES), farther + across);
+        store(dlogits + b * LANES, dlogit);
+        *right += keep_where(is_right, dlogit);
+        *left += keep_where(~is_right, dlogit);
+    }
+}
+
+/* From gains [T][LANES], a weight times the gradient of its own, to the gradients of logits; right and left: sums of
+ * these. With l a logit, P its match, G the gains of the keys that are tried behind it: dl = (1 - P) gain - P G. Room: as
+ * for weigh_outwards. */
+INLINE void share_inwards(int T, int first, const real *kept, real *dlogits, real *sums, real *mirrored, vector *right,
+                          vector *left) {
+    const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
+    store(sums - LANES, (vector){0});
+    store(sums + T * LANES, (vector){0});
+    vector from_left = sum_side(first, 1, dlogits, sums);
+    vector from_right = sum_side(T - end, -1, dlogits + (T - 1) * LANES, sums + (T - 1) * LANES);
+    sum_among(end - first, from_right, from_left, dlogits + at, sums + at);
+    mirror_rows(first, -1, T, -1, T, sums, mirrored);
+    *left = share_side(0, first, sums - LANES, mirrored - LANES, kept, dlogits);
+    *right = share_side(end, T, sums + LANES, mirrored, kept, dlogits);
+    share_among(end - first, sums + at, mirrored + at, kept + at, dlogits + at, right, left);
+}
+
+#endif
