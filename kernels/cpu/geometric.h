@@ -18,8 +18,9 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* exp of each of N vectors -|x|: float as exp_negatives, but of no less than -58, with a polynomial of degree 6. NaN of any
- * bits stays NaN. */
+/* exp of each of N vectors -|x|, as exp_negatives; NaN of any bits stays NaN. float: of no less than -58, and as 2^r 2^f,
+ * |f| <= 1/2, without the second part of log2 e: an error in x of 1.4e-8 of it, less than half an ulp. On |f| <= 1/2 the
+ * polynomial is 2^f within 3e-9. `round` has the exponent's bias, so that its last bits, shifted, are 2^r. */
 INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
@@ -27,16 +28,14 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     for (int u = 0; u < N; u++) tail[u] = (vector)((bits)x[u] | sign);
     exp_negatives(N, tail);
 #else
-    const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f, 1, 1};
-    const real lowest = -58, round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
-    const real log2_e = 0x1.715476p0f;
-    vector size[SIDE_BY_SIDE], shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
+    const real coefficient[] = {0x1.44138ap-13f, 0x1.5f089p-10f, 0x1.3b2a54p-7f, 0x1.c6af6cp-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1};
+    const real lowest = -58, round = 0x1.8p23f + 127, log2_e = 0x1.715476p0f;
+    vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
     UNROLL
     for (int u = 0; u < N; u++) {
-        size[u] = maximum(broadcast(lowest), (vector)((bits)x[u] | sign));
-        shifted[u] = size[u] * log2_e + round;
-        vector r = shifted[u] - round;
-        f[u] = size[u] - r * ln2_high - r * ln2_low;
+        vector size = maximum(broadcast(lowest), (vector)((bits)x[u] | sign));
+        shifted[u] = size * log2_e + round;
+        f[u] = size * log2_e - (shifted[u] - round);
         tail[u] = broadcast(coefficient[0]);
     }
     UNROLL
@@ -45,10 +44,7 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
         for (int u = 0; u < N; u++) tail[u] = tail[u] * f[u] + coefficient[i];
     }
     UNROLL
-    for (int u = 0; u < N; u++) {
-        vector scaled = (vector)((unsigned_bits)tail[u] + ((unsigned_bits)shifted[u] << 23));
-        tail[u] = maximum(scaled, size[u]);
-    }
+    for (int u = 0; u < N; u++) tail[u] *= (vector)((unsigned_bits)shifted[u] << 23);
 #endif
 }
 
@@ -68,9 +64,8 @@ INLINE vector inverse_of_one_and(vector x) {
 /* Of both chances the lesser belongs to a match where the sign is set. */
 INLINE void order_chances(vector signed_one, vector lesser, vector greater, vector *match, vector *miss) {
     bits negative = (bits)signed_one >> (8 * REAL_BYTES - 1);
-    bits swap = ((bits)lesser ^ (bits)greater) & negative;
-    *match = (vector)((bits)greater ^ swap);
-    *miss = (vector)((bits)lesser ^ swap);
+    *match = choose(negative, lesser, greater);
+    *miss = choose(negative, greater, lesser);
 }
 
 /* Of N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other; and of what
@@ -173,40 +168,59 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     return shuffle(a, b, from);
 }
 
-/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other side;
- * of rows below `low` and above `high` those. Up to LANES - 1 rows more are written.
- *
- * Every second r has rows of its own. Down these, lane a is `a` rows late, which passes for the bits of a add up to. */
-NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
-    enum { BLOCK = LANES / 2 };
-    for (int parity = 0; parity < 2; parity++) {
-        vector late[LANES - 1]; /* rows that a pass has still to come to, those of the bit b from b - 1 on */
-        const int begin = from + parity, above = 2 * first - begin + 2;
+enum { MIRROR_BLOCK = LANES / 2 }; /* rows that take a pass together */
+
+/* Lanes whose number has the bit are that many rows late; late: rows that have yet to come. */
+INLINE void delay_lanes(const int bit, vector *x, vector *late) {
+    vector y[MIRROR_BLOCK];
+    UNROLL
+    for (int u = 0; u < MIRROR_BLOCK; u++) y[u] = lanes_with_bit(x[u], u < bit ? late[u] : x[u - bit], bit);
+    UNROLL
+    for (int u = 0; u < bit; u++) late[u] = x[MIRROR_BLOCK - bit + u];
+    UNROLL
+    for (int u = 0; u < MIRROR_BLOCK; u++) x[u] = y[u];
+}
+
+INLINE void fill_rows(int from, int to, const real *row, real *rows) {
+    for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
+}
+
+/* Of the rows [from, to) every second one, the first of them too; as mirror_rows. Down these, lane a is a rows late. */
+INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
+    const ptrdiff_t least = low * LANES, most = high * LANES;
+    vector late[LANES - 1]; /* of the bit b from b - 1 on */
+    UNROLL
+    for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + most);
+    for (int r = 2 * first - from + 2 < high ? from - 2 * LANES : from; r < to; r += LANES) {
+        const ptrdiff_t top = (2 * first - r) * LANES;
+        vector x[MIRROR_BLOCK];
         UNROLL
-        for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + high * LANES);
-        for (int r = above < high ? begin - 2 * LANES : begin; r < to; r += LANES) {
-            vector x[BLOCK], y[BLOCK];
-            UNROLL
-            for (int u = 0; u < BLOCK; u++) {
-                int row = 2 * (first - u) - r;
-                row = row > high ? high : row;
-                x[u] = load(rows + (row < low ? low : row) * LANES);
-            }
-            UNROLL
-            for (int bit = 1; bit < LANES; bit *= 2) {
-                UNROLL
-                for (int u = 0; u < BLOCK; u++)
-                    y[u] = lanes_with_bit(x[u], u < bit ? late[bit - 1 + u] : x[u - bit], bit);
-                UNROLL
-                for (int u = 0; u < bit; u++) late[bit - 1 + u] = x[BLOCK - bit + u];
-                UNROLL
-                for (int u = 0; u < BLOCK; u++) x[u] = y[u];
-            }
-            if (r < from) continue;
-            UNROLL
-            for (int u = 0; u < BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
+        for (int u = 0; u < MIRROR_BLOCK; u++) {
+            ptrdiff_t at = top - 2 * u * LANES;
+            at = at < most ? at : most;
+            x[u] = load(rows + (at > least ? at : least));
         }
+        delay_lanes(1, x, late);
+        if (LANES > 2) delay_lanes(2, x, late + 1);
+        if (LANES > 4) delay_lanes(4, x, late + 3);
+        if (LANES > 8) delay_lanes(8, x, late + 7);
+        if (r < from) continue;
+        UNROLL
+        for (int u = 0; u < MIRROR_BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
     }
+}
+
+/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other side;
+ * of rows below `low` and above `high` those. Up to LANES - 1 rows more are written. */
+NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
+    /* where some lane's row lies between low and high */
+    int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
+    begin = begin < from ? from : begin < to ? begin : to;
+    end = end < to ? end : to;
+    fill_rows(from, begin, rows + high * LANES, mirrored);
+    for (int parity = 0; parity < 2; parity++)
+        mirror_every_second(first, begin + parity, end, low, high, rows, mirrored);
+    fill_rows(end, to, rows + low * LANES, mirrored);
 }
 
 /* ---- weights ---- */
@@ -276,13 +290,13 @@ INLINE vector sum_rows(const int N, const int step, vector sum, const real *gain
     vector part = {0};
     UNROLL
     for (int u = 0; u < N; u++) {
-        part += load(gains + u * step * LANES);
+        part -= load(gains + u * step * LANES);
         store(sums + u * step * LANES, sum + part);
     }
     return sum + part;
 }
 
-/* Sums of `count` rows, inwards: step 1 or -1. */
+/* Sums of `count` rows with a minus sign, inwards: step 1 or -1. */
 INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
     vector sum = {0};
     int n = 0;
@@ -295,20 +309,19 @@ INLINE vector sum_side(int count, const int step, const real *gains, real *sums)
 /* Those of the keys among the queries, from what the keys on both sides add up to. */
 INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
     for (int b = count - 1; b >= 0; b--) {
-        right += keep_where(lanes_before(b), load(gains + b * LANES));
+        right -= keep_where(lanes_before(b), load(gains + b * LANES));
         store(sums + b * LANES, right);
     }
     for (int b = 0; b < count; b++) {
-        left += keep_where(~lanes_before(b + 1), load(gains + b * LANES));
+        left -= keep_where(~lanes_before(b + 1), load(gains + b * LANES));
         store(sums + b * LANES, choose(lanes_before(b), load(sums + b * LANES), left));
     }
 }
 
-/* A pair's gradient from its own gain and those of the keys behind it. */
-INLINE vector dlogit_of(vector kept, vector gain, vector behind) {
-    vector match, miss;
-    chances_again(kept, &match, &miss);
-    return miss * gain - match * behind;
+/* A pair's gradient (1 - P) gain - P behind, from the gains of the keys behind it with a minus sign. Of a positive logit
+ * kept is 1 - P, of a negative one -P; either way no error is larger than those of the two terms. */
+INLINE vector dlogit_of(vector kept, vector gain, vector minus_behind) {
+    return choose((bits)kept >> (8 * REAL_BYTES - 1), gain, minus_behind) + kept * (gain - minus_behind);
 }
 
 /* Keys [from, to), all on one side: their gains become gradients of logits; the sum of these. farther and across: sums
@@ -316,8 +329,8 @@ INLINE vector dlogit_of(vector kept, vector gain, vector behind) {
 INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *kept, real *dlogits) {
     vector sum = {0};
     for (int j = from; j < to; j++) {
-        vector behind = load(farther + j * LANES) + load(across + j * LANES);
-        vector dlogit = dlogit_of(load(kept + j * LANES), load(dlogits + j * LANES), behind);
+        vector minus_behind = load(farther + j * LANES) + load(across + j * LANES);
+        vector dlogit = dlogit_of(load(kept + j * LANES), load(dlogits + j * LANES), minus_behind);
         store(dlogits + j * LANES, dlogit);
         sum += dlogit;
     }
