@@ -142,6 +142,24 @@ INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, 
     return chance;
 }
 
+/* N of the rows that pass_among ends with, from row b down: the chances of the queries to the right of these keys. Each row
+ * waits for the one before, so the first ones wait for each other alone. */
+INLINE vector pass_rows_back(const int N, int b, vector chance, const real *room, real *passed) {
+    vector own[SIDE_BY_SIDE];
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector miss = choose(lanes_before(b - u + 1), broadcast(1), load(room + (b - u) * LANES));
+        own[u] = u == 0 ? miss : behind_key(own[u - 1], miss);
+    }
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        real *row = passed + (b - u) * LANES;
+        own[u] = behind_key(chance, own[u]);
+        store(row, load(row) * own[u]);
+    }
+    return own[N - 1];
+}
+
 /* The keys among the queries, row b that of the query in lane b, which does not match itself; right and left: the chances
  * behind the last of them on both sides. Room for as many rows. */
 INLINE void pass_among(int count, real *weights, real *kept, real *passed, real *room, vector *right, vector *left) {
@@ -150,9 +168,9 @@ INLINE void pass_among(int count, real *weights, real *kept, real *passed, real 
     for (; b + SIDE_BY_SIDE <= count; b += SIDE_BY_SIDE)
         *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, kept, passed, room);
     for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, kept, passed, room);
-    for (b = count - 1; b >= 0; b--) {
-        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(room + b * LANES)));
-        store(passed + b * LANES, load(passed + b * LANES) * *left);
+    for (b--; b + 1 >= SIDE_BY_SIDE; b -= SIDE_BY_SIDE) *left = pass_rows_back(SIDE_BY_SIDE, b, *left, room, passed);
+    for (; b >= 0; b--) *left = pass_rows_back(1, b, *left, room, passed);
+    for (b = 0; b < count; b++) {
         weights[b * LANES + b] = 0;
         kept[b * LANES + b] = -(real)0;
     }
