@@ -19,8 +19,9 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 /* ---- one pair ---- */
 
 /* exp of each of N vectors -|x|, as exp_negatives; NaN of any bits stays NaN. float: of no less than -58, and as 2^r 2^f,
- * |f| <= 1/2, without the second part of log2 e: an error in x of 1.4e-8 of it, less than half an ulp. On |f| <= 1/2 the
- * polynomial is 2^f within 3e-9. `round` has the exponent's bias, so that its last bits, shifted, are 2^r. */
+ * |f| <= 1/2, with log2 e in one part: an error in x of 1.4e-8 of it, or of half an ulp where a multiply-add rounds twice.
+ * On |f| <= 1/2 the polynomial is 2^f within 1e-8. `round` has the exponent's bias, so that the last bits of a sum with
+ * it, shifted, are 2^r. */
 INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
