@@ -1,9 +1,9 @@
 /* Geometric attention of LANES queries side by side: what it does with rows of chances, one row for each key.
  *
- * Query first + a is in lane a; rows are [key][LANES]. On each side of a query keys are tried outwards, so what the keys of
- * one side make is a product, or backwards a sum, along the rows. A pair also needs what the keys of the other side
- * have made that are nearer than its own; that lies in the row of the key across the query, which is another row in
- * every lane: mirror_rows. Rows first .. first + LANES - 1 have keys to the right of some queries and to the left of
+ * Query first + a is in lane a; rows are [key][LANES]. On each side of a query keys are tried outwards, so what the
+ * keys of one side make is a product, or backwards a sum, along the rows. A pair also needs what the keys of the other
+ * side have made that are nearer than its own; that lies in the row of the key across the query, which is another row
+ * in every lane: mirror_rows. Rows first .. first + LANES - 1 have keys to the right of some queries and to the left of
  * others: what is called among.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
@@ -12,16 +12,16 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* A chance that is smaller counts as 0. No chance of a pair in float is below 6e-26, so that neither products of these two
- * nor of two that are about as large as this one are subnormal, which is slow. */
+/* A chance that is smaller counts as 0. No chance of a pair in float is below 6e-26, so that neither products of these
+ * two nor of two that are about as large as this one are subnormal, which is slow. */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* exp of each of N vectors -|x|, as exp_negatives; NaN of any bits stays NaN. float: of no less than -58, and as 2^r 2^f,
- * |f| <= 1/2, with log2 e in one part: an error in x of 1.4e-8 of it, or of half an ulp where a multiply-add rounds twice.
- * On |f| <= 1/2 the polynomial is 2^f within 1e-8. `round` has the exponent's bias, so that the last bits of a sum with
- * it, shifted, are 2^r. */
+/* exp of each of N vectors -|x|, as exp_negatives; NaN of any bits stays NaN. float: of no less than -58, and as 2^r
+ * 2^f, |f| <= 1/2, with log2 e in one part: an error in x of 1.4e-8 of it, or of half an ulp where a multiply-add
+ * rounds twice. On |f| <= 1/2 the polynomial is 2^f within 1e-8. `round` has the exponent's bias, so that the last bits
+ * of a sum with it, shifted, are 2^r. */
 INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
@@ -29,7 +29,8 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     for (int u = 0; u < N; u++) tail[u] = (vector)((bits)x[u] | sign);
     exp_negatives(N, tail);
 #else
-    const real coefficient[] = {0x1.44138ap-13f, 0x1.5f089p-10f, 0x1.3b2a54p-7f, 0x1.c6af6cp-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1};
+    const real coefficient[] = {
+        0x1.44138ap-13f, 0x1.5f089p-10f, 0x1.3b2a54p-7f, 0x1.c6af6cp-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1};
     const real lowest = -58, round = 0x1.8p23f + 127, log2_e = 0x1.715476p0f;
     vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
     UNROLL
@@ -49,8 +50,8 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
 #endif
 }
 
-/* 1 / (1 + x), 0 <= x <= 1. A division of the widest vectors keeps the multiply-adds waiting: the quadratic polynomial is
- * 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within 1 ulp. */
+/* 1 / (1 + x), 0 <= x <= 1. A division of the widest vectors keeps the multiply-adds waiting: the quadratic polynomial
+ * is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within 1 ulp. */
 INLINE vector inverse_of_one_and(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
@@ -62,34 +63,35 @@ INLINE vector inverse_of_one_and(vector x) {
 #endif
 }
 
-/* Of both chances the lesser belongs to a match where the sign is set. */
-INLINE void order_chances(vector signed_one, vector lesser, vector greater, vector *match, vector *miss) {
-    bits negative = (bits)signed_one >> (8 * REAL_BYTES - 1);
-    *match = choose(negative, lesser, greater);
-    *miss = choose(negative, greater, lesser);
+/* By the sign of each lane; of the widest vectors by an instruction that gcc 12 does not find. */
+INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
+#if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
+    return (vector)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)sign), (__m512d)positive, (__m512d)negative);
+#elif LH_VECTOR_BYTES == 64
+    return (vector)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)sign), (__m512)positive, (__m512)negative);
+#else
+    return choose((bits)sign >> (8 * REAL_BYTES - 1), negative, positive);
+#endif
 }
 
-/* Of N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other; and of what
- * both can be made again, the lesser of them with the sign of x. */
+/* Of N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other; and what
+ * the gradient needs of them, the lesser with the sign of x. */
 INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
     vector tail[SIDE_BY_SIDE];
     exp_tails(N, x, tail);
     UNROLL
     for (int u = 0; u < N; u++) {
         vector greater = inverse_of_one_and(tail[u]), lesser = tail[u] * greater;
-        order_chances(x[u], lesser, greater, &match[u], &miss[u]);
+        match[u] = choose_by_sign(x[u], lesser, greater);
+        miss[u] = choose_by_sign(x[u], greater, lesser);
         kept[u] = with_sign_of(lesser, x[u]);
     }
 }
 
-INLINE void chances_again(vector kept, vector *match, vector *miss) {
-    vector lesser = abs_of(kept);
-    order_chances(kept, lesser, 1 - lesser, match, miss);
-}
-
 /* ---- outwards: the chance that reaches a key ---- */
 
-/* What is left behind a key of the chance before it. What counts as 0 stays about as large as that: see LEAST_CHANCE. */
+/* What is left behind a key of the chance before it. What counts as 0 stays about as large as that: see
+ * LEAST_CHANCE. */
 INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 /* Of N rows of logits, one row and then every step'th: matches in their place, kept, and misses. */
@@ -116,8 +118,8 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
     return chance;
 }
 
-/* `count` keys to one side of all queries, from the nearest outwards, step 1 or -1. Their logits become matches, kept is
- * written, and in passed the chance behind each key, of keys of this side alone; `chance`: before the first one. */
+/* `count` keys to one side of all queries, from the nearest outwards, step 1 or -1. Their logits become matches, kept
+ * is written, and in passed the chance behind each key, of keys of this side alone; `chance`: before the first one. */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *kept, real *passed) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -143,35 +145,17 @@ INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, 
     return chance;
 }
 
-/* N of the rows that pass_among ends with, from row b down: the chances of the queries to the right of these keys. Each row
- * waits for the one before, so the first ones wait for each other alone. */
-INLINE vector pass_rows_back(const int N, int b, vector chance, const real *room, real *passed) {
-    vector own[SIDE_BY_SIDE];
-    UNROLL
-    for (int u = 0; u < N; u++) {
-        vector miss = choose(lanes_before(b - u + 1), broadcast(1), load(room + (b - u) * LANES));
-        own[u] = u == 0 ? miss : behind_key(own[u - 1], miss);
-    }
-    UNROLL
-    for (int u = 0; u < N; u++) {
-        real *row = passed + (b - u) * LANES;
-        own[u] = behind_key(chance, own[u]);
-        store(row, load(row) * own[u]);
-    }
-    return own[N - 1];
-}
-
-/* The keys among the queries, row b that of the query in lane b, which does not match itself; right and left: the chances
- * behind the last of them on both sides. Room for as many rows. */
+/* The keys among the queries, row b that of the query in lane b, which does not match itself; right and left: the
+ * chances behind the last of them on both sides. Room for as many rows. */
 INLINE void pass_among(int count, real *weights, real *kept, real *passed, real *room, vector *right, vector *left) {
     int b = 0;
     *right = *left = broadcast(1);
     for (; b + SIDE_BY_SIDE <= count; b += SIDE_BY_SIDE)
         *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, kept, passed, room);
     for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, kept, passed, room);
-    for (b--; b + 1 >= SIDE_BY_SIDE; b -= SIDE_BY_SIDE) *left = pass_rows_back(SIDE_BY_SIDE, b, *left, room, passed);
-    for (; b >= 0; b--) *left = pass_rows_back(1, b, *left, room, passed);
-    for (b = 0; b < count; b++) {
+    for (b = count - 1; b >= 0; b--) {
+        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(room + b * LANES)));
+        store(passed + b * LANES, load(passed + b * LANES) * *left);
         weights[b * LANES + b] = 0;
         kept[b * LANES + b] = -(real)0;
     }
@@ -229,8 +213,8 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
     }
 }
 
-/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other side;
- * of rows below `low` and above `high` those. Up to LANES - 1 rows more are written. */
+/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other
+ * side; of rows below `low` and above `high` those. Up to LANES - 1 rows more are written. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     /* where some lane's row lies between low and high */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
@@ -261,8 +245,8 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
     return sum;
 }
 
-/* Keys [from, to), all on one side: their matches become weights; the sum of these. nearer and across: passed and mirrored,
- * from where a key's row has the keys before it. */
+/* Keys [from, to), all on one side: their matches become weights; the sum of these. nearer and across: passed and
+ * mirrored, from where a key's row has the keys before it. */
 INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
     int j = from;
@@ -285,8 +269,8 @@ INLINE vector weigh_among(int count, const real *passed, const real *mirrored, r
     return sum;
 }
 
-/* From logits [T][LANES] of queries from `first` on to weights, not yet divided by their sum, which is returned; kept as
- * they. Room: passed and mirrored, row 0 of each, which has one row before it; behind row T - 1 passed has one and
+/* From logits [T][LANES] of queries from `first` on to weights, not yet divided by their sum, which is returned; kept
+ * as they. Room: passed and mirrored, row 0 of each, which has one row before it; behind row T - 1 passed has one and
  * mirrored LANES. */
 INLINE vector weigh_outwards(int T, int first, real *weights, real *kept, real *passed, real *mirrored) {
     const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
@@ -337,10 +321,10 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* A pair's gradient (1 - P) gain - P behind, from the gains of the keys behind it with a minus sign. Of a positive logit
- * kept is 1 - P, of a negative one -P; either way no error is larger than those of the two terms. */
+/* A pair's gradient (1 - P) gain - P behind, from the gains of the keys behind it with a minus sign. Of a positive
+ * logit kept is 1 - P, of a negative one -P; either way no error is larger than those of the two terms. */
 INLINE vector dlogit_of(vector kept, vector gain, vector minus_behind) {
-    return choose((bits)kept >> (8 * REAL_BYTES - 1), gain, minus_behind) + kept * (gain - minus_behind);
+    return choose_by_sign(kept, gain, minus_behind) + kept * (gain - minus_behind);
 }
 
 /* Keys [from, to), all on one side: their gains become gradients of logits; the sum of these. farther and across: sums
@@ -371,8 +355,8 @@ INLINE void share_among(int count, const real *sums, const real *mirrored, const
 }
 
 /* From gains [T][LANES], a weight times the gradient of its own, to the gradients of logits; right and left: sums of
- * these. With l a logit, P its match, G the gains of the keys that are tried behind it: dl = (1 - P) gain - P G. Room: as
- * for weigh_outwards. */
+ * these. With l a logit, P its match, G the gains of the keys that are tried behind it: dl = (1 - P) gain - P G. Room:
+ * as for weigh_outwards. */
 INLINE void share_inwards(int T, int first, const real *kept, real *dlogits, real *sums, real *mirrored, vector *right,
                           vector *left) {
     const int end = first + LANES < T ? first + LANES : T, at = first * LANES;

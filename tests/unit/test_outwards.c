@@ -29,9 +29,8 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
         chances_of(1, &x, &match, &miss, &kept);
         check_chance(match, i % LANES, logit, sigmoid(logit));
         check_chance(miss, i % LANES, logit, sigmoid(-(double)logit));
-        chances_again(kept, &match, &miss);
-        check_chance(match, i % LANES, logit, sigmoid(logit));
-        check_chance(miss, i % LANES, logit, sigmoid(-(double)logit));
+        check_chance(abs_of(kept), i % LANES, logit, sigmoid(-fabs(logit)));
+        assert_true((kept[0] < 0) == (logit < 0));
     }
 }
 
@@ -153,7 +152,7 @@ int main(void) {
         print_message("outwards: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
         return 0;
     }
-    return cmocka_run_group_tests_name(
-        REAL_BYTES == 8 ? "outwards " LH_LEVEL_NAME " float64" : "outwards " LH_LEVEL_NAME " float32", TESTS, NULL,
-        NULL);
+    return cmocka_run_group_tests_name(REAL_BYTES == 8 ? "outwards " LH_LEVEL_NAME " float64"
+                                                       : "outwards " LH_LEVEL_NAME " float32",
+                                       TESTS, NULL, NULL);
 }
