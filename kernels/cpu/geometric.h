@@ -18,7 +18,7 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* exp of each of N vectors -|x|, as exp_negatives; NaN of any bits stays NaN. float: of no less than -58, and as 2^r
+/* exp of each of N vectors -|x|, as exp_negative; NaN of any bits stays NaN. float: of no less than -58, and as 2^r
  * 2^f, |f| <= 1/2, with log2 e in one part: an error in x of 1.4e-8 of it, or of half an ulp where a multiply-add
  * rounds twice. On |f| <= 1/2 the polynomial is 2^f within 1e-8. `round` has the exponent's bias, so that the last bits
  * of a sum with it, shifted, are 2^r. */
@@ -26,8 +26,7 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
     UNROLL
-    for (int u = 0; u < N; u++) tail[u] = (vector)((bits)x[u] | sign);
-    exp_negatives(N, tail);
+    for (int u = 0; u < N; u++) tail[u] = exp_negative((vector)((bits)x[u] | sign));
 #else
     const real coefficient[] = {
         0x1.44138ap-13f, 0x1.5f089p-10f, 0x1.3b2a54p-7f, 0x1.c6af6cp-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1};
