@@ -49,8 +49,9 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
 #endif
 }
 
-/* 1 / (1 + x), 0 <= x <= 1. A division of the widest vectors keeps the multiply-adds waiting: the quadratic polynomial
- * is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within 1 ulp. */
+/* 1 / (1 + x), 0 <= x <= 1. Of the widest vectors without a division, which takes longer than these multiply-adds: the
+ * quadratic polynomial is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within
+ * 1 ulp. */
 INLINE vector inverse_of_one_and(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
