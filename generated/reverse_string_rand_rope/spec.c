@@ -189,9 +189,9 @@ extern const lh_spec longhand_spec_reverse_string_rand_rope;
 const lh_spec longhand_spec_reverse_string_rand_rope = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_rope",
-        .plan_digest = "531f515541391022",
+        .plan_digest = "ab7c473c3290db3c",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "317d48fb1d469b8f",
+        .source_digest = "da1ba813c2188f80",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

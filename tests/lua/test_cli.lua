@@ -73,6 +73,11 @@ function TestParse.test_sweep()
     { "sweep", "dry_run", "s", "small", 3, "o", { "a=1" }, "cpu", "cpu" })
   got = parse("sweep status s")
   lu.assertEquals({ got.action, got.study, got.out }, { "status", "s", "runs" })
+  for _, word in ipairs({ "resubmit", "cancel" }) do
+    lu.assertEquals({ parse("sweep " .. word .. " s").action, parse("sweep " .. word .. " s").study }, { word, "s" })
+  end
+  got = parse("sweep s --slurm site.lua --dry-run --cuda-root /x")
+  lu.assertEquals({ got.action, got.slurm, got.device, got.cuda_root }, { "dry_run", "site.lua", "cpu", "/x" })
   got = parse("sweep s --device cuda:1")
   lu.assertEquals({ got.action, got.device, got.target, got.arch }, { "run", "cuda:1", "cpu,cuda", "here" })
   got = parse("sweep s --device cuda --jit --cuda-root /x")
@@ -135,6 +140,9 @@ function TestParse.test_mistakes_have_suggestions()
     ["sweep status"] = "missing argument 'STUDY'",
     ["sweep a b"] = "too many arguments: b",
     ["sweep status a --dry-run"] = "--dry-run does not go with status",
+    ["sweep cancel a --slurm s"] = "--slurm does not go with cancel",
+    ["sweep a --slurm s --jobs 2"] = "--jobs does not go with --slurm: the site file says it",
+    ["sweep resubmit a --device cuda"] = "--device does not go with resubmit: the site file says it",
     ["sweep a --device gpu"] = "--device gpu: expected cpu, cuda or cuda:N",
     ["sweep a --jit"] = "--jit is for the CUDA half: add --device cuda",
     ["sweep a --jobs 0"] = "0: not a positive integer",

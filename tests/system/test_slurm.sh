@@ -74,9 +74,9 @@ END
     until_true sh -c 'sinfo -h -o %T | grep -qE "idle|mixed"'
 }
 
-# Waits until the command holds, for at most a minute: command.
+# Waits until the command holds, for at most two minutes: command.
 until_true() {
-    for i in $(seq 600); do
+    for i in $(seq 1200); do
         "$@" >/dev/null 2>&1 && return
         sleep 0.1
     done

@@ -17,8 +17,8 @@ local function ask(...)
     return nil, ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
       :format((...)), true
   elseif code ~= 0 then
-    text = text:gsub("%s+$", "")
-    return nil, ("%s said (exit code %d):\n  %s\n"):format((...), code, text:gsub("\n", "\n  "))
+    text = text:gsub("%s+$", ""):gsub("\n", "\n  ")
+    return nil, ("%s said (exit code %d):\n  %s\n"):format((...), code, text)
   end
   return text
 end

@@ -66,17 +66,23 @@ local function request_of(options, site)
     device = site.gpus > 0 and "cuda" or "cpu" }
 end
 
--- The seconds of each group, by measurements here; whether there are any.
+local function has_gpu()
+  return shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) == 0
+end
+
+-- The seconds of each group, by measurements here, where such can be made.
 local function estimate_groups(groups, items, request, site)
   local here = math.min(site.cpus, build.processors())
   local on_gpu = site.gpus > 0
+  if on_gpu and not has_gpu() then
+    return
+  end
   local timer = estimate.timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
     device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
     slots_here = on_gpu and site.replicas or here })
   for _, group in ipairs(groups) do
-    group.seconds = timer and timer(group.cell, group.runs)
+    group.seconds = timer and timer(group.cell, group.runs) or nil
   end
-  return timer ~= nil
 end
 
 -- The name that a trainer is staged under, by what it is.
@@ -243,20 +249,21 @@ local function submit(options, study, site, plan, most)
   return DONE
 end
 
--- What tasks in the queue have. Where nothing is to be submitted, a machine without Slurm will do.
+-- What tasks in the queue have, and how many an array may have; nil and a message. Where nothing is to be submitted, a
+-- machine without Slurm will do.
 local function ask_queue(options)
-  local most, message, absent = queue.most_tasks()
-  local tasks = {}
+  local most, message = queue.most_tasks()
+  local tasks
   if most then
     tasks, message = queue.tasks()
-  elseif absent and options.action == "dry_run" then
-    say("there is no Slurm here; of its usual limit, ", tostring(DEFAULT_MOST), " tasks, the script makes use")
-    most = DEFAULT_MOST
   end
-  if not most or not tasks then
+  if not tasks and options.action ~= "dry_run" then
     return nil, message
+  elseif not tasks then
+    io.stderr:write(message)
+    say(("  the script is for at most %d tasks, which is what Slurm allows by default"):format(DEFAULT_MOST))
   end
-  return records.in_queue(records.list(options.out), tasks), most
+  return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
 -- The study with what earlier stages have left for later ones, and the worst exit code of their verbs; or nil and one.
