@@ -82,7 +82,7 @@ local function derive_shared(plan)
   local wanted = {}
   plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
   for _, family in ipairs(plan.attentions) do
-    local scored, geometric = family.score.kind ~= "none", family.normaliser.kind == "geometric"
+    local scored = family.score.kind ~= "none"
     plan.any_sums = plan.any_sums or family.sums
     family.behind = family.relative.behind or scored
     family.behind_previous = plan.last_behind
@@ -90,10 +90,9 @@ local function derive_shared(plan)
     plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases
     wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
     wanted.score = wanted.score or scored or family.mask.kind ~= "none"
-    wanted.functions = wanted.functions or geometric
-    wanted.math = wanted.math or geometric
+    wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
   end
-  for _, header in ipairs({ "rotation", "score", "functions", "math" }) do
+  for _, header in ipairs({ "rotation", "score", "geometric" }) do
     plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
   end
 end

@@ -52,8 +52,7 @@ end
 
 -- Elements of the weights of a head's group of queries: attention_kept*.tpl.
 local function group_weights(family, sizes, keys)
-  local rows = round_up(keys, sizes.keys(family))
-  return (family.normaliser.kind == "geometric" and rows + sizes.lanes - 1 or rows) * sizes.lanes
+  return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
 -- What a layer keeps of an attention.
@@ -73,8 +72,7 @@ local function family_scratch(family, sizes, queries, keys)
   local rows = sizes.reals(queries * family.relative.vectors * family.head_width)
   local dlogits = groups * group_weights(family, sizes, keys)
   if family.normaliser.kind == "geometric" then
-    local column = ((groups + 2) | 1) * lanes
-    return rows + sizes.reals(dlogits) + sizes.reals(2 * family.head_width * column)
+    return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
   elseif family.relative.toeplitz then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end

@@ -21,7 +21,6 @@
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h${asked_pass}${direction_pass});
-            turn_${name}_keys(T, query_key_value + at, w->${name}.columns);
             attend_${name}(&head, query_key_value + at, attended + at, of_head);
             skip_${name}_head(&of_head, T);
         }
@@ -65,7 +64,6 @@
 % else
             ${name}_head_grad grad = {sums, sums->content_bias + at, dquery_key_value + at};
 % end
-            turn_${name}_keys(T, query_key_value + at, w->${name}.columns);
             attend_${name}_backward(&head, query_key_value + at, ${out_pass}dattended + at, of_head, &w->${name}, &grad);
             skip_${name}_head(&of_head, T);
         }

@@ -1,10 +1,10 @@
 % local of = cpu.attended[name]
-% local factor = normaliser.normalised and name .. "_inverse_of(w.total)" or "broadcast(1)"
-/* rows[first + lane][j] = the lane's element at the offset to key j, times factor[lane], for the queries below T. */
-static void write_${name}_rows(int T, int first, const real *offsets, vector factor, real *rows) {
+% local factor = normaliser.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
+/* rows[first + lane][j] = the lane's element of key j, times factor[lane], for the queries below T. */
+static void write_${name}_rows(int T, int first, const real *keys, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < T; i++) {
         real *row = rows + (size_t)(first + i) * (size_t)T;
-        for (int j = 0; j < T; j++) row[j] = offsets[${name}_offset_row(first, j - first - i) * LANES + i] * factor[i];
+        for (int j = 0; j < T; j++) row[j] = keys[j * LANES + i] * factor[i];
     }
 }
 
@@ -16,18 +16,18 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${na
         real *attention) {
     const int T = head->T;
     for (int first = 0; first < T; first += LANES) {
-        int right = ${name}_reach_right(T, first), left = ${name}_reach_left(T, first);
+        write_${name}_group(head, first, query, kept.weights);
         if (scores) {
-            ${name}_queries group;
-            load_${name}_queries(head, T, first, query, &group);
-            for (int offset = -left; offset <= right; offset++)
-                store(kept.weights + ${name}_offset_row(first, offset) * LANES, ${name}_logit(head, &group, first, offset));
-            store(kept.weights + ${name}_offset_row(first, 0) * LANES, broadcast(-(real)__builtin_inf()));
             write_${name}_rows(T, first, kept.weights, broadcast(1), scores);
+            for (int t = first; t < T && t < first + LANES; t++)
+                scores[(size_t)t * (size_t)T + (size_t)t] = -(real)__builtin_inf();
         }
         if (attention) {
-            ${name}_walk w;
-            walk_${name}_outwards(head, T, first, query, &w, kept.weights, kept.misses);
+% if normaliser.normalised then
+            vector total = weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
+% else
+            weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
+% end
             write_${name}_rows(T, first, kept.weights, ${factor}, attention);
         }
     }
@@ -47,7 +47,6 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
 % else
             ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""});
 % end
-            turn_${name}_keys(T, query + h * ${PREFIX}HEAD_WIDTH, w->${name}.columns);
             trace_${name}_head(&head, query + h * ${PREFIX}HEAD_WIDTH, state->${name}, scores ? scores + at : NULL,
                     attention ? attention + at : NULL);
         }

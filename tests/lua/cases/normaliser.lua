@@ -17,9 +17,9 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "walk_self_outwards", geometric },
-  { "turn_self_keys", geometric },
-  { "kernels/cpu/functions.h", geometric },
+  { "weigh_outwards", geometric },
+  { "share_inwards", geometric },
+  { "kernels/cpu/geometric.h", geometric },
   { "inverse_sum", function(case) return not geometric(case) end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
   { "to_direction", function(case) return case.family.normaliser.directional or false end },
@@ -27,11 +27,10 @@ M.identifiers = {
 }
 
 M.sections = {
-  { "geometric.walk", "geometric", "attention_self.inc",
-    { "load_self_queries", "self_logit", "try_self_keys", "walk_self_outwards", "return_self_keys",
-      "end_self_return" } },
+  { "geometric.group", "geometric", "attention_self.inc",
+    { "load_self_queries", "write_self_logits", "write_self_group", "write_self_gains", "end_self_queries" } },
   { "geometric.neither", "geometric, neither", "attention_self.inc",
-    { "load_self_queries", "try_self_keys", "return_self_keys" } },
+    { "load_self_queries", "write_self_group", "write_self_gains" } },
   { "geometric.step", "geometric", "step.c", { "self_number_sums", "end_self_numbers" } },
 }
 

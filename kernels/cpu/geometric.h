@@ -1,0 +1,374 @@
+/* Geometric attention of LANES queries side by side: what it does with rows of chances, one row for each key.
+ *
+ * Query first + a is in lane a; rows are [key][LANES]. On each side of a query keys are tried outwards, so what the
+ * keys of one side make is a product, or backwards a sum, along the rows. A pair also needs what the keys of the other
+ * side have made that are nearer than its own; that lies in the row of the key across the query, which is another row
+ * in every lane: mirror_rows. Rows first .. first + LANES - 1 have keys to the right of some queries and to the left of
+ * others: what is called among.
+ */
+#ifndef LONGHAND_KERNELS_GEOMETRIC_H
+#define LONGHAND_KERNELS_GEOMETRIC_H
+
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/math.h"
+
+/* A chance that is smaller counts as 0. No chance of a pair in float is below 6e-26, so that neither products of these
+ * two nor of two that are about as large as this one are subnormal, which is slow. */
+static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
+
+/* ---- one pair ---- */
+
+/* exp of each of N vectors -|x|, as exp_negative; NaN of any bits stays NaN. float: of no less than -58, and as 2^r
+ * 2^f, |f| <= 1/2, with log2 e in one part: an error in x of 1.4e-8 of it, or of half an ulp where a multiply-add
+ * rounds twice. On |f| <= 1/2 the polynomial is 2^f within 1e-8. `round` has the exponent's bias, so that the last bits
+ * of a sum with it, shifted, are 2^r. */
+INLINE void exp_tails(const int N, const vector *x, vector *tail) {
+    const bits sign = (bits)broadcast(-(real)0);
+#if REAL_BYTES == 8
+    UNROLL
+    for (int u = 0; u < N; u++) tail[u] = exp_negative((vector)((bits)x[u] | sign));
+#else
+    const real coefficient[] = {
+        0x1.44138ap-13f, 0x1.5f089p-10f, 0x1.3b2a54p-7f, 0x1.c6af6cp-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1};
+    const real lowest = -58, round = 0x1.8p23f + 127, log2_e = 0x1.715476p0f;
+    vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector size = maximum(broadcast(lowest), (vector)((bits)x[u] | sign));
+        shifted[u] = size * log2_e + round;
+        f[u] = size * log2_e - (shifted[u] - round);
+        tail[u] = broadcast(coefficient[0]);
+    }
+    UNROLL
+    for (int i = 1; i < 7; i++) {
+        UNROLL
+        for (int u = 0; u < N; u++) tail[u] = tail[u] * f[u] + coefficient[i];
+    }
+    UNROLL
+    for (int u = 0; u < N; u++) tail[u] *= (vector)((unsigned_bits)shifted[u] << 23);
+#endif
+}
+
+/* 1 / (1 + x), 0 <= x <= 1. Of the widest vectors without a division, which takes longer than these multiply-adds: the
+ * quadratic polynomial is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within
+ * 1 ulp. */
+INLINE vector inverse_of_one_and(vector x) {
+#if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
+    vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
+    vector rest = (1 - y) - x * y;
+    y += y * rest;
+    return y + y * (rest * rest);
+#else
+    return 1 / (1 + x);
+#endif
+}
+
+/* By the sign of each lane; of the widest vectors by an instruction that gcc 12 does not find. */
+INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
+#if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
+    return (vector)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)sign), (__m512d)positive, (__m512d)negative);
+#elif LH_VECTOR_BYTES == 64
+    return (vector)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)sign), (__m512)positive, (__m512)negative);
+#else
+    return choose((bits)sign >> (8 * REAL_BYTES - 1), negative, positive);
+#endif
+}
+
+/* Of N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other; and what
+ * the gradient needs of them, the lesser with the sign of x. */
+INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
+    vector tail[SIDE_BY_SIDE];
+    exp_tails(N, x, tail);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector greater = inverse_of_one_and(tail[u]), lesser = tail[u] * greater;
+        match[u] = choose_by_sign(x[u], lesser, greater);
+        miss[u] = choose_by_sign(x[u], greater, lesser);
+        kept[u] = with_sign_of(lesser, x[u]);
+    }
+}
+
+/* ---- outwards: the chance that reaches a key ---- */
+
+/* What is left behind a key of the chance before it. What counts as 0 stays about as large as that: see
+ * LEAST_CHANCE. */
+INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
+
+/* Of N rows of logits, one row and then every step'th: matches in their place, kept, and misses. */
+INLINE void write_chances(const int N, const int step, real *weights, real *kept, vector *miss) {
+    vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], one[SIDE_BY_SIDE];
+    UNROLL
+    for (int u = 0; u < N; u++) x[u] = load(weights + u * step * LANES);
+    chances_of(N, x, match, miss, one);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        store(weights + u * step * LANES, match[u]);
+        store(kept + u * step * LANES, one[u]);
+    }
+}
+
+INLINE vector pass_rows(const int N, const int step, vector chance, real *weights, real *kept, real *passed) {
+    vector miss[SIDE_BY_SIDE];
+    write_chances(N, step, weights, kept, miss);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        chance = behind_key(chance, miss[u]);
+        store(passed + u * step * LANES, chance);
+    }
+    return chance;
+}
+
+/* `count` keys to one side of all queries, from the nearest outwards, step 1 or -1. Their logits become matches, kept
+ * is written, and in passed the chance behind each key, of keys of this side alone; `chance`: before the first one. */
+INLINE void pass_side(int count, const int step, vector chance, real *weights, real *kept, real *passed) {
+    int n = 0;
+    for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
+        const int at = n * step * LANES;
+        chance = pass_rows(SIDE_BY_SIDE, step, chance, weights + at, kept + at, passed + at);
+    }
+    for (; n < count; n++) {
+        const int at = n * step * LANES;
+        chance = pass_rows(1, step, chance, weights + at, kept + at, passed + at);
+    }
+}
+
+/* N of the rows that pass_among starts with, from row b on: the chances of the queries to the left of these keys. */
+INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *kept, real *passed, real *room) {
+    vector miss[SIDE_BY_SIDE];
+    write_chances(N, 1, weights + b * LANES, kept + b * LANES, miss);
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        chance = behind_key(chance, choose(lanes_before(b + u), miss[u], broadcast(1)));
+        store(passed + (b + u) * LANES, chance);
+        store(room + (b + u) * LANES, miss[u]);
+    }
+    return chance;
+}
+
+/* The keys among the queries, row b that of the query in lane b, which does not match itself; right and left: the
+ * chances behind the last of them on both sides. Room for as many rows. */
+INLINE void pass_among(int count, real *weights, real *kept, real *passed, real *room, vector *right, vector *left) {
+    int b = 0;
+    *right = *left = broadcast(1);
+    for (; b + SIDE_BY_SIDE <= count; b += SIDE_BY_SIDE)
+        *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, kept, passed, room);
+    for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, kept, passed, room);
+    for (b = count - 1; b >= 0; b--) {
+        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(room + b * LANES)));
+        store(passed + b * LANES, load(passed + b * LANES) * *left);
+        weights[b * LANES + b] = 0;
+        kept[b * LANES + b] = -(real)0;
+    }
+}
+
+/* ---- across ---- */
+
+/* Lanes whose number has the bit, of b, the others of a. */
+INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = i & bit ? LANES + i : i;
+    return shuffle(a, b, from);
+}
+
+enum { MIRROR_BLOCK = LANES / 2 }; /* rows that take a pass together */
+
+/* Lanes whose number has the bit are that many rows late; late: rows that have yet to come. */
+INLINE void delay_lanes(const int bit, vector *x, vector *late) {
+    vector y[MIRROR_BLOCK];
+    UNROLL
+    for (int u = 0; u < MIRROR_BLOCK; u++) y[u] = lanes_with_bit(x[u], u < bit ? late[u] : x[u - bit], bit);
+    UNROLL
+    for (int u = 0; u < bit; u++) late[u] = x[MIRROR_BLOCK - bit + u];
+    UNROLL
+    for (int u = 0; u < MIRROR_BLOCK; u++) x[u] = y[u];
+}
+
+INLINE void fill_rows(int from, int to, const real *row, real *rows) {
+    for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
+}
+
+/* Of the rows [from, to) every second one, the first of them too; as mirror_rows. Down these, lane a is a rows late. */
+INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
+    const ptrdiff_t least = low * LANES, most = high * LANES;
+    vector late[LANES - 1]; /* of the bit b from b - 1 on */
+    UNROLL
+    for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + most);
+    for (int r = 2 * first - from + 2 < high ? from - 2 * LANES : from; r < to; r += LANES) {
+        const ptrdiff_t top = (2 * first - r) * LANES;
+        vector x[MIRROR_BLOCK];
+        UNROLL
+        for (int u = 0; u < MIRROR_BLOCK; u++) {
+            ptrdiff_t at = top - 2 * u * LANES;
+            at = at < most ? at : most;
+            x[u] = load(rows + (at > least ? at : least));
+        }
+        delay_lanes(1, x, late);
+        if (LANES > 2) delay_lanes(2, x, late + 1);
+        if (LANES > 4) delay_lanes(4, x, late + 3);
+        if (LANES > 8) delay_lanes(8, x, late + 7);
+        if (r < from) continue;
+        UNROLL
+        for (int u = 0; u < MIRROR_BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
+    }
+}
+
+/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other
+ * side; of rows below `low` and above `high` those. Up to LANES - 1 rows more are written. */
+NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
+    /* where some lane's row lies between low and high */
+    int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
+    begin = begin < from ? from : begin < to ? begin : to;
+    end = end < to ? end : to;
+    fill_rows(from, begin, rows + high * LANES, mirrored);
+    for (int parity = 0; parity < 2; parity++)
+        mirror_every_second(first, begin + parity, end, low, high, rows, mirrored);
+    fill_rows(end, to, rows + low * LANES, mirrored);
+}
+
+/* ---- weights ---- */
+
+/* The chance that reaches a pair, from those of both sides. */
+INLINE vector reaching(vector nearer, vector across) {
+    vector chance = nearer * across;
+    return keep_where(~(chance < LEAST_CHANCE), chance);
+}
+
+INLINE vector weigh_rows(const int N, const real *nearer, const real *across, real *weights) {
+    vector sum = {0};
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        vector weight = load(weights + u * LANES) * reaching(load(nearer + u * LANES), load(across + u * LANES));
+        store(weights + u * LANES, weight);
+        sum += weight;
+    }
+    return sum;
+}
+
+/* Keys [from, to), all on one side: their matches become weights; the sum of these. nearer and across: passed and
+ * mirrored, from where a key's row has the keys before it. */
+INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
+    vector sum = {0};
+    int j = from;
+    for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE)
+        sum += weigh_rows(SIDE_BY_SIDE, nearer + j * LANES, across + j * LANES, weights + j * LANES);
+    for (; j < to; j++) sum += weigh_rows(1, nearer + j * LANES, across + j * LANES, weights + j * LANES);
+    return sum;
+}
+
+INLINE vector weigh_among(int count, const real *passed, const real *mirrored, real *weights) {
+    vector sum = {0};
+    for (int b = 0; b < count; b++) {
+        bits right = lanes_before(b);
+        vector nearer = choose(right, load(passed + (b - 1) * LANES), load(passed + (b + 1) * LANES));
+        vector across = choose(right, load(mirrored + (b - 1) * LANES), load(mirrored + b * LANES));
+        vector weight = load(weights + b * LANES) * reaching(nearer, across);
+        store(weights + b * LANES, weight);
+        sum += weight;
+    }
+    return sum;
+}
+
+/* From logits [T][LANES] of queries from `first` on to weights, not yet divided by their sum, which is returned; kept
+ * as they. Room: passed and mirrored, row 0 of each, which has one row before it; behind row T - 1 passed has one and
+ * mirrored LANES. */
+INLINE vector weigh_outwards(int T, int first, real *weights, real *kept, real *passed, real *mirrored) {
+    const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
+    vector right, left;
+    pass_among(end - first, weights + at, kept + at, passed + at, mirrored + at, &right, &left);
+    pass_side(first, -1, left, weights + at - LANES, kept + at - LANES, passed + at - LANES);
+    pass_side(T - end, 1, right, weights + end * LANES, kept + end * LANES, passed + end * LANES);
+    store(passed - LANES, broadcast(1));
+    store(passed + T * LANES, broadcast(1));
+    mirror_rows(first, 0, T, 0, T - 1, passed, mirrored);
+    store(mirrored - LANES, broadcast(1));
+    vector sum = weigh_side(0, first, passed + LANES, mirrored, weights);
+    sum += weigh_among(end - first, passed + at, mirrored + at, weights + at);
+    return sum + weigh_side(end, T, passed - LANES, mirrored - LANES, weights);
+}
+
+/* ---- back: what a pair's gradient has from keys farther out ---- */
+
+INLINE vector sum_rows(const int N, const int step, vector sum, const real *gains, real *sums) {
+    vector part = {0};
+    UNROLL
+    for (int u = 0; u < N; u++) {
+        part -= load(gains + u * step * LANES);
+        store(sums + u * step * LANES, sum + part);
+    }
+    return sum + part;
+}
+
+/* Sums of `count` rows with a minus sign, inwards: step 1 or -1. */
+INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
+    vector sum = {0};
+    int n = 0;
+    for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE)
+        sum = sum_rows(SIDE_BY_SIDE, step, sum, gains + n * step * LANES, sums + n * step * LANES);
+    for (; n < count; n++) sum = sum_rows(1, step, sum, gains + n * step * LANES, sums + n * step * LANES);
+    return sum;
+}
+
+/* Those of the keys among the queries, from what the keys on both sides add up to. */
+INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
+    for (int b = count - 1; b >= 0; b--) {
+        right -= keep_where(lanes_before(b), load(gains + b * LANES));
+        store(sums + b * LANES, right);
+    }
+    for (int b = 0; b < count; b++) {
+        left -= keep_where(~lanes_before(b + 1), load(gains + b * LANES));
+        store(sums + b * LANES, choose(lanes_before(b), load(sums + b * LANES), left));
+    }
+}
+
+/* A pair's gradient (1 - P) gain - P behind, from the gains of the keys behind it with a minus sign. Of a positive
+ * logit kept is 1 - P, of a negative one -P; either way no error is larger than those of the two terms. */
+INLINE vector dlogit_of(vector kept, vector gain, vector minus_behind) {
+    return choose_by_sign(kept, gain, minus_behind) + kept * (gain - minus_behind);
+}
+
+/* Keys [from, to), all on one side: their gains become gradients of logits; the sum of these. farther and across: sums
+ * and mirrored, from where a key's row has the keys behind it. */
+INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *kept, real *dlogits) {
+    vector sum = {0};
+    for (int j = from; j < to; j++) {
+        vector minus_behind = load(farther + j * LANES) + load(across + j * LANES);
+        vector dlogit = dlogit_of(load(kept + j * LANES), load(dlogits + j * LANES), minus_behind);
+        store(dlogits + j * LANES, dlogit);
+        sum += dlogit;
+    }
+    return sum;
+}
+
+/* Those of the keys among the queries, added to the sums of both sides. */
+INLINE void share_among(int count, const real *sums, const real *mirrored, const real *kept, real *dlogits,
+                        vector *right, vector *left) {
+    for (int b = 0; b < count; b++) {
+        bits is_right = lanes_before(b);
+        vector farther = choose(is_right, load(sums + (b + 1) * LANES), load(sums + (b - 1) * LANES));
+        vector across = choose(is_right, load(mirrored + b * LANES), load(mirrored + (b - 1) * LANES));
+        vector dlogit = dlogit_of(load(kept + b * LANES), load(dlogits + b * LANES), farther + across);
+        store(dlogits + b * LANES, dlogit);
+        *right += keep_where(is_right, dlogit);
+        *left += keep_where(~is_right, dlogit);
+    }
+}
+
+/* From gains [T][LANES], a weight times the gradient of its own, to the gradients of logits; right and left: sums of
+ * these. With l a logit, P its match, G the gains of the keys that are tried behind it: dl = (1 - P) gain - P G. Room:
+ * as for weigh_outwards. */
+INLINE void share_inwards(int T, int first, const real *kept, real *dlogits, real *sums, real *mirrored, vector *right,
+                          vector *left) {
+    const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
+    store(sums - LANES, (vector){0});
+    store(sums + T * LANES, (vector){0});
+    vector from_left = sum_side(first, 1, dlogits, sums);
+    vector from_right = sum_side(T - end, -1, dlogits + (T - 1) * LANES, sums + (T - 1) * LANES);
+    sum_among(end - first, from_right, from_left, dlogits + at, sums + at);
+    mirror_rows(first, -1, T, -1, T, sums, mirrored);
+    *left = share_side(0, first, sums - LANES, mirrored - LANES, kept, dlogits);
+    *right = share_side(end, T, sums + LANES, mirrored, kept, dlogits);
+    share_among(end - first, sums + at, mirrored + at, kept + at, dlogits + at, right, left);
+}
+
+#endif

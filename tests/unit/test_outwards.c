@@ -1,0 +1,158 @@
+/* kernels/cpu/geometric.h against kernels/ref, each pair within its own rounding errors. */
+#include "support/lh_kernels.h"
+
+#include "base/level.h"
+#include "kernels/cpu/geometric.h"
+#include "kernels/ref/ref.h"
+
+enum { MOST = 3 * LANES + 5 };
+
+static const int TOKENS[] = {1, 2, 3, LANES, LANES + 1, 2 * LANES + 3, MOST};
+enum { TOKENS_COUNT = sizeof TOKENS / sizeof *TOKENS };
+
+static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+
+/* ---- one pair ---- */
+
+/* float: what an error in the logit of about half an ulp makes, besides the roundings. */
+static void check_chance(vector got, int lane, double logit, double want) {
+    const double value = got[lane], allowed = REAL_BYTES == 8 ? 8e-16 : 3e-7 + 8e-8 * fabs(logit);
+    if (!(fabs(value - want) <= allowed * want)) lh_assert_close(&value, &want, 1, allowed, 0);
+}
+
+static void test_chances_whole_range_relative_errors_small(void **state) {
+    (void)state;
+    const double most = REAL_BYTES == 8 ? 700 : 57.9;
+    for (int i = 0; i < 200000; i++) {
+        real logit = (real)(most * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
+        vector x = broadcast(logit), match, miss, kept;
+        chances_of(1, &x, &match, &miss, &kept);
+        check_chance(match, i % LANES, logit, sigmoid(logit));
+        check_chance(miss, i % LANES, logit, sigmoid(-(double)logit));
+        check_chance(abs_of(kept), i % LANES, logit, sigmoid(-fabs(logit)));
+        assert_true((kept[0] < 0) == (logit < 0));
+    }
+}
+
+static void test_chances_far_out_and_nan(void **state) {
+    (void)state;
+    vector x = broadcast((real)-INFINITY), match, miss, kept;
+    chances_of(1, &x, &match, &miss, &kept);
+    assert_true(match[0] < 1e-25 && miss[0] == 1);
+    x = broadcast((real)INFINITY);
+    chances_of(1, &x, &match, &miss, &kept);
+    assert_true(match[0] == 1 && miss[0] < 1e-25);
+    for (real_bits below = 1; below <= 512; below *= 2) {
+        x = (vector)((bits)broadcast((real)NAN) | (below - 1) | below);
+        chances_of(1, &x, &match, &miss, &kept);
+        assert_true(isnan(match[0]) && isnan(miss[LANES - 1]) && isnan(kept[0]));
+    }
+}
+
+/* ---- across ---- */
+
+static int clamped(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
+
+static void check_mirror(int T, int first, int margin) {
+    real *rows = reals((T + 2) * LANES), *mirrored = reals((T + 1 + LANES) * LANES);
+    for (int j = -1; j <= T; j++)
+        for (int a = 0; a < LANES; a++) rows[(j + 1) * LANES + a] = (real)(j * LANES + a);
+    mirror_rows(first, -margin, T, -margin, T - 1 + margin, rows + LANES, mirrored + LANES);
+    for (int r = -margin; r < T; r++) {
+        for (int a = 0; a < LANES; a++) {
+            int from = clamped(2 * (first + a) - r, -margin, T - 1 + margin);
+            assert_true(mirrored[(r + 1) * LANES + a] == from * LANES + a);
+        }
+    }
+    free_all(rows, mirrored);
+}
+
+static void test_mirror_rows_any_length_exact(void **state) {
+    (void)state;
+    for (int T = 1; T <= MOST; T++)
+        for (int first = 0; first < T; first += LANES)
+            for (int margin = 0; margin <= 1; margin++) check_mirror(T, first, margin);
+}
+
+/* ---- a row ---- */
+
+/* Rows of one query, in double, and sums of the sizes of what is added up. */
+typedef struct row {
+    double logit[MOST], weight[MOST], dweight[MOST], dlogit[MOST], size[MOST];
+} row;
+
+static void fill_row(row *r, int T, int i, const real *logits, const real *dweights) {
+    for (int j = 0; j < T; j++) {
+        r->logit[j] = logits[j * LANES];
+        r->dweight[j] = dweights[j * LANES];
+    }
+    lh_ref_geometric_row(T, i, r->logit, r->weight);
+    lh_ref_geometric_row_grad(T, i, r->logit, r->weight, r->dweight, r->dlogit);
+    for (int m = 0; m < T; m++) {
+        r->size[m] = fabs(r->dweight[m]) * r->weight[m] * sigmoid(-r->logit[m]);
+        for (int j = 0; j < T; j++) {
+            int at = abs(i - j), than = abs(i - m);
+            bool behind = at > than || (at == than && j < m);
+            if (m != i && behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * sigmoid(r->logit[m]);
+        }
+    }
+}
+
+static void check_element(double got, double want, double allowed) {
+    if (!(fabs(got - want) <= allowed)) lh_assert_close(&got, &want, 1, 0, allowed);
+}
+
+static void check_group(int T, int first, double spread) {
+    const double rounding = sum_tolerance(2 * T), nothing = 4 * (double)LEAST_CHANCE;
+    real *logits = random_reals((uint64_t)(T * MOST + first), T * LANES, T * LANES);
+    real *dweights = random_reals(7, T * LANES, T * LANES), *weights = reals(T * LANES), *kept = reals(T * LANES);
+    real *dlogits = reals(T * LANES), *along = reals((T + 2) * LANES), *across = reals((T + 1 + LANES) * LANES);
+    for (int e = 0; e < T * LANES; e++) weights[e] = logits[e] *= (real)spread;
+    vector right, left, total = weigh_outwards(T, first, weights, kept, along + LANES, across + LANES);
+    for (int e = 0; e < T * LANES; e++) dlogits[e] = weights[e] * dweights[e];
+    share_inwards(T, first, kept, dlogits, along + LANES, across + LANES, &right, &left);
+    for (int a = 0; a < LANES && first + a < T; a++) {
+        const int i = first + a;
+        row r;
+        double sum = 0, side[2] = {0}, size = 0;
+        fill_row(&r, T, i, logits + a, dweights + a);
+        for (int j = 0; j < T; j++) {
+            check_element(weights[j * LANES + a], r.weight[j], rounding * r.weight[j] + nothing);
+            check_element(dlogits[j * LANES + a], r.dlogit[j], rounding * r.size[j] + nothing);
+            sum += weights[j * LANES + a];
+            side[j < i] += r.dlogit[j];
+            size += r.size[j];
+        }
+        assert_true(weights[i * LANES + a] == 0 && dlogits[i * LANES + a] == 0);
+        check_element(total[a], sum, rounding * sum);
+        check_element(right[a], side[0], rounding * size + T * nothing);
+        check_element(left[a], side[1], rounding * size + T * nothing);
+    }
+    free_all(logits, dweights, weights, kept, dlogits, along, across);
+}
+
+/* From logits near 0 to those where the nearest key takes all. */
+static void test_group_any_length_matches_reference(void **state) {
+    (void)state;
+    static const double spreads[] = {0.1, 3, 12, 50};
+    for (int i = 0; i < TOKENS_COUNT; i++)
+        for (int first = 0; first < TOKENS[i]; first += LANES)
+            for (int which = 0; which < 4; which++) check_group(TOKENS[i], first, spreads[which]);
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_chances_whole_range_relative_errors_small),
+    cmocka_unit_test(test_chances_far_out_and_nan),
+    cmocka_unit_test(test_mirror_rows_any_length_exact),
+    cmocka_unit_test(test_group_any_length_matches_reference),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("outwards: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(REAL_BYTES == 8 ? "outwards " LH_LEVEL_NAME " float64"
+                                                       : "outwards " LH_LEVEL_NAME " float32",
+                                       TESTS, NULL, NULL);
+}
