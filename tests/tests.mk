@@ -67,7 +67,7 @@ $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c $(TEST_RULES) $(B)/compile
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c $(TEST_RULES) $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulate% random_%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(STEP_CFLAGS) -g0 $(if $(filter emulate% random_%,$(1)),-O1) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 
