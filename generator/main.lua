@@ -58,7 +58,7 @@ local function fail(code, text)
   return code
 end
 
--- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message.
+-- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and of a spec its errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
@@ -67,12 +67,17 @@ local function find(project, arguments)
 end
 
 function verbs.check(project, arguments)
-  local spec, message = find(project, arguments)
-  if not spec then
+  local spec, message, errors = find(project, arguments)
+  if not spec and arguments.json then
+    io.stdout:write(json.encode({ errors = errors or { { what = message } } }), "\n")
+    return INPUT
+  elseif not spec then
     return fail(INPUT, message)
   end
   warn(spec)
-  if arguments.print then
+  if arguments.json then
+    io.stdout:write(json.encode({ id = spec.id, digest = spec.plan.digest, path = spec.path }), "\n")
+  elseif arguments.print then
     io.stdout:write(resolved_spec.text(spec.resolved, spec.origins))
   else
     io.stdout:write(("%s: ok\n"):format(spec.path))
@@ -315,7 +320,9 @@ function verbs.calibrate(project, arguments)
 end
 
 function verbs.export(project, arguments)
-  return on_trained(project, arguments, require("export.model"))
+  local modules = { pytorch = require("export.model"), csv = require("export.csv"),
+    tensorboard = require("export.tensorboard") }
+  return on_trained(project, arguments, modules[arguments.what])
 end
 
 function verbs.tune(project, arguments)
@@ -349,8 +356,9 @@ function verbs.list(project, arguments)
   return DONE
 end
 
-function verbs.fields()
-  io.stdout:write(schema.fields_text())
+function verbs.fields(_, arguments)
+  local order = { keyorder = schema.JSON_ORDER }
+  io.stdout:write(arguments.json and json.encode(schema.facts(), order) .. "\n" or schema.fields_text())
   return DONE
 end
 

@@ -80,7 +80,8 @@ end
 
 local function add_looking_verbs(parser)
   local check = spec_verb(parser, "check", "validate a spec")
-  check:flag("--print"):description("show the resolved spec, with the origin of each value")
+  check:mutex(check:flag("--print"):description("show the resolved spec, with the origin of each value"),
+    check:flag("--json"):description("id and digest, or all errors, as JSON"))
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
   plan:mutex(plan:flag("--json"):description("as JSON"),
     plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
@@ -124,6 +125,7 @@ local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is"):description("What there is.")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
   parser:command("fields"):summary("every field of a spec: type, range, default")
+    :flag("--json"):description("as JSON, and with what a formula may use")
   local where = parser:command("where"):summary("map a generated line to its template")
   where:argument("place"):argname("FILE:LINE"):description("a line of a generated file")
   where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
@@ -144,8 +146,23 @@ local function add_report(parser)
     .. "nothing is written without it")
 end
 
+local function add_exports_of_runs(export)
+  local summary = "runs and their evaluations as one flat table each: runs.csv, evaluations.csv"
+  local csv = export:command("csv"):summary(summary):description(summary .. ".")
+  csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; "
+    .. "default: what was swept into RUNS, or task and encoding")
+  csv:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
+  summary = "metrics and evaluations of runs as event files, by Python's tensorboardX or torch and tensorboard"
+  local tensorboard = export:command("tensorboard"):summary(summary):description(summary .. ".")
+  for _, command in ipairs({ csv, tensorboard }) do
+    command:argument("runs"):argname("RUNS"):description("a folder of runs")
+    command:option("--out"):argname("DIR"):description(("where to; default: %s in RUNS"):format(command._name))
+  end
+end
+
 local function add_export(parser)
-  local export = parser:command("export"):summary("a trained model for other tools: pytorch"):command_target("what")
+  local export = parser:command("export"):summary("trained models and runs for other tools: pytorch, csv, tensorboard")
+    :command_target("what")
   local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
   local command = export:command("pytorch"):summary(summary):description(summary .. ".")
   command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
@@ -153,6 +170,7 @@ local function add_export(parser)
   command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
     .. "built again where it is missing")
   command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
+  add_exports_of_runs(export)
 end
 
 local function device(text)
@@ -294,7 +312,8 @@ local function conflict(result)
   end
   if result.verb == "report" and result.other and (result.study or result.scale) then
     return "--study and --scale are for a folder of runs: leave them out to compare two runs"
-  elseif (result.verb == "report" or result.verb == "analyze") and result.scale and not result.study then
+  elseif (result.verb == "report" or result.verb == "analyze" or result.verb == "export") and result.scale
+    and not result.study then
     return "--scale is that of a study: add --study"
   end
   if result.what == "human" and not (result.human or result.trials) then

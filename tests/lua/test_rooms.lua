@@ -24,7 +24,7 @@ local ROOMS = {
   { "study.calibrate", "base spec study.read study.report study.analyse" },
   { "study.demo", "base study.read study.run study.report" },
   { "tune", "base spec plan render" },
-  { "export", "base expression spec render study.read" },
+  { "export", "base expression spec render study.read study.report" },
   { "cli", "base spec" },
   { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo "
     .. "tune export cli" },
