@@ -5,7 +5,7 @@
 #     sh tests/bench/first_step.sh [--rounds N] [SPEC]
 #
 # Prints a row for each: seconds by the clock and of processor time (user and system, all processes), medians of N
-# rounds (5) in which the three take turns. Everything is built in a folder of its own beside links to the sources.
+# rounds (5) in which the three take turns. Everything is built in a copy.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P) || exit 4
 rounds=5 spec=bucket_sort_sinusoid
@@ -21,10 +21,8 @@ done
 work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-cp "$root/longhand" "$work" && for name in "$root"/*; do
-    [ -e "$work/${name##*/}" ] || case ${name##*/} in build | runs) ;; *) ln -s "$name" "$work" || exit 4 ;; esac
-done
-cd "$work" && : >times || exit 4
+cd "$root" && cp -R Makefile cuda.mk VERSION longhand generator kernels runtime templates spec "$work" &&
+    cd "$work" && : >times || exit 4
 
 # measure CASE FLAG...: one line "CASE seconds processor-seconds" more in times.
 measure() {
