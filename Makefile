@@ -33,9 +33,11 @@ IS_CLANG := $(findstring clang,$(COMPILER))
 # What this compiler and this machine can do is asked where it is first needed, and once: NAME = $(call once,NAME,...).
 once = $(eval $(1) := $(2))$(2)
 accepts = $(shell $(CC) -Werror $(1) -x c -fsyntax-only /dev/null 2>/dev/null && echo yes)
-UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call accepts,-Wunused-const-variable=2),-Wunused-const-variable=2))
+UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
+	accepts,-Wunused-const-variable=2),-Wunused-const-variable=2))
 
-# Functions and lines (-g1) are what profilers, backtraces and sanitizers need; variables would take a quarter more time.
+# Functions and lines (-g1) are what profilers, backtraces and sanitizers need; with variables (-g) compiling takes a
+# quarter more time.
 RUNTIME_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1,-O2) -g1 -ffp-contract=off -fno-math-errno \
 	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
 STEP_CFLAGS = -std=gnu11 $(if $(SANITIZED),-O1,-O3) -g1 -ffp-contract=fast -fno-math-errno \
@@ -103,7 +105,8 @@ QUESTIONS := print-levels print-compiler print-static-problem
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs $(QUESTIONS)
+	bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
+	$(QUESTIONS)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:

@@ -8,7 +8,7 @@
 # system, bench (make bench-check).
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
 # tests/system/long_*.sh.
-# --times: below each layer, the programs in it that took the most processor time (what make compiles is not among them).
+# --times: below each layer, the ten programs in it that took the most processor time, without what make compiles.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
 
 cd -- "$(dirname -- "$0")/.." || exit 4

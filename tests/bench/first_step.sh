@@ -49,8 +49,8 @@ for round in $(seq "$rounds"); do
     measure runtime || exit
     measure defaults --set "train.learning_rate=0.00$round" || exit
 done
-echo "$spec, medians of $rounds, $(nproc) processors, $(make -s print-compiler 2>/dev/null), level $(make -s print-levels \
-    LEVELS=best), $(date +%Y-%m-%d)"
+echo "$spec, medians of $rounds, $(nproc) processors, $(make -s print-compiler)," \
+    "level $(make -s print-levels LEVELS=best), $(date +%Y-%m-%d)"
 echo '| built before | s | s of processor time |'
 echo '| --- | --- | --- |'
 for name in nothing runtime defaults; do
