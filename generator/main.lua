@@ -337,8 +337,14 @@ function verbs.tune(project, arguments)
 end
 
 function verbs.sweep(project, arguments)
+  local slurm, sweep = require("study.slurm.slurm"), require("study.run.sweep")
   arguments.project = project
-  return require("study.run.sweep").run(arguments)
+  local used = slurm.is_used(arguments)
+  if arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
+    or arguments.action == "status" and used then
+    return slurm.run(arguments)
+  end
+  return arguments.action == "run" and used and slurm.make_way(arguments) or sweep.run(arguments)
 end
 
 function verbs.report(project, arguments)

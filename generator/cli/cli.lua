@@ -123,7 +123,7 @@ end
 
 local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is"):description("What there is.")
-  list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
+  list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
   parser:command("fields"):summary("every field of a spec: type, range, default")
     :flag("--json"):description("as JSON, and with what a formula may use")
   local where = parser:command("where"):summary("map a generated line to its template")
@@ -183,21 +183,26 @@ end
 local function add_sweep(parser)
   local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
   sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
-    .. "as there are processors. Whatever stops it, the same command goes on. With status before STUDY: what is done.")
-  sweep:usage("Usage: longhand sweep [status] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] [--jobs N] "
-    .. "[--device cuda] [--dry-run]")
+    .. "as there are processors; with --slurm, as tasks of a cluster. Whatever stops it, the same command goes on. "
+    .. "Before STUDY: status, what is done, runs and waits; of what was submitted to Slurm: resubmit, what is not done "
+    .. "and in no queue; cancel.")
+  sweep:usage("Usage: longhand sweep [status|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] "
+    .. "[--jobs N] [--device cuda] [--slurm SITE] [--dry-run]")
   sweep:argument("study"):target("words"):args("1-2"):description("a study file, or the name of one in spec/studies; "
-    .. "status before it")
+    .. "status, resubmit or cancel before it")
   sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
   sweep:option("--jobs"):argname("N"):convert(positive):description("cells at a time; default: as many as keep all "
     .. "processors busy")
   sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
-  sweep:option("--device"):argname("DEVICE"):default("cpu"):convert(device):description("what computes: cpu, cuda or "
-    .. "cuda:N")
+  sweep:option("--device"):argname("DEVICE"):convert(device):description("what computes: cpu, cuda or cuda:N; default: "
+    .. "cpu")
   sweep:option("--arch"):argname("LIST"):convert(architectures):description("with --device cuda: as in train")
   sweep:flag("--jit"):description("with --device cuda: as in train")
   sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
-  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here")
+  sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
+    .. "spec/sites (docs/cluster.md)")
+  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here; with --slurm, print the "
+    .. "script of the job")
   add_set(sweep)
 end
 
@@ -281,18 +286,40 @@ local function split(arguments)
   return own, flags
 end
 
+local SWEEP_ACTIONS = { status = true, resubmit = true, cancel = true }
+
+-- What of a sweep the site file decides, where there is one.
+local OF_SITE = { "jobs", "device", "arch", "jit" }
+
+-- What does not go with --slurm, or with a word before the study; nil where all does.
+local function sweep_conflict(result, action)
+  if action and result.dry_run then
+    return "--dry-run does not go with " .. action
+  elseif result.slurm and (action == "status" or action == "cancel") then
+    return "--slurm does not go with " .. action
+  end
+  for _, name in ipairs((result.slurm or action == "resubmit") and OF_SITE or {}) do
+    if result[name] then
+      return ("--%s does not go with %s: the site file says it"):format(name, result.slurm and "--slurm" or action)
+    end
+  end
+end
+
 -- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
 local function settle_sweep(result)
   local first, second = result.words[1], result.words[2]
-  if second and first ~= "status" then
+  if second and not SWEEP_ACTIONS[first] then
     return ("too many arguments: %s"):format(second)
-  elseif first == "status" and not second then
+  elseif SWEEP_ACTIONS[first] and not second then
     return "missing argument 'STUDY'"
-  elseif second and result.dry_run then
-    return "--dry-run does not go with status"
+  end
+  local problem = sweep_conflict(result, second and first)
+  if problem then
+    return problem
   end
   result.study = second or first
-  result.action = second and "status" or result.dry_run and "dry_run" or "run"
+  result.action = second and first or result.dry_run and "dry_run" or "run"
+  result.device = result.device or "cpu"
   result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
   result.arch = result.arch or result.target == "cpu,cuda" and not result.jit and "here" or nil
 end
@@ -305,7 +332,7 @@ local function conflict(result)
   end
   local cuda = result.target == "cpu,cuda"
   for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
-    if result[name] and not cuda then
+    if result[name] and not cuda and not (name == "cuda_root" and (result.slurm or result.action == "resubmit")) then
       return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.verb == "sweep"
         and "--device cuda" or "--target cpu,cuda")
     end

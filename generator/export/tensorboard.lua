@@ -22,9 +22,10 @@ function M.run(options)
   if not out then
     return INPUT, message
   end
-  local python = os.getenv("LONGHAND_PYTHON") or "python3"
-  local code = shell.run({ "env", "PYTHONPATH=" .. options.project.root .. "/python", python, "-m", "longhand.events",
-    options.runs, out })
+  local python, path = os.getenv("LONGHAND_PYTHON") or "python3", options.project.root .. "/python"
+  local others = os.getenv("PYTHONPATH") or ""
+  local code = shell.run({ "env", "PYTHONPATH=" .. path .. (others ~= "" and ":" .. others or ""), python, "-m",
+    "longhand.events", options.runs, out })
   if code == NO_COMMAND then
     return ENVIRONMENT, ("there is no %s\n  expected: Python 3.9 or later; LONGHAND_PYTHON names another"):format(
       python)
