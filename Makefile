@@ -26,45 +26,51 @@ CHECKS.tsan := -fsanitize=thread -fno-omit-frame-pointer -Werror
 CHECKS := $(CHECKS.$(VARIANT))
 SANITIZED := $(filter asan tsan,$(VARIANT))
 
-# What this compiler can do: each probe compiles an empty file.
-accepts = $(shell $(CC) -Werror $(1) -x c -c -o /dev/null /dev/null 2>/dev/null && echo yes)
-UNUSED_CONSTANTS := $(if $(call accepts,-Wunused-const-variable=2),-Wunused-const-variable=2)
-IS_CLANG := $(shell $(CC) --version 2>/dev/null | grep -i clang)
-
-# With sanitizers code is compiled for short builds: line numbers are all that their reports need.
-RUNTIME_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1 -g1,-O2 -g) -ffp-contract=off -fno-math-errno \
-	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
-STEP_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1 -g1,-O3 -g) -ffp-contract=fast -fno-math-errno \
-	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
-SPEC_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
-
-# Instruction-set levels: those of this machine's architecture that the compiler knows, plainest first.
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -1)
+IS_CLANG := $(findstring clang,$(COMPILER))
+
+# What this compiler and this machine can do is asked where it is first needed, and once: NAME = $(call once,NAME,...).
+once = $(eval $(1) := $(2))$(2)
+accepts = $(shell $(CC) -Werror $(1) -x c -fsyntax-only /dev/null 2>/dev/null && echo yes)
+UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
+	accepts,-Wunused-const-variable=2),-Wunused-const-variable=2))
+
+# Functions and lines (-g1) are what profilers, backtraces and sanitizers need; with variables (-g) compiling takes a
+# quarter more time.
+RUNTIME_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1,-O2) -g1 -ffp-contract=off -fno-math-errno \
+	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
+STEP_CFLAGS = -std=gnu11 $(if $(SANITIZED),-O1,-O3) -g1 -ffp-contract=fast -fno-math-errno \
+	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
+SPEC_CFLAGS = -std=gnu11 -O1 -g1 $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
+
+# Instruction-set levels of this machine's architecture, plainest first, and what /proc/cpuinfo must list for them.
 ifneq ($(filter x86_64%,$(MACHINE)),)
 KNOWN_LEVELS := x86-64 x86-64-v3 x86-64-v4
 march.x86-64 := -march=x86-64
 march.x86-64-v3 := -march=x86-64-v3
 march.x86-64-v4 := -march=x86-64-v4 -mprefer-vector-width=512
+features.x86-64-v3 := avx2 bmi1 bmi2 f16c fma movbe
+features.x86-64-v4 := $(features.x86-64-v3) avx512f avx512bw avx512cd avx512dq avx512vl
 else
 KNOWN_LEVELS := $(patsubst arm64,aarch64,$(firstword $(subst -, ,$(MACHINE))))
 endif
-COMPILER_LEVELS := $(foreach level,$(KNOWN_LEVELS),$(if $(call accepts,$(march.$(level))),$(level)))
+FEATURES = $(call once,FEATURES,$(shell sed -n '/^flags/{p;q;}' /proc/cpuinfo 2>/dev/null))
+runs = $(if $(filter-out $(FEATURES),$(features.$(1))),,$(1))
+compiles_for = $(if $(call accepts,$(march.$(1))),$(1))
+each_that = $(foreach level,$(2),$(call $(1),$(level)))
+COMPILER_LEVELS = $(call once,COMPILER_LEVELS,$(call each_that,compiles_for,$(KNOWN_LEVELS)))
 
-# Whether /proc/cpuinfo lists every one of some features.
-has = $(shell for f in $(1); do grep -qw "$$f" /proc/cpuinfo 2>/dev/null || exit; done; echo yes)
-V3_FEATURES := avx2 bmi1 bmi2 f16c fma movbe
-V4_FEATURES := avx512f avx512bw avx512cd avx512dq avx512vl
-ifeq ($(LEVELS),best)
-machine_levels := $(if $(filter x86-64,$(KNOWN_LEVELS)),x86-64 $(if $(call has,$(V3_FEATURES)),x86-64-v3 \
-	$(if $(call has,$(V4_FEATURES)),x86-64-v4)),$(KNOWN_LEVELS))
-LINKED_LEVELS := $(or $(LONGHAND_ISA),$(lastword $(filter $(machine_levels),$(COMPILER_LEVELS))))
-unknown_levels := $(filter-out $(COMPILER_LEVELS),$(LINKED_LEVELS))
+# The last of some levels that the compiler knows, which looks at no other.
+widest = $(if $(1),$(or $(call compiles_for,$(lastword $(1))),$(call widest,$(filter-out $(lastword $(1)),$(1)))))
+ifeq ($(LEVELS)$(LONGHAND_ISA),best)
+LINKED_LEVELS := $(call widest,$(call each_that,runs,$(KNOWN_LEVELS)))
 else ifeq ($(LEVELS),all)
-LINKED_LEVELS := $(COMPILER_LEVELS)
+LINKED_LEVELS = $(COMPILER_LEVELS)
 else
-LINKED_LEVELS := $(filter $(subst $(comma), ,$(LEVELS)),$(COMPILER_LEVELS))
-unknown_levels := $(filter-out $(COMPILER_LEVELS),$(subst $(comma), ,$(LEVELS)))
+asked_levels := $(if $(filter best,$(LEVELS)),$(LONGHAND_ISA),$(subst $(comma), ,$(LEVELS)))
+LINKED_LEVELS := $(call each_that,compiles_for,$(filter $(asked_levels),$(KNOWN_LEVELS)))
+unknown_levels := $(filter-out $(LINKED_LEVELS),$(asked_levels))
 endif
 check_levels = $(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: \
 	$(COMPILER_LEVELS))" >&2; exit 1,$(if $(LINKED_LEVELS),:,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1))
@@ -73,9 +79,9 @@ have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
 # Static archives where they exist, so that a trainer needs nothing but libc on another machine.
 archive = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
-JANSSON := $(or $(call archive,libjansson.a),-ljansson)
-OPENMP := $(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgomp.a),-fopenmp))
-LIBRARIES := $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
+JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
+OPENMP = $(call once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgomp.a),-fopenmp)))
+LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
 
 # With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
 # dlopen, see runtime/static.c. STATIC_PROBLEM: what stands in the way of that here, if anything.
@@ -93,41 +99,14 @@ STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) l
 
 B := build/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/liblonghand.a)
-RUNTIME_SOURCES := $(sort $(shell find runtime -mindepth 2 -name '*.c' -not -path 'runtime/tools/*'))
+RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
-REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
-WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
-# This one links random networks, build/tests/specs/random_*, of which there are RANDOM_COUNT, and RANDOM_WIDE wide ones:
-# tests/run.sh writes them, with device code for tests/emulation/test_random.c where there is any.
-RANDOM_COUNT ?= 5
-RANDOM_WIDE ?= 0
-RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT))) $(patsubst %,random_wide_%,$(shell seq $(RANDOM_WIDE)))
-WITH_RANDOM := tests/unit/test_random.c
-RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
-# This one links decoders, DECODED_SPECS of build/tests/specs.
-WITH_DECODERS := tests/unit/test_decoding.c
-DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
-	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines)
-# This one compares generated code of those of tests/specs/networks, too, that MORE_PAIRS names (long_vectors.sh).
-WITH_PAIRS := tests/unit/test_encoder_decoder.c
-MORE_PAIRS ?=
-# These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
-WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
-FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
-# Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
-WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_rows.c tests/unit/test_functions.c \
-	tests/unit/test_outwards.c
-PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
-KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
-UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(WITH_DECODERS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
-UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)) \
-	$(B)/tests/unit/test_functions.device.$(unit))
-UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
-UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
+QUESTIONS := print-levels print-compiler print-static-problem
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs bench-peers probe print-random-specs print-levels print-compiler print-static-problem print-unit-tests print-emulation-tests print-emulated-specs
+	bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
+	$(QUESTIONS)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -144,6 +123,9 @@ $(B)/compiler: FORCE
 $(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+
+# What reads words and prints answers computes nothing.
+$(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
@@ -178,7 +160,8 @@ $(error $(STATIC_PROBLEM))
 endif
 # A user's own sampler lies beside the generated files. It comes before the library, whose tasks it may be named after.
 TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
-TRAINER_OBJECTS := $(OUT)/obj/main.o $(OUT)/obj/spec.o $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(TASK_OBJECT) \
+# What takes longest is compiled first.
+TRAINER_OBJECTS := $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(OUT)/obj/main.o $(OUT)/obj/spec.o $(TASK_OBJECT) \
 	$(CUDA_OBJECTS)
 
 trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
@@ -223,185 +206,10 @@ endif
 
 FORCE:
 
-# Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
-# specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
-# only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS.
-EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
-TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
-	build/tests/specs/*/spec.c))))
-FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES))) \
-	$(B)/networks.o
-levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(if $(filter random_%,$(1)),$(sort \
-	$(firstword $(COMPILER_LEVELS)) $(lastword $(LINKED_LEVELS))),$(LINKED_LEVELS)))
-cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
-objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
-	$(patsubst %,$(B)/specs/$(1)/%.o,$(call cuda_half_of,$(1)))
-SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
-TEST_INCLUDES := -Itests -Itests/support
-
-unit: $(UNIT_TESTS)
-
-$(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES)
-
-define spec_rules
-$(B)/specs/$(1)/levels: FORCE
-	@mkdir -p $$(@D)
-	@echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" | cmp -s - $$@ || \
-		echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" > $$@
-
-$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels Makefile $(B)/compiler
-	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1)) $(call cuda_half_of,$(1))) -MMD -MP -c -o $$@ $$<
-
-$(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c Makefile $(B)/compiler
-	@mkdir -p $$(@D)
-	$$(CC) $$(RUNTIME_CFLAGS) $$(CHECKS) -MMD -MP -c -o $$@ $$<
-
-$(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c Makefile $(B)/compiler
-	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $(if $(filter emulate% random_%,$(1)),-O1 -g0) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
-endef
-$(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
-
-# Networks as tables, for the interpreter in double: those of specs, also of such as have vectors but no code among the
-# tests, those of the random specs, and ANY_NETWORKS more.
-ANY_NETWORKS ?= 30
-NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
-	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
-NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/lua/networks.lua tests/lua/random.lua \
-	$(shell find generator -name '*.lua')
-
-build/tests/networks: FORCE
-	@mkdir -p $(@D)
-	@echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" | cmp -s - $@ || \
-		echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" > $@
-
-build/tests/networks.c: tests/support/render_networks.lua build/tests/networks $(NETWORK_SPECS) $(NETWORK_SOURCES)
-	$(or $(LUA),lua5.4) $< $@ $(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)
-
-$(B)/networks.o: build/tests/networks.c Makefile $(B)/compiler
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
-
-$(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
-	@mkdir -p $(@D)
-	@rm -f $@
-	ar rcs $@ $^
-
-FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
-
-# Two hundred formulas of nine tokens take longer to compile than to run; the library has long sequences.
-$(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
-
-$(B)/expressions/%.o: build/tests/expressions/%.c Makefile $(B)/compiler
-	@mkdir -p $(@D)
-	$(CC) $(FORMULA_CFLAGS) -Werror -MMD -MP -c -o $@ $<
-
-$(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) Makefile
-	@mkdir -p $(@D)
-	$(CC) $(FORMULA_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
-
-$(WITH_PAIRS:%.c=$(B)/%): RUNTIME_CFLAGS += $(if $(MORE_PAIRS),-DLH_MORE_PAIRS='$(patsubst %,X(%),$(MORE_PAIRS))')
-$(WITH_DECODERS:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_DECODED_SPECS='$(patsubst %,X(%),$(DECODED_SPECS))'
-$(WITH_RANDOM:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_WRITTEN))'
-
-$(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
-	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
-
-define kernel_rules
-$(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY) Makefile
-	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $$(march.$$(basename $$*)) -DREAL_BYTES=$$(subst .,,$$(suffix $$*)) $$(TEST_INCLUDES) $$(CHECKS) \
-		-MMD -MP -MF $$@.d -o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
-endef
-$(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
-
-# kernels/cuda/functions.cu, by the bounds of kernels/cpu/functions.h.
-$(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_functions.device.%: \
-		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) Makefile
-	@mkdir -p $(@D)
-	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) -DDEVICE $(TEST_INCLUDES) \
-		$(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
-
--include tests/emulation/emulation.mk
-
-# Fuzzing. libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
-FUZZ_SECONDS ?= 60
-FUZZ_CASES ?= 1000000
-FUZZ_SEED ?= 1
-FUZZ_TARGETS := build/fuzz/checkpoint build/fuzz/lines
-
-build/fuzz/%: tests/fuzz/%.c tests/fuzz/libfuzzer.c tests/fuzz/fuzz.c tests/support/toy_spec.c $(RUNTIME_SOURCES)
-	@mkdir -p build/fuzz
-	clang -std=gnu11 -O1 -g1 -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		$(WARNINGS) $(INCLUDES) $(TEST_INCLUDES) -DLH_FUZZ_TARGET=lh_fuzz_$* -o $@ $^ -ljansson -pthread -lm
-
-fuzz: $(FUZZ_TARGETS) ## libFuzzer on the readers of checkpoints and lines, FUZZ_SECONDS=60 each; needs clang
-	@for target in $(FUZZ_TARGETS); do \
-		mkdir -p $$target.corpus && LH_FUZZ_SEEDS=$$target.corpus $$target && \
-		$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -seed=$(FUZZ_SEED) \
-			-print_final_stats=1 -verbosity=0 -artifact_prefix=$$target. $$target.corpus || exit; \
-	done
-
-fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines, and a fiftieth as many run folders, of FUZZ_SEED=1
-	$(MAKE) -s unit VARIANT=asan LEVELS=best
-	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
-	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
-
-# The bench check: generated steps and one written by hand, at a level that valgrind knows. See tests/bench/check.sh.
-BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope $(patsubst tests/bench/specs/%.lua,%,\
-	$(wildcard tests/bench/specs/*.lua))
-BENCH_LEVEL := x86-64-v3
-BENCH_BUILDS := $(filter $(BENCH_LEVEL),$(if $(call has,$(V3_FEATURES)),$(COMPILER_LEVELS)))
-BENCH_CFLAGS := $(STEP_CFLAGS) $(march.$(BENCH_LEVEL)) -Itests
-COMPILER_NAME = $(if $(IS_CLANG),clang,gcc) $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)
-
-build/bench/step.o: tests/bench/step.c tests/bench/step.h Makefile
-	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -c -o $@ $<
-
-define bench_rules
-build/bench/$(1)/src/spec.c: FORCE
-	@./longhand gen $$(or $$(wildcard tests/bench/specs/$(1).lua),$(1)) --out build/bench/$(1)/src >/dev/null
-
-build/bench/$(1)/step.o: build/bench/$(1)/src/spec.c Makefile
-	$$(CC) $$(BENCH_CFLAGS) -MMD -MP -c -o $$@ build/bench/$(1)/src/step.c
-
-build/bench/$(1)/spec.o: build/bench/$(1)/src/spec.c Makefile
-	$$(CC) $$(SPEC_CFLAGS) $$(call have,$(BENCH_LEVEL)) -c -o $$@ $$<
-
-build/bench/$(1)/check: tests/bench/check.c build/bench/$(1)/spec.o build/bench/$(1)/step.o build/bench/step.o $$(LIBRARY)
-	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=$(call symbol,spec,$(1)) -o $$@ $$^ $$(LIBRARIES)
-
--include build/bench/$(1)/step.d
-endef
-$(foreach id,$(BENCH_SPECS),$(eval $(call bench_rules,$(id))))
-
-bench-programs: $(if $(BENCH_BUILDS),$(BENCH_SPECS:%=build/bench/%/check))
-
-ifneq ($(BENCH_BUILDS),)
-bench-check: bench-programs ## fails where a generated step has become slower
-	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh
-
-bench-record: bench-programs ## write tests/bench/instructions.txt again; read the diff
-	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh --record
-else
-bench-check bench-record:
-	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
+# What the generator asks, and trainers, need no rules of tests, whose reading takes a tenth of a second.
+ifeq ($(ID)$(filter $(QUESTIONS),$(MAKECMDGOALS)),)
+-include tests/tests.mk
 endif
-
-bench-peers: ## PyTorch, JAX and libraries of products beside our trainers, on the processor (FLAGS="--minutes 20")
-	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
-
-# The products of a training block beside libraries, with the tiles of a trainer's SOURCES; tests/peers/products.py
-# calls this. LIBXSMM: the folder that has include and lib, where the compiler does not find libxsmm by itself.
-XSMM_PLACE := $(if $(LIBXSMM),-isystem $(LIBXSMM)/include -L$(LIBXSMM)/lib)
-XSMM = $(if $(call accepts,$(XSMM_PLACE) -include libxsmm.h),-DWITH_XSMM $(XSMM_PLACE) -lxsmm -lxsmmnoblas)
-
-build/peers/products.%: FORCE $(LIBRARY)
-	@mkdir -p $(@D)
-	$(CC) $(STEP_CFLAGS) $(march.$*) -I$(SOURCES) -o $@ tests/peers/products.c $(LIBRARY) $(XSMM) $(LIBRARIES)
 
 probe: ## what this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"
@@ -410,12 +218,6 @@ probe: ## what this machine offers
 	@echo "openmp      $(OPENMP)"
 	@echo "static      $(or $(STATIC_PROBLEM),yes)"
 	@echo "cuda        $(or $(call find_toolkit,$(ARCH)),no)"
-
-print-unit-tests:
-	@printf '%s\n' $(UNIT_TESTS)
-
-print-random-specs:
-	@printf '%s\n' $(RANDOM_SPECS)
 
 print-levels:
 	@$(check_levels)
@@ -480,5 +282,4 @@ clean: ## remove build/
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' $(filter-out %.d,$(MAKEFILE_LIST))
 
--include $(RUNTIME_OBJECTS:.o=.d) $(REFERENCE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SPEC_OBJECTS:.o=.d) $(FORMULA_OBJECTS:.o=.d) \
-	$(UNIT_TESTS:=.d)
+-include $(if $(filter $(QUESTIONS),$(MAKECMDGOALS)),,$(RUNTIME_OBJECTS:.o=.d))

@@ -1,18 +1,15 @@
 -- The verbs of ./longhand. The only module that touches the arguments, the standard streams and the exit code.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
--- message and an exit code of the design's list, never in a stack trace.
+-- message and an exit code of the design's list, never in a stack trace. What a few verbs alone need is loaded by them:
+-- most of the program is for what comes after training.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s"):format(root, package.path)
 
-local analyze = require("study.analyse.analyze")
 local build = require("render.build")
-local calibrate = require("study.calibrate.calibrate")
 local cli = require("cli.cli")
 local defaults = require("plan.defaults")
-local demo = require("study.demo")
-local grid = require("study.grid.grid")
 local json = require("dkjson")
 local lfs = require("lfs")
 local listing = require("cli.listing")
@@ -21,19 +18,12 @@ local network_page = require("plan.network_page")
 local plan_module = require("plan.plan")
 local project_module = require("project")
 local render_module = require("render.render")
-local report = require("study.report.report")
 local resolved_spec = require("spec.resolved")
 local schema = require("spec.schema")
 local shell = require("base.shell")
-local slurm = require("study.slurm.slurm")
-local sweep = require("study.run.sweep")
 local trainer_flags = require("spec.trainer_flags")
-local tune = require("tune.tune")
 local tuned = require("render.tuned")
 local write = require("base.write")
-
-local EXPORTS = { pytorch = require("export.model"), csv = require("export.csv"),
-  tensorboard = require("export.tensorboard") }
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
 
@@ -71,7 +61,7 @@ end
 -- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and of a spec its errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
-    return grid.cell(project, arguments.spec, arguments.set, arguments.runs)
+    return require("study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
   end
   return project:plan(arguments.spec, arguments.set)
 end
@@ -297,7 +287,7 @@ local function print_line(text)
 end
 
 function verbs.demo(project, arguments)
-  return demo.run({
+  return require("study.demo").run({
     project = project,
     steps = arguments.steps,
     say = print_line,
@@ -322,15 +312,17 @@ local function on_trained(project, arguments, module)
 end
 
 function verbs.analyze(project, arguments)
-  return on_trained(project, arguments, analyze)
+  return on_trained(project, arguments, require("study.analyse.analyze"))
 end
 
 function verbs.calibrate(project, arguments)
-  return on_trained(project, arguments, calibrate)
+  return on_trained(project, arguments, require("study.calibrate.calibrate"))
 end
 
 function verbs.export(project, arguments)
-  return on_trained(project, arguments, EXPORTS[arguments.what])
+  local modules = { pytorch = require("export.model"), csv = require("export.csv"),
+    tensorboard = require("export.tensorboard") }
+  return on_trained(project, arguments, modules[arguments.what])
 end
 
 function verbs.tune(project, arguments)
@@ -340,11 +332,12 @@ function verbs.tune(project, arguments)
     return find(project, { spec = arguments.spec, runs = arguments.runs,
       set = table.move(sets, 1, #sets, #all + 1, all) })
   end
-  local code, message = tune.run(arguments)
+  local code, message = require("tune.tune").run(arguments)
   return message and fail(code, message) or code
 end
 
 function verbs.sweep(project, arguments)
+  local slurm, sweep = require("study.slurm.slurm"), require("study.run.sweep")
   arguments.project = project
   local used = slurm.is_used(arguments)
   if arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
@@ -356,7 +349,7 @@ end
 
 function verbs.report(project, arguments)
   arguments.project, arguments.say = project, print_line
-  local code, message = report.run(arguments)
+  local code, message = require("study.report.report").run(arguments)
   return message and fail(code, message) or code
 end
 

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Runs the test suite layer by layer and ends with one line: "N passed, N failed, N skipped".
 #
-#     sh tests/run.sh [--long] [--only LAYER]
+#     sh tests/run.sh [--long] [--times] [--only LAYER]
 #
 # Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
 # code compiles, needs a toolkit; runs on the host, needs a C++ compiler; what was compiled does so, too, and needs both),
 # system, bench (make bench-check).
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
 # tests/system/long_*.sh.
+# --times: below each layer, the ten programs in it that took the most processor time, without what make compiles.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
 
 cd -- "$(dirname -- "$0")/.." || exit 4
@@ -16,17 +17,18 @@ MAKE=${MAKE:-make}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 jobs=$(nproc 2>/dev/null || echo 2)
 [ "$jobs" -le 16 ] || jobs=16
-long='' only=''
+long='' only='' show_times=''
 while [ $# -gt 0 ]; do
     case $1 in
         --long) long=all ;;
+        --times) show_times=yes ;;
         --only) only=$2 && shift ;;
         *) echo "tests/run.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
     shift
 done
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 written=''
 layer_passed=0 layer_failed=0 layer_skipped=0
 logs=$(mktemp -d) || exit 4
 log=$logs/log
@@ -40,18 +42,28 @@ count() {
 }
 
 # Runs a command (arguments) with every name (standard input, one a line, no blanks) as its last argument, as many at a
-# time as there are processors. Each leaves NAME.out, NAME.errors and NAME.status in $logs, / written as _.
+# time as there are processors. Each leaves NAME.out, NAME.errors, NAME.status and NAME.times in $logs, / written as _.
 each() {
     xargs -P "$jobs" -n 1 sh -c 'for name do :; done
         file=$0/$(printf %s "$name" | tr / _)
         "$@" >"$file.out" 2>"$file.errors"
-        echo $? >"$file.status"' "$logs" "$@"
+        echo $? >"$file.status"
+        times >"$file.times"' "$logs" "$@"
 }
 
 # What `each` left of a name: $file, the path without its ending, and $status.
 results_of() {
     file=$logs/$(printf %s "$1" | tr / _)
     status=$(cat "$file.status" 2>/dev/null || echo 99)
+}
+
+# The ten programs of a layer that took the most processor time. The second line of NAME.times is what NAME itself took,
+# as 0m1.230000s 0m0.450000s.
+print_times() {
+    for file in "$logs"/*.times; do
+        [ ! -f "$file" ] || tail -n 1 "$file" | tr 'ms' '  ' | awk -v name="$(basename "$file" .times)" \
+            '{ printf "%10.1f s  %s\n", 60 * $1 + $2 + 60 * $3 + $4, name }'
+    done | LC_ALL=C sort -rn | head -n 10
 }
 
 # One check that either works or does not: a name and a command, whose output is shown when it fails.
@@ -156,8 +168,11 @@ layer_unit() {
     build_and_run unit VARIANT=asan "LEVELS=${long:-best}"
 }
 
-# Writes the sources of tests: arguments are test specs, random ones (random_1) and the programs of tests/expressions.
+# Writes the sources of tests, once: of test specs, of random ones (random_1) and by the programs of tests/expressions.
 write_sources() {
+    [ -z "$written" ] || return 0
+    written=yes
+    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
@@ -174,8 +189,7 @@ write_sources() {
 }
 
 layer_generated() {
-    write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
-        $("$MAKE" -s print-random-specs)
+    write_sources
     build_and_run unit VARIANT=release "LEVELS=${long:-best}"
 }
 
@@ -189,8 +203,7 @@ layer_cuda() {
     count_lines $? "make cuda-check"
     for variant in asan release; do
         if has_cxx; then
-            [ "$variant" = asan ] || write_sources tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
-                $("$MAKE" -s print-random-specs)
+            [ "$variant" = asan ] || write_sources
             build_and_run emulation "VARIANT=$variant" "LEVELS=${long:-best}"
         else
             for program in $("$MAKE" -s "VARIANT=$variant" print-emulation-tests); do
@@ -249,6 +262,8 @@ for layer in lint lua stale unit generated cuda system bench; do
     "layer_$layer"
     printf '%-10s %4d passed, %d failed, %d skipped  (%d s)\n' "$layer" "$layer_passed" "$layer_failed" \
         "$layer_skipped" "$(($(date +%s) - began))"
+    [ -z "$show_times" ] || print_times
+    rm -f "$logs"/*.times
     passed=$((passed + layer_passed)) failed=$((failed + layer_failed)) skipped=$((skipped + layer_skipped))
 done
 echo "all layers: $(($(date +%s) - start)) s"

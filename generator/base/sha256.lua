@@ -18,35 +18,28 @@ local ROUND = {
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
--- x is a 32-bit word. Doubling it into the upper half turns a rotation into one shift; callers mask the sum.
-local function spread(x)
-  return x << 32 | x
-end
-
+-- A 32-bit word doubled into the upper half is rotated by one shift; sums are masked.
 local function schedule(text, at, w)
   w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15], w[16] =
     string.unpack(">I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4", text, at)
   for t = 17, 64 do
-    local x, y = spread(w[t - 15]), spread(w[t - 2])
-    local s0 = x >> 7 ~ x >> 18 ~ w[t - 15] >> 3
-    local s1 = y >> 17 ~ y >> 19 ~ w[t - 2] >> 10
-    w[t] = w[t - 16] + (s0 & MASK) + w[t - 7] + (s1 & MASK) & MASK
+    local x, y = w[t - 15], w[t - 2]
+    local xx, yy = x << 32 | x, y << 32 | y
+    w[t] = w[t - 16] + w[t - 7] + ((xx >> 7 ~ xx >> 18 ~ x >> 3) & MASK) + ((yy >> 17 ~ yy >> 19 ~ y >> 10) & MASK)
+      & MASK
   end
 end
 
 local function compress(hash, w)
   local a, b, c, d, e, f, g, h = table.unpack(hash)
   for t = 1, 64 do
-    local x, y = spread(e), spread(a)
-    local s1 = (x >> 6 ~ x >> 11 ~ x >> 25) & MASK
-    local s0 = (y >> 2 ~ y >> 13 ~ y >> 22) & MASK
-    local t1 = h + s1 + (e & f ~ ~e & g) + ROUND[t] + w[t]
-    local t2 = s0 + (a & b ~ a & c ~ b & c)
+    local x, y = e << 32 | e, a << 32 | a
+    local t1 = h + ((x >> 6 ~ x >> 11 ~ x >> 25) & MASK) + (g ~ e & (f ~ g)) + ROUND[t] + w[t]
+    local t2 = ((y >> 2 ~ y >> 13 ~ y >> 22) & MASK) + (a & b | c & (a | b))
     h, g, f, e, d, c, b, a = g, f, e, d + t1 & MASK, c, b, a, t1 + t2 & MASK
   end
-  for i, value in ipairs({ a, b, c, d, e, f, g, h }) do
-    hash[i] = hash[i] + value & MASK
-  end
+  hash[1], hash[2], hash[3], hash[4] = hash[1] + a & MASK, hash[2] + b & MASK, hash[3] + c & MASK, hash[4] + d & MASK
+  hash[5], hash[6], hash[7], hash[8] = hash[5] + e & MASK, hash[6] + f & MASK, hash[7] + g & MASK, hash[8] + h & MASK
 end
 
 -- The 64 hexadecimal digits of text's SHA-256.

@@ -27,7 +27,7 @@ EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS
 # The machine that runs PTX is part of the library as released.
 include tests/ptx/ptx.mk
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
-	-Wno-unknown-pragmas -Wno-psabi $(if $(call has,$(V3_FEATURES)),$(march.x86-64-v3)) $(INCLUDES) -Itests/emulation
+	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
 # A GPU refuses addresses that are not aligned, a host takes them.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler

@@ -1,0 +1,221 @@
+# The suite's programs, part of the Makefile: unit tests, fuzzing, the bench check, what peers are measured beside. Not
+# read where a trainer is made: ID is empty.
+TEST_RULES := Makefile tests/tests.mk
+REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
+WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
+# This one links random networks, build/tests/specs/random_*, of which there are RANDOM_COUNT, and RANDOM_WIDE wide ones:
+# tests/run.sh writes them, with device code for tests/emulation/test_random.c where there is any.
+RANDOM_COUNT ?= 5
+RANDOM_WIDE ?= 0
+RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT))) $(patsubst %,random_wide_%,$(shell seq $(RANDOM_WIDE)))
+WITH_RANDOM := tests/unit/test_random.c
+RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
+# This one links decoders, DECODED_SPECS of build/tests/specs.
+WITH_DECODERS := tests/unit/test_decoding.c
+DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
+	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines)
+# This one compares generated code of those of tests/specs/networks, too, that MORE_PAIRS names (long_vectors.sh).
+WITH_PAIRS := tests/unit/test_encoder_decoder.c
+MORE_PAIRS ?=
+# These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
+WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
+FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
+# Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
+WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_rows.c tests/unit/test_functions.c \
+	tests/unit/test_outwards.c
+PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
+KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
+UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(WITH_DECODERS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
+UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)) \
+	$(B)/tests/unit/test_functions.device.$(unit))
+UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
+UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
+
+
+# Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
+# specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
+# only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS.
+EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
+TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
+	build/tests/specs/*/spec.c))))
+FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
+TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES))) \
+	$(B)/networks.o
+levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(if $(filter random_%,$(1)),$(sort \
+	$(firstword $(COMPILER_LEVELS)) $(lastword $(LINKED_LEVELS))),$(LINKED_LEVELS)))
+cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
+objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
+	$(patsubst %,$(B)/specs/$(1)/%.o,$(call cuda_half_of,$(1)))
+SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
+TEST_INCLUDES := -Itests -Itests/support
+
+unit: $(UNIT_TESTS)
+
+$(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES)
+
+define spec_rules
+$(B)/specs/$(1)/levels: FORCE
+	@mkdir -p $$(@D)
+	@echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" | cmp -s - $$@ || \
+		echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" > $$@
+
+$(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels $(TEST_RULES) $(B)/compiler
+	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1)) $(call cuda_half_of,$(1))) -MMD -MP -c -o $$@ $$<
+
+$(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c $(TEST_RULES) $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(RUNTIME_CFLAGS) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+
+$(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c $(TEST_RULES) $(B)/compiler
+	@mkdir -p $$(@D)
+	$$(CC) $$(STEP_CFLAGS) -g0 $(if $(filter emulate% random_%,$(1)),-O1) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
+
+# Networks as tables, for the interpreter in double: those of specs, also of such as have vectors but no code among the
+# tests, those of the random specs, and ANY_NETWORKS more.
+ANY_NETWORKS ?= 30
+NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
+	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
+NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/lua/networks.lua tests/lua/random.lua \
+	$(shell find generator -name '*.lua')
+
+build/tests/networks: FORCE
+	@mkdir -p $(@D)
+	@echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" | cmp -s - $@ || \
+		echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" > $@
+
+build/tests/networks.c: tests/support/render_networks.lua build/tests/networks $(NETWORK_SPECS) $(NETWORK_SOURCES)
+	$(or $(LUA),lua5.4) $< $@ $(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)
+
+$(B)/networks.o: build/tests/networks.c $(TEST_RULES) $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+
+$(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
+FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
+
+# Two hundred formulas of nine tokens take longer to compile than to run; the library has long sequences.
+$(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
+
+$(B)/expressions/%.o: build/tests/expressions/%.c $(TEST_RULES) $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(FORMULA_CFLAGS) -Werror -MMD -MP -c -o $@ $<
+
+$(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
+	@mkdir -p $(@D)
+	$(CC) $(FORMULA_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
+$(WITH_PAIRS:%.c=$(B)/%): RUNTIME_CFLAGS += $(if $(MORE_PAIRS),-DLH_MORE_PAIRS='$(patsubst %,X(%),$(MORE_PAIRS))')
+$(WITH_DECODERS:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_DECODED_SPECS='$(patsubst %,X(%),$(DECODED_SPECS))'
+$(WITH_RANDOM:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_WRITTEN))'
+
+$(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
+define kernel_rules
+$(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
+	@mkdir -p $$(@D)
+	$$(CC) $$(STEP_CFLAGS) $$(march.$$(basename $$*)) -DREAL_BYTES=$$(subst .,,$$(suffix $$*)) $$(TEST_INCLUDES) $$(CHECKS) \
+		-MMD -MP -MF $$@.d -o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
+endef
+$(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
+
+# kernels/cuda/functions.cu, by the bounds of kernels/cpu/functions.h.
+$(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_functions.device.%: \
+		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) -DDEVICE $(TEST_INCLUDES) \
+		$(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+
+-include tests/emulation/emulation.mk
+
+# Fuzzing. libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
+FUZZ_SECONDS ?= 60
+FUZZ_CASES ?= 1000000
+FUZZ_SEED ?= 1
+FUZZ_TARGETS := build/fuzz/checkpoint build/fuzz/lines
+
+build/fuzz/%: tests/fuzz/%.c tests/fuzz/libfuzzer.c tests/fuzz/fuzz.c tests/support/toy_spec.c $(RUNTIME_SOURCES)
+	@mkdir -p build/fuzz
+	clang -std=gnu11 -O1 -g1 -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		$(WARNINGS) $(INCLUDES) $(TEST_INCLUDES) -DLH_FUZZ_TARGET=lh_fuzz_$* -o $@ $^ -ljansson -pthread -lm
+
+fuzz: $(FUZZ_TARGETS) ## libFuzzer on the readers of checkpoints and lines, FUZZ_SECONDS=60 each; needs clang
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $$target.corpus && LH_FUZZ_SEEDS=$$target.corpus $$target && \
+		$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -seed=$(FUZZ_SEED) \
+			-print_final_stats=1 -verbosity=0 -artifact_prefix=$$target. $$target.corpus || exit; \
+	done
+
+fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines, and a fiftieth as many run folders, of FUZZ_SEED=1
+	$(MAKE) -s unit VARIANT=asan LEVELS=best
+	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
+	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
+
+# The bench check: generated steps and one written by hand, at a level that valgrind knows. See tests/bench/check.sh.
+BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope $(patsubst tests/bench/specs/%.lua,%,\
+	$(wildcard tests/bench/specs/*.lua))
+BENCH_LEVEL := x86-64-v3
+BENCH_BUILDS := $(filter $(call runs,$(BENCH_LEVEL)),$(COMPILER_LEVELS))
+BENCH_CFLAGS := $(STEP_CFLAGS) $(march.$(BENCH_LEVEL)) -Itests
+COMPILER_NAME = $(if $(IS_CLANG),clang,gcc) $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)
+
+build/bench/step.o: tests/bench/step.c tests/bench/step.h $(TEST_RULES)
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -c -o $@ $<
+
+define bench_rules
+build/bench/$(1)/src/spec.c: FORCE
+	@./longhand gen $$(or $$(wildcard tests/bench/specs/$(1).lua),$(1)) --out build/bench/$(1)/src >/dev/null
+
+build/bench/$(1)/step.o: build/bench/$(1)/src/spec.c $(TEST_RULES)
+	$$(CC) $$(BENCH_CFLAGS) -MMD -MP -c -o $$@ build/bench/$(1)/src/step.c
+
+build/bench/$(1)/spec.o: build/bench/$(1)/src/spec.c $(TEST_RULES)
+	$$(CC) $$(SPEC_CFLAGS) $$(call have,$(BENCH_LEVEL)) -c -o $$@ $$<
+
+build/bench/$(1)/check: tests/bench/check.c build/bench/$(1)/spec.o build/bench/$(1)/step.o build/bench/step.o $$(LIBRARY)
+	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=$(call symbol,spec,$(1)) -o $$@ $$^ $$(LIBRARIES)
+
+-include build/bench/$(1)/step.d
+endef
+$(foreach id,$(BENCH_SPECS),$(eval $(call bench_rules,$(id))))
+
+bench-programs: $(if $(BENCH_BUILDS),$(BENCH_SPECS:%=build/bench/%/check))
+
+ifneq ($(BENCH_BUILDS),)
+bench-check: bench-programs ## fails where a generated step has become slower
+	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh
+
+bench-record: bench-programs ## write tests/bench/instructions.txt again; read the diff
+	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh --record
+else
+bench-check bench-record:
+	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
+endif
+
+bench-peers: ## PyTorch, JAX and libraries of products beside our trainers, on the processor (FLAGS="--minutes 20")
+	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
+
+# The products of a training block beside libraries, with the tiles of a trainer's SOURCES; tests/peers/products.py
+# calls this. LIBXSMM: the folder that has include and lib, where the compiler does not find libxsmm by itself.
+XSMM_PLACE := $(if $(LIBXSMM),-isystem $(LIBXSMM)/include -L$(LIBXSMM)/lib)
+XSMM = $(if $(call accepts,$(XSMM_PLACE) -include libxsmm.h),-DWITH_XSMM $(XSMM_PLACE) -lxsmm -lxsmmnoblas)
+
+build/peers/products.%: FORCE $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(STEP_CFLAGS) $(march.$*) -I$(SOURCES) -o $@ tests/peers/products.c $(LIBRARY) $(XSMM) $(LIBRARIES)
+
+print-unit-tests:
+	@printf '%s\n' $(UNIT_TESTS)
+
+print-random-specs:
+	@printf '%s\n' $(RANDOM_SPECS)
+
+-include $(REFERENCE_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SPEC_OBJECTS:.o=.d) $(FORMULA_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)
