@@ -1,4 +1,4 @@
--- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua), pictures put inline.
+-- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua).
 --
 -- Input: text and tables. Output: text. Nothing here refers to another file.
 
@@ -56,41 +56,23 @@ local function notes_of(model)
     wording.count(#items, "note"), table.concat(items)) or ""
 end
 
+-- A place that scrolls sideways where its table is wider than the page; the keyboard reaches it.
+function M.box(name, body)
+  return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(tongues.html(name), body)
+end
+
 -- heading: what stands above the table, which a caption need not say again.
 function M.table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and tongues.html(model.title) or nil
   parts[#parts + 1] = model.about and model.about ~= model.title and tongues.html(model.about) or nil
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, ": ")) or ""
-  local lines = { '<div class="wide"><table>', caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
+  local lines = { "<table>", caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
   for _, row in ipairs(model.rows) do
     lines[#lines + 1] = lines_of(model, row)
   end
-  lines[#lines + 1] = "</tbody></table></div>"
-  return table.concat(lines, "\n") .. notes_of(model)
-end
-
--- What is dark in a picture has the colour of the page's text, so that it can be read on a dark page.
-local DARK = 96 -- of 255, the strongest of red, green and blue
-
-local function colour_of_text(colour)
-  local strongest = 0
-  for digits in colour:gmatch("%d+") do
-    strongest = math.max(strongest, tonumber(digits))
-  end
-  return strongest < DARK and "currentColor" or nil
-end
-
--- An SVG file of gnuplot's as an element: names that would clash with those of other pictures get a prefix, neutral
--- colours become those of the page. gnuplot's groups set `color`, which would be the currentColor of what is in them.
-function M.picture(svg, name, title)
-  local body = svg:match("(<svg.*</svg>)"):gsub("<desc>.-</desc>", ""):gsub("<title>.-</title>\n?", "")
-  body = body:gsub("gp(%u%l+%d*)", name .. "-%1"):gsub("(id=['\"])gnuplot", "%1" .. name)
-    :gsub("(id=['\"])(%l+box)", "%1" .. name .. "-%2")
-  body = body:gsub('<rect x="0" y="0" width="[%d.]+" height="[%d.]+" fill="[^"]*"/>', "", 1)
-    :gsub('(<g [^>]-) color="[^"]*"', "%1")
-    :gsub("( %l+=[\"'])black([\"'])", "%1currentColor%2"):gsub("rgb%([%d, ]+%)", colour_of_text)
-  return ('<svg role="img" aria-label="%s"'):format(tongues.html(title)) .. body:sub(#"<svg" + 1)
+  lines[#lines + 1] = "</tbody></table>"
+  return M.box(model.title or heading, table.concat(lines, "\n")) .. notes_of(model)
 end
 
 return M
