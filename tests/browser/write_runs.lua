@@ -26,7 +26,7 @@ end
 
 local function evaluations(task, place, seed)
   local lines = {}
-  for length = 5, 200, 5 do
+  for length = 10, 200, 10 do
     lines[#lines + 1] = reports.eval_line(STEPS, length <= TRAINED_TO and "train" or "test", length,
       accuracy(task, place, seed, length))
   end
@@ -35,7 +35,7 @@ end
 
 local function metrics(place, seed)
   local lines = {}
-  for step = 50, STEPS, 50 do
+  for step = 100, STEPS, 100 do
     local loss = 2.3 * math.exp(-step / (150 + 40 * place)) + 0.004 * (1 + seed) + 0.002 * math.sin(step)
     lines[#lines + 1] = ('{"step":%d,"loss":%.6f,"accuracy":%.6f,"seconds":%.3f}\n'):format(step, loss,
       math.exp(-loss), step / 100)

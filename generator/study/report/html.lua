@@ -7,11 +7,16 @@ local wording = require("base.wording")
 
 local M = {}
 
+-- A name, which may break behind its underscores where there is little room.
+function M.name(text)
+  return (tongues.html(text):gsub("_", "_<wbr/>"))
+end
+
 local function heads(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
   local parts = { ('<th scope="col"%s>%s</th>'):format(span, tongues.html(model.corner)) }
   for _, column in ipairs(model.columns) do
-    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(tongues.html(column.title))
+    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(M.name(column.title))
   end
   return "<tr>" .. table.concat(parts) .. "</tr>"
 end
@@ -39,7 +44,7 @@ local function lines_of(model, row)
       cells[j] = value(cell, i)
     end
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
-      count > 1 and (' rowspan="%d"'):format(count) or "", tongues.html(row.title)) or ""
+      count > 1 and (' rowspan="%d"'):format(count) or "", M.name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(tongues.html(sub)) or ""
     local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
     lines[i] = ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))

@@ -36,9 +36,9 @@ code { font: .88em ui-monospace, Menlo, Consolas, monospace; background: var(--s
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; margin: .4rem 0; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
 th, td { padding: .15rem .55rem; text-align: right; white-space: nowrap; }
-th[scope="row"], th[scope="rowgroup"], thead th:first-child { text-align: left; font-weight: 500; vertical-align: top; }
-thead th { border-bottom: 1px solid var(--ink); vertical-align: bottom; }
-thead th { font-weight: 600; }
+th[scope="row"], th[scope="rowgroup"], thead th:first-child { text-align: left; font-weight: 500; }
+tbody th { vertical-align: top; }
+thead th { border-bottom: 1px solid var(--ink); vertical-align: bottom; font-weight: 600; }
 tbody tr:hover td, tbody tr:hover th { background: var(--shade); }
 tr.last td, tr.last th, tr.first td, tr.first th { border-top: 1px solid var(--line); }
 tr.beside td, tr.beside th, tr.first th[scope="row"], small { color: var(--soft); font-weight: 400; }
@@ -85,13 +85,18 @@ summary { cursor: pointer; }
   font-size: .85rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
 .read .readout { display: block; }
 .readout.left { right: auto; left: 0; }
-@media (max-width: 40rem) {
+@media screen and (max-width: 40rem) {
   body { padding: 1rem 1rem 3rem; }
+  tbody th { white-space: normal; }
+  tr:not(.beside) > th:first-child { position: sticky; left: 0; background: var(--back); }
 }
 @media print {
   :root { color-scheme: light; }
   body { max-width: none; padding: 0; font-size: 10px; }
   nav { display: none; }
+  h1 { font-size: 17px; }
+  h2 { font-size: 13px; margin: 1.4rem 0 .4rem; }
+  h3 { font-size: 11px; }
   a { color: inherit; text-decoration: none; }
   h2, h3 { break-after: avoid; }
   .panel, tr { break-inside: avoid; }
@@ -99,9 +104,10 @@ summary { cursor: pointer; }
   .wide { overflow: visible; }
   table { font-size: 8px; }
   th, td { white-space: normal; padding: .1rem .25rem; }
-  th[scope="row"], td code, td.facts { overflow-wrap: anywhere; }
+  td code { overflow-wrap: anywhere; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   .numbers { display: none; }
+  .notes::details-content { content-visibility: visible; block-size: auto; }
 }
 ]]):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
 
@@ -129,7 +135,7 @@ function M.render(page)
     ("<title>%s</title>"):format(tongues.html(page.title)), "<style>", STYLE .. "</style>", "</head>", "<body>",
     ("<header><h1>%s</h1>\n%s</header>"):format(tongues.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",
-    table.concat(bodies, "\n"), "</main>", "<script>" .. script .. "</script>", "</body>", "</html>", "",
+    table.concat(bodies, "\n"), "</main>", '<script type="module">' .. script .. "</script>", "</body>", "</html>", "",
   }, "\n")
 end
 

@@ -1,10 +1,9 @@
 -- What a page's figures do under the pointer and the keyboard: names of curves become buttons that hide and show them,
 -- and the values at a place of the axis stand beside it. All of it is in the page without this, too.
 --
--- The text is JavaScript that is XML as it stands, without < and &.
+-- The text is a module of JavaScript that is XML as it stands, without < and &.
 
 return [[
-"use strict";
 const distance = (row, x) => Math.abs(row.dataset.x - x);
 const nearest = (rows, x) => rows.reduce((best, row) => distance(best, x) > distance(row, x) ? row : best);
 
@@ -62,10 +61,11 @@ for (const figure of document.querySelectorAll("figure.curves")) {
 }
 
 // A number's link leads to runs, which are folded.
-const unfold = () => {
-  const target = document.getElementById(location.hash.slice(1));
+const unfold = hash => {
+  const target = document.getElementById(hash.slice(1));
   if (target?.matches("details")) target.open = true;
 };
-addEventListener("hashchange", unfold);
-unfold();
+addEventListener("click", event => unfold(event.target.closest("a")?.hash ?? ""));
+addEventListener("hashchange", () => unfold(location.hash));
+unfold(location.hash);
 ]]
