@@ -1,11 +1,11 @@
 -- A figure as a gnuplot script that draws an SVG and a PNG.
 --
--- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x = { from, to, log, ticks }, y = {
--- from, to, log, zoom }, percent, curves, levels, marks, shade, labels }: curves = { { points = { { x, y }, ... }, style,
--- faint, title, line, band } }, style as colours.lua has it, line the name of what it belongs to, band = { { x, low, high
--- }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right; marks = { { x } } dashed
--- vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }. legend = { { title, style } }
--- stands in a place of its own behind several panels. Axes are as scales.lua has them. Output: text; nothing is run here.
+-- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
+-- marks, shade, labels }: x and y are axes as scales.lua has them; curves = { { points = { { x, y }, ... }, style,
+-- faint, title, line, band } }, style as colours.lua has it, line the name of what the curve belongs to, band = { { x,
+-- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right; marks = { { x } }
+-- dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }. legend = { { title,
+-- style } } stands in a place of its own behind several panels. Output: text; nothing is run here.
 
 local scales = require("study.report.scales")
 local tongues = require("base.tongues")
@@ -97,10 +97,10 @@ end
 local function y_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
-    return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)"):format(
-      beyond, beyond, table.concat(scales.tics(axis), ", "))
+    return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
+      :format(beyond, beyond, table.concat(scales.tics(axis), ", "))
   end
-  return axis.log and ("unset nonlinear y\nset logscale y %d"):format(axis.log) or "unset nonlinear y\nunset logscale y"
+  return "unset nonlinear y\n" .. (axis.log and ("set logscale y %d"):format(axis.log) or "unset logscale y")
 end
 
 local function ranges(panel)
@@ -142,8 +142,8 @@ local function plot(panel)
       i == 1 and "(2,3)" or "(8,3)")
   end
   for _, curve in ipairs(panel.curves) do
-    parts[#parts + 1] = curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'"):format(
-      curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
+    parts[#parts + 1] = curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'")
+      :format(curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
   end
   for _, faint in ipairs({ true, false }) do
     for _, curve in ipairs(panel.curves) do
@@ -173,7 +173,8 @@ local function legend_text(legend)
   end
   return table.concat({
     "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel",
-    "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y\nset xrange [0:1]\nset yrange [0:1]",
+    "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y",
+    "set xrange [0:1]\nset yrange [0:1]",
     "set key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'",
     "plot " .. table.concat(parts, ", \\\n     "),
   }, "\n")

@@ -62,8 +62,8 @@ local function series_of(panel, numbers)
   local series, xs, seen = {}, {}, {}
   for _, curve in ipairs(panel.curves) do
     if not curve.faint then
-      local one = { curve = curve, number = numbers[curve.line], at = {}, band = {}, points = curves.thin(curve.points) }
-      series[#series + 1] = one
+      local one = { curve = curve, number = numbers[curve.line], at = {}, band = {} }
+      series[#series + 1], one.points = one, curves.thin(curve.points)
       for _, point in ipairs(one.points) do
         local x = point[1]
         one.at[x] = point[2]
@@ -104,11 +104,11 @@ local function values(panel, series, xs)
     end
     rows[i] = ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(picture.x(panel, x), x, table.concat(cells))
   end
-  local of = panel.title and panel.title ~= "" and escape(panel.title) or "the curves"
-  return ('<details class="numbers"><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(of,
-    html.box("Numbers of " .. (panel.title or ""), ("<table><caption>%s</caption><thead><tr>%s</tr></thead><tbody>\n%s\n"
-    .. "</tbody></table>"):format(escape(panel.ylabel) .. (panel.percent and ", percent" or ""), table.concat(heads),
-    table.concat(rows, "\n"))))
+  local of = panel.title and panel.title ~= "" and panel.title or "the curves"
+  local body = ("<table><caption>%s</caption><thead><tr>%s</tr></thead><tbody>\n%s\n</tbody></table>"):format(
+    escape(panel.ylabel) .. (panel.percent and ", percent" or ""), table.concat(heads), table.concat(rows, "\n"))
+  return ('<details class="numbers"><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(
+    escape(of), html.box("Numbers of " .. of, body))
 end
 
 -- What the picture shows, in words: each line from its first to its last number.

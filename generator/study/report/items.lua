@@ -200,7 +200,8 @@ local function defaults(study)
   for place, i in ipairs(chosen) do
     if #list == count and are_numbers(study.axes[i]) then
       local other = chosen[3 - place]
-      list[count + 1] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name, pages = pages }
+      list[count + 1] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name,
+        pages = pages }
     end
   end
   return list

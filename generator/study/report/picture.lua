@@ -100,10 +100,11 @@ local function level_names(panel, frame)
   end)
   for i, entry in ipairs(order) do
     local below = order[i - 1]
-    entry.at = below and math.min(entry.y, below.at - LEVEL_HEIGHT) or math.min(entry.y, frame.bottom - LEVEL_HEIGHT / 4)
+    entry.at = math.min(entry.y, below and below.at - LEVEL_HEIGHT or frame.bottom - LEVEL_HEIGHT / 4)
     local word, number = entry.name:match("^(.*) (%S+)$")
-    parts[#parts + 1] = word and text("start", frame.right + 6, entry.at - 2, word)
-      .. text("start", frame.right + 6, entry.at + 11, number) or text("start", frame.right + 6, entry.at + 4, entry.name)
+    local x = frame.right + 6
+    parts[#parts + 1] = word and text("start", x, entry.at - 2, word) .. text("start", x, entry.at + 11, number)
+      or text("start", x, entry.at + 4, entry.name)
   end
   return table.concat(parts)
 end

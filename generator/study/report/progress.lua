@@ -1,8 +1,8 @@
 -- Loss and accuracy while models train, set by set: a figure of a report.
 --
 -- Input: a study with its cells read, an item { lines, panels, splits }, the bold and faint curves of figures.lua.
--- Output: panels as curves.lua draws them, none where nothing was measured on the way. A panel for each set, and of each
--- for every value of the axis `panels`: "loss" is that of the batches of training, "epoch" their running accuracy
+-- Output: panels as curves.lua draws them, none where nothing was measured on the way. A panel for each set, and for
+-- every value of the axis `panels`: "loss" is that of the batches of training, "epoch" their running accuracy
 -- (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts epochs where all runs say how
 -- many steps one has, else steps.
 

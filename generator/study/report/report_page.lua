@@ -47,16 +47,17 @@ local function readings_body(report)
     rows[i] = ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question),
       escape(table.concat(answers, "; ")))
   end
-  return html.box("Readings", '<table class="facts"><caption>Readings (interpretations) of the paper and its code that '
-    .. 'the runs used</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead><tbody>'
+  return html.box("Readings", '<table class="facts"><caption>Readings (interpretations) of the paper and its code '
+    .. 'that the runs used</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead>'
+    .. "<tbody>"
     .. table.concat(rows, "\n") .. "</tbody></table>")
 end
 
 local function run_row(run)
   local flags = table.concat(run.facts.flags or {}, " ")
   local notes = #run.notes > 0 and (' <small>%s</small>'):format(escape(table.concat(run.notes, "; "))) or ""
-  return ('<tr><th scope="row">%s</th><td>%s</td><td>%s%s</td><td>%s</td><td>%s</td><td class="facts"><code>%s</code></td>'
-    .. '<td><code>%s</code></td></tr>'):format(run.seed and ("%d"):format(run.seed) or "?",
+  return ('<tr><th scope="row">%s</th><td>%s</td><td>%s%s</td><td>%s</td><td>%s</td><td class="facts">'
+    .. '<code>%s</code></td><td><code>%s</code></td></tr>'):format(run.seed and ("%d"):format(run.seed) or "?",
     run.learning_rate and ("%g"):format(run.learning_rate) or "?", escape(run.state), notes,
     run.score and ("%.1f"):format(run.score) or "", run.test and ("%d"):format(run.test.step) or "", escape(run.dir),
     escape(flags))

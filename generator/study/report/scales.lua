@@ -1,8 +1,9 @@
 -- The scales of a panel's axes: where a number stands, which numbers are written beside the axis, and when an axis is
 -- another than the plain one.
 --
--- Input: a panel as curves.lua has it; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from 0 to 1,
--- tics, texts. A zoomed axis is of percents and goes by the logarithm of the distance from REST beyond 100.
+-- Input: a panel as curves.lua has it; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from
+-- 0 to 1, tics, texts. log is a base, ticks a list, step what lies between them. A zoomed axis is of
+-- percents and goes by the logarithm of the distance from REST beyond 100.
 
 local M = {}
 
@@ -96,8 +97,8 @@ local function crowds(curves)
   return 2 * near > #list and high - low > APART
 end
 
--- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers from 0,
--- logarithmic where they differ much.
+-- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers
+-- from 0, logarithmic where they differ much.
 function M.fit(panel)
   if panel.percent then
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }
