@@ -120,6 +120,8 @@ local function policy()
     .. "form-action 'none'"):format(beside.base64(digest))
 end
 
+local POLICY = policy()
+
 function M.render(page)
   local links, bodies = {}, {}
   for i, section in ipairs(page.sections) do
@@ -131,7 +133,7 @@ function M.render(page)
     '<!DOCTYPE html>',
     '<html lang="en" xmlns="http://www.w3.org/1999/xhtml">',
     '<head>', '<meta charset="utf-8"/>', '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-    ('<meta http-equiv="Content-Security-Policy" content="%s"/>'):format(policy()),
+    ('<meta http-equiv="Content-Security-Policy" content="%s"/>'):format(POLICY),
     ("<title>%s</title>"):format(tongues.html(page.title)), "<style>", STYLE .. "</style>", "</head>", "<body>",
     ("<header><h1>%s</h1>\n%s</header>"):format(tongues.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",
