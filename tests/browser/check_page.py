@@ -134,7 +134,7 @@ def check_pointer(page, name):
     wrong = []
     for width in WIDTHS:
         page.show(width)
-        left, top, across, down = page.evaluate("(() => { const one = document.querySelector('.panel > svg');"
+        left, top, across, down = page.evaluate("(() => { const one = document.querySelector('.plot > svg');"
                                                 "one.scrollIntoView(); const at = one.getBoundingClientRect();"
                                                 "return [at.x, at.y, at.width, at.height]; })()")
         for share in (0.2, 0.9):

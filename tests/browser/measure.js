@@ -29,7 +29,7 @@ function overflows(paper) {
 // Text of pictures that is cut off at their edge, or runs into other text.
 function clashes() {
   const wrong = [];
-  for (const picture of document.querySelectorAll(".panel > svg")) {
+  for (const picture of document.querySelectorAll(".plot > svg")) {
     const edge = picture.getBoundingClientRect(), texts = [...picture.querySelectorAll("text")];
     const places = texts.map(text => text.getBoundingClientRect());
     places.forEach((a, i) => {

@@ -3,9 +3,9 @@
 -- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
 -- marks, shade, labels }: x and y are axes as scales.lua has them; curves = { { points = { { x, y }, ... }, style,
 -- faint, title, line, band } }, style as colours.lua has it, line the name of what the curve belongs to, band = { { x,
--- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right; marks = { { x } }
--- dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }. legend = { { title,
--- style } } stands in a place of its own behind several panels. Output: text; nothing is run here.
+-- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of text
+-- higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }.
+-- legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is run here.
 
 local scales = require("study.report.scales")
 local tongues = require("base.tongues")
@@ -125,8 +125,8 @@ local function marks(panel)
       number(mark[1]), number(mark[1]))
   end
   for _, level in ipairs(panel.levels or {}) do
-    lines[#lines + 1] = ("set label %s at graph 1.01, first %s left tc rgb '#777777'"):format(
-      quote(level[2]), number(level[1] + (level[3] or 0)))
+    lines[#lines + 1] = ("set label %s at graph 1.01, first %s left offset 0,%s tc rgb '#777777'"):format(
+      quote(level[2]), number(level[1]), number(level[3] or 0))
   end
   for _, label in ipairs(panel.labels or {}) do
     lines[#lines + 1] = ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]),
@@ -186,7 +186,7 @@ local function drawing(figure)
   for _, panel in ipairs(figure.panels) do
     last_levels = last_levels or panel.levels and #panel.levels > 0
   end
-  local frame = FRAME .. ("set lmargin 9\nset rmargin %d\n"):format(last_levels and 17 or 3)
+  local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(last_levels and 17 or 3)
   if #figure.panels == 1 then
     return frame .. "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb '#222222'\n"
       .. panel_text(figure.panels[1]), 800, 480

@@ -126,14 +126,18 @@ end
 local function panel_body(panel, numbers)
   local series, xs = series_of(panel, numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
-  return ('<div class="panel" data-axis="%s">%s%s%s</div>'):format(escape(panel.xlabel), title,
+  return ('<div class="panel" data-axis="%s">%s<div class="plot">%s</div>%s</div>'):format(escape(panel.xlabel), title,
     picture.panel(panel, numbers, alternative(panel, series)), values(panel, series, xs))
 end
 
 function M.body(figure)
   local lines, numbers = lines_of(figure)
-  local panels = {}
+  local panels, beside = {}, false
+  for _, panel in ipairs(figure.panels) do
+    beside = beside or panel.levels and #panel.levels > 0
+  end
   for i, panel in ipairs(figure.panels) do
+    panel.beside = beside -- all panels are of one width
     panels[i] = panel_body(panel, numbers)
   end
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(legend(figure, lines),

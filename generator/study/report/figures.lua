@@ -93,8 +93,8 @@ local function levels_of(task)
   local baseline = task.baseline and 100 * task.baseline
   if baseline and baseline > levels[1][1] + 0.05 then
     local close = baseline - levels[1][1] < 8
-    levels[1][3] = close and -2 or 0
-    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 2 or 0 }
+    levels[1][3] = close and -0.5 or 0
+    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 0.5 or 0 }
   end
   return levels
 end

@@ -21,9 +21,9 @@ local function heads(model)
   return "<tr>" .. table.concat(parts) .. "</tr>"
 end
 
--- Each value of ours leads to the cell it is of.
+-- Each value of ours leads to the cell it is of. A deviation stays together where a cell has to break.
 local function value(cell, i)
-  local text = tongues.html(cell.texts[i] or "")
+  local text = tongues.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
     return ("<td>%s</td>"):format(text)
   elseif cell.number then

@@ -63,8 +63,9 @@ summary { cursor: pointer; }
 .key, .swatch { flex: none; width: 36px; height: 14px; }
 .swatch { background: var(--shade); border-right: 1px dashed var(--soft); }
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 1.4rem; }
-.panel { position: relative; min-width: 0; max-width: 38rem; }
-.panel > svg { display: block; width: 100%; height: auto; }
+.panel { min-width: 0; max-width: 38rem; }
+.plot { position: relative; }
+.plot > svg { display: block; width: 100%; height: auto; }
 .curves text { font-size: 12.5px; fill: var(--ink); }
 .curves .middle { text-anchor: middle; }
 .curves .end { text-anchor: end; }
@@ -80,11 +81,12 @@ summary { cursor: pointer; }
 .curves .band { fill: var(--colour); opacity: .16; }
 .curves .rule { stroke: var(--ink); visibility: hidden; }
 .read .rule { visibility: visible; }
-.readout { display: none; position: absolute; top: 3.4rem; right: 0; z-index: 1; padding: .3rem .6rem;
+.readout { display: none; position: absolute; top: 11%; right: 0; z-index: 1; padding: .3rem .6rem;
   pointer-events: none; background: var(--back); border: 1px solid var(--line); border-radius: .3rem;
   font-size: .85rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
 .read .readout { display: block; }
-.readout.left { right: auto; left: 0; }
+.readout.left { top: auto; bottom: 18%; right: auto; left: 12%; }
+.readout svg { vertical-align: -.1em; }
 @media screen and (max-width: 40rem) {
   body { padding: 1rem 1rem 3rem; }
   tbody th { white-space: normal; }

@@ -13,7 +13,7 @@ local M = {}
 
 local WIDTH, HEIGHT = 460, 300
 local LEFT, RIGHT, TOP, BOTTOM = 48, 14, 30, 44
-local LEVELS = 66 -- on the right, in the place of RIGHT, where there are names of levels
+local LEVELS = 66 -- on the right, in the place of RIGHT, for names of levels
 local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- tics that are closer have no number
 local LEVEL_HEIGHT = 28 -- of a level's name, two lines
 local MARKS = 8 -- of a curve
@@ -44,9 +44,9 @@ local function path(class, points, more)
   return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
 end
 
--- Where a panel's numbers stand in the picture.
+-- Where a panel's numbers stand in the picture. beside: there is room for names of levels.
 local function frame_of(panel)
-  local right = WIDTH - (panel.levels and #panel.levels > 0 and LEVELS or RIGHT)
+  local right = WIDTH - (panel.beside and LEVELS or RIGHT)
   local bottom = HEIGHT - BOTTOM
   return { right = right, bottom = bottom,
     x = function(value)

@@ -70,45 +70,50 @@ end
 
 -- What an axis is of, and that it is no plain one.
 function M.label(text, axis)
-  return text .. (axis.zoom and " (axis zoomed towards 100%)" or axis.log and " (logarithmic axis)" or "")
+  return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
 
--- The points of the curves that are no single seeds: y, the least and the largest.
-local function heights(curves)
-  local list, low, high = {}, math.huge, -math.huge
+-- Whether most points of the curves that are no single seeds are close to 100, and not all the same there.
+local function crowds(curves)
+  local near, far, low, high = 0, 0, 100, 0
   for _, curve in ipairs(curves) do
     for _, point in ipairs(curve.faint and {} or curve.points) do
-      list[#list + 1] = point[2]
+      if point[2] >= NEAR then
+        near, low, high = near + 1, math.min(low, point[2]), math.max(high, point[2])
+      else
+        far = far + 1
+      end
+    end
+  end
+  return near > far and high - low > APART
+end
+
+-- The least and the largest of all curves.
+local function range(curves)
+  local low, high = math.huge, -math.huge
+  for _, curve in ipairs(curves) do
+    for _, point in ipairs(curve.points) do
       low, high = math.min(low, point[2]), math.max(high, point[2])
     end
   end
-  return list, low, high
-end
-
--- Whether most points are close to 100, and not all the same there.
-local function crowds(curves)
-  local near, high, low = 0, 0, 100
-  local list = heights(curves)
-  for _, y in ipairs(list) do
-    if y >= NEAR then
-      near, low, high = near + 1, math.min(low, y), math.max(high, y)
-    end
-  end
-  return 2 * near > #list and high - low > APART
+  return low, high
 end
 
 -- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers
--- from 0, logarithmic where they differ much.
+-- from 0, logarithmic where they differ much, and of what is less apart than its least number from below that.
 function M.fit(panel)
   if panel.percent then
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }
     return
   end
-  local _, low, high = heights(panel.curves)
-  if low > 0 and high < math.huge and high > WIDE * low then
+  local low, high = range(panel.curves)
+  if low > 0 and high > WIDE * low then
     panel.y = { low / 1.2, high * 1.2, log = 10 }
+  elseif low > high / 2 then
+    local room = math.max(0.1 * (high - low), 0.01 * high)
+    panel.y = { low - room, high + room }
   else
-    panel.y = { math.min(0, low), high > 0 and high < math.huge and 1.05 * high or 1 }
+    panel.y = { math.min(0, low), high > 0 and 1.05 * high or 1 }
   end
 end
 

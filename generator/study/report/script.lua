@@ -30,7 +30,7 @@ function follow(panel, names) {
   const box = document.createElement("div");
   box.className = "readout";
   box.setAttribute("aria-hidden", "true");
-  panel.append(box);
+  picture.after(box);
   const show = event => {
     const at = picture.getBoundingClientRect();
     const x = (event.clientX - at.left) * picture.viewBox.baseVal.width / at.width;
