@@ -21,7 +21,9 @@ function overflows(paper) {
     }
     const scrolls = !one.ownerSVGElement && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0;
     if (scrolls && getComputedStyle(one).display !== "inline" && (paper || !box || box.tabIndex !== 0
-      || !box.ariaLabel || getComputedStyle(box).overflowX !== "auto")) wrong.push(`${name(one)}: ${one.scrollWidth} in ${one.clientWidth}`);
+      || !box.ariaLabel || getComputedStyle(box).overflowX !== "auto")) {
+      wrong.push(`${name(one)}: ${one.scrollWidth} in ${one.clientWidth}`);
+    }
   }
   return wrong;
 }

@@ -3,9 +3,10 @@
 -- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
 -- marks, shade, labels }: x and y are axes as scales.lua has them; curves = { { points = { { x, y }, ... }, style,
 -- faint, title, line, band } }, style as colours.lua has it, line the name of what the curve belongs to, band = { { x,
--- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of text
--- higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }.
--- legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is run here.
+-- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of
+-- text higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text,
+-- align } }. legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is
+-- run here.
 
 local scales = require("study.report.scales")
 local tongues = require("base.tongues")
