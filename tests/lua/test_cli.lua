@@ -23,6 +23,8 @@ function TestParse.test_verbs()
   lu.assertNil(parse("build a").static)
   lu.assertTrue(parse("build a --static").static)
   lu.assertEquals(parse("plan a --json").json, true)
+  lu.assertEquals({ parse("check a --json").json, parse("fields --json").json }, { true, true })
+  lu.assertNil(parse("check a --json --print"))
   got = parse("plan a --graph --out b.svg")
   lu.assertEquals({ got.graph, got.out, got.json }, { true, "b.svg", nil })
   lu.assertNil(parse("plan a --graph --json"))
@@ -59,6 +61,10 @@ function TestParse.test_analyses_and_exports()
   got = parse("export pytorch a --out b --spec c --trainer d")
   lu.assertEquals({ got.verb, got.what, got.run, got.out, got.spec, got.trainer },
     { "export", "pytorch", "a", "b", "c", "d" })
+  got = parse("export csv a --study s --scale small --out b")
+  lu.assertEquals({ got.what, got.runs, got.study, got.scale, got.out }, { "csv", "a", "s", "small", "b" })
+  got = parse("export tensorboard a --out b")
+  lu.assertEquals({ got.what, got.runs, got.out }, { "tensorboard", "a", "b" })
 end
 
 function TestParse.test_sweep()
@@ -140,6 +146,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze compare a --margin 0"] = "0: not a number of points above 0, at most 100",
     ["analyze compare a --split dev"] = "must be one of 'test', 'train', 'validation'",
     ["analyze compare a --scale small"] = "--scale is that of a study: add --study",
+    ["export csv a --scale small"] = "--scale is that of a study: add --study",
     ["export jax a"] = "unknown command 'jax'",
     ["gen a b"] = "too many arguments",
     ["demo --steps few"] = "few: not a positive integer",
