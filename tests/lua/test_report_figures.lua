@@ -6,11 +6,13 @@ local cells = require("study.read.cells")
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
 local figures = require("study.report.figures")
-local html = require("study.report.html")
+local figure_page = require("study.report.figure")
+local hostile = require("hostile")
 local lu = require("luaunit")
 local report_csv = require("study.report.report_csv")
 local reached = require("study.report.reached")
 local reports = require("reports")
+local scales = require("study.report.scales")
 
 local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
 local make_study, SCORES = reports.make_study, reports.SCORES
@@ -89,6 +91,33 @@ function TestFigures.test_accuracy_while_training()
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
   lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
   lu.assertNil(figures.by_epoch(make_study("nothing", SCORES), item))
+end
+
+-- A panel for each value of an axis and each set; of a loss, over decades where it falls far.
+function TestFigures.test_loss_while_training()
+  local study = make_study("losses", SCORES)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+      local file = assert(io.open(run.dir .. "/metrics.jsonl", "w"))
+      file:write('{"step":10,"loss":2,"accuracy":0.5}\n{"step":20,"loss":0.01,"accuracy":0.75}\n')
+      file:close()
+    end
+  end
+  local item = { kind = "progress", panels = "task", lines = "encoding", splits = { "loss", "epoch" } }
+  local figure = figures.by_epoch(study, item)
+  local titles = {}
+  for i, panel in ipairs(figure.panels) do
+    titles[i] = panel.title
+  end
+  lu.assertEquals(titles, { "even_pairs: loss of training", "bucket_sort: loss of training",
+    "even_pairs: batches of training", "bucket_sort: batches of training" })
+  lu.assertEquals({ figure.title, figure.panels[1].y.log, figure.panels[3].y.log }, {
+    "Loss and accuracy while training", 10, nil })
+  lu.assertEquals(figure.panels[1].curves[4].points, { { 10, 2 }, { 20, 0.01 } })
+  lu.assertStrContains(curves.script({ name = "x", title = "", panels = { figure.panels[1] } }), "set logscale y 10")
+  item.splits = { "loss" }
+  figure = figures.by_epoch(study, item)
+  lu.assertEquals({ figure.title, figure.panels[2].title }, { "Loss while training", "bucket_sort" })
 end
 
 -- Numbers along an axis have shades in their order, names the colours that they always have.
@@ -300,33 +329,83 @@ end
 
 TestPicture = {}
 
--- The constant colours of a picture, but those of filters, as the strongest of red, green and blue and the weakest.
-local function constants_of(svg)
-  local list = {}
-  for colour in svg:gsub("<filter.-</filter>", ""):gmatch("%f[%w-][%l-]+=[\"'](rgb%([%d ,]+%))[\"']") do
-    local channels = {}
-    for digits in colour:gmatch("%d+") do
-      channels[#channels + 1] = tonumber(digits)
-    end
-    list[#list + 1] = { math.max(table.unpack(channels)), math.min(table.unpack(channels)), colour }
+-- Every colour of the table, and every shade, is seen on either ground, and keeps its hue where it was seen before.
+function TestPicture.test_colours_are_seen_on_both_grounds()
+  local styles = { colours.of("my-own") }
+  for _, name in ipairs(colours.names()) do
+    styles[#styles + 1] = colours.of(name)
   end
-  return list
+  for _, style in pairs(colours.along({ "1", "2", "3", "4", "5", "6", "7" })) do
+    styles[#styles + 1] = style
+  end
+  for _, style in ipairs(styles) do
+    for _, ground in ipairs({ colours.LIGHT, colours.DARK }) do
+      local seen = colours.against(style.colour, ground)
+      lu.assertTrue(colours.contrast(seen, ground) >= 3, style.colour)
+      lu.assertEquals(seen == style.colour, colours.contrast(style.colour, ground) >= 3.05)
+    end
+  end
+  lu.assertAlmostEquals(colours.contrast("#000000", "#ffffff"), 21, 1e-9)
+  lu.assertAlmostEquals(colours.contrast("#767676", "#ffffff"), 4.54, 0.005)
 end
 
--- On a dark page nothing may be drawn in black; a group's `color` is what currentColor is in it.
-function TestPicture.test_dark_colours_are_those_of_the_text()
-  local file = support.read("docs/demo.svg")
-  lu.assertStrContains(file, 'color="black"')
-  local svg = html.picture(file, "p", "x")
-  lu.assertNil(svg:match("=[\"']black[\"']"))
-  lu.assertNil(svg:match("<g [^>]*%f[%w]color="))
-  lu.assertNil(svg:match("#000"))
-  local constants = constants_of(svg)
-  lu.assertTrue(#constants > 10)
-  for _, colour in ipairs(constants) do
-    lu.assertTrue(colour[1] > 96, colour[3])
+-- From three seeds on; of each length the quartiles of all runs of the best rate.
+function TestPicture.test_bands_are_quartiles()
+  local panel = figures.by_length(make_study("bands", SCORES), CURVES).panels[1]
+  local bold = panel.curves[4]
+  lu.assertEquals({ #bold.band, bold.band[2][1], bold.cell, bold.line }, { 3, 20, 1, "rope" })
+  lu.assertAlmostEquals(bold.band[2][2], 52, 1e-9)
+  lu.assertAlmostEquals(bold.band[2][3], 54, 1e-9)
+  lu.assertEquals({ panel.shade, panel.marks }, { { 1, 10 }, { { 10 } } })
+  local script = curves.script({ name = "x", title = "", panels = { panel } })
+  lu.assertStrContains(script, "$band4 << EOD\n5 99 99\n20 52 54\n30 50 52\nEOD")
+  lu.assertStrContains(script, "$band4 using 1:2:3 notitle with filledcurves")
+end
+
+-- Where most is near 100 the distance from it counts, and the axis says so; a loss goes over decades.
+function TestPicture.test_scales_fit_the_curves()
+  local function panel_of(percent, ...)
+    local panel = { percent = percent, curves = { { points = {} } } }
+    for x, y in ipairs({ ... }) do
+      panel.curves[1].points[x] = { x, y }
+    end
+    scales.fit(panel)
+    return panel
   end
-  lu.assertStrContains(svg, "rgb(209, 160,   0)")
+  lu.assertEquals(panel_of(true, 99, 99.5, 60).y, { 0, 100, zoom = true })
+  lu.assertEquals(panel_of(true, 99, 60, 50).y, { 0, 100, step = 20 })
+  lu.assertEquals(panel_of(true, 100, 100, 100).y, { 0, 100, step = 20 })
+  lu.assertEquals(panel_of(false, 2, 1, 0.01).y.log, 10)
+  lu.assertEquals(panel_of(false, 2, 1, 0).y, { 0, 2.1 })
+  local zoomed = panel_of(true, 99, 99.5, 60).y
+  lu.assertEquals({ scales.place(zoomed, 0), scales.place(zoomed, 100) }, { 0, 1 })
+  lu.assertAlmostEquals(scales.place(zoomed, 90), math.log(100.1 / 10.1) / math.log(1001), 1e-9)
+  lu.assertStrContains(scales.label("accuracy", zoomed), "zoomed")
+  lu.assertEquals(scales.tics({ 0.5, 20, log = 10 }), { 0.5, 1, 2, 5, 10, 20 })
+  lu.assertEquals(scales.tics({ 0, 100, step = 20 }), { 0, 20, 40, 60, 80, 100 })
+end
+
+-- The page's figure has every number in a table, whose columns lead to runs, and says what the picture shows.
+function TestPicture.test_figure_of_the_page()
+  local body = figure_page.body(figures.by_length(make_study("page", SCORES), CURVES))
+  lu.assertNil(hostile.problem_of_xml(body))
+  lu.assertStrContains(body, '<th scope="col" data-line="1"><a href="#cell-1">rope</a></th>')
+  lu.assertStrContains(body, '<th scope="row">20</th><td data-line="1">53.00 <small>(52.00 to 54.00)</small></td>')
+  lu.assertStrContains(body, 'aria-label="even_pairs: token accuracy in percent by length. rope: 99.00 at 5, 51.00 at '
+    .. '30; rand-rope: 99.00 at 5, 96.00 at 30."')
+  lu.assertEquals(select(2, body:gsub('<li data%-toggle="%d">', "")), 2)
+  lu.assertEquals(select(2, body:gsub('<path class="seed"', "")), 6)
+end
+
+-- What a stranger's run is called is text on the page as well.
+function TestPicture.test_names_of_lines_are_text()
+  for _, text in ipairs(hostile.TEXTS) do
+    local style = colours.of(text)
+    local panel = { title = text, xlabel = text, ylabel = text, x = { 0, 1 }, y = { 0, 1 }, levels = { { 1, text } },
+      curves = { { points = { { 0, 1 } }, style = style, title = text, line = text } } }
+    local figure = { panels = { panel }, caption = text, legend = { { title = text, style = style } } }
+    lu.assertNil(hostile.problem_of_xml(figure_page.body(figure)), text)
+  end
 end
 
 support.run()

@@ -387,10 +387,12 @@ function TestItems.test_defaults_along_numbers()
   local study = study_of({ { name = "encoding", values = { "rope", "none" } },
     { name = "width", values = { "8", "16" } } }, {})
   local list = assert(items.check(study))
-  lu.assertEquals({ #list, list[4].kind, list[4].x, list[4].lines }, { 4, "axis", "width", "encoding" })
+  lu.assertEquals({ #list, list[6].kind, list[6].x, list[6].lines }, { 6, "axis", "width", "encoding" })
   study.axes = { study.axes[2] }
   list = assert(items.check(study))
-  lu.assertEquals({ #list, list[1].columns, list[3].lines, list[4].x, list[4].lines }, { 4, nil, "width", "width" })
+  lu.assertEquals({ #list, list[1].columns, list[3].lines, list[6].x, list[6].lines }, { 6, nil, "width", "width" })
+  lu.assertEquals({ list[4].panels, list[4].lines, list[4].splits, list[5].splits }, { nil, "width", { "loss" },
+    { "epoch" } })
 end
 
 function TestItems.test_defaults()
@@ -399,7 +401,7 @@ function TestItems.test_defaults()
   for i, item in ipairs(assert(items.check(study))) do
     kinds[i] = item.kind .. " " .. (item.value or "")
   end
-  lu.assertEquals(kinds, { "table max", "table mean", "curves " })
+  lu.assertEquals(kinds, { "table max", "table mean", "curves ", "progress ", "progress " })
 end
 
 TestRenderers = {}

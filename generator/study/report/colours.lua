@@ -4,7 +4,7 @@
 -- A randomized form is the stronger shade of its plain form's hue, and dashed; every hue has a point of its own, so
 -- that no two curves differ in hue alone. Points are filled or of strokes: in a hollow one the curve is seen, but at
 -- its ends, which then seem to mean something. The thirteen are at least 13 apart in CIE Lab for normal sight and for
--- the three dichromacies, and at least 2.4 to 1 in contrast against white and near black.
+-- the three dichromacies, and at least 2.4 to 1 in contrast against white and near black; M.against makes it 3 to 1.
 
 local canonical = require("base.canonical")
 
@@ -140,6 +140,53 @@ function M.along(names)
     end
   end
   return styles
+end
+
+-- ---- on a ground ----
+
+M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- what is shaded on the page, and is nearer to the curves than its ground
+
+local CONTRAST = 3.05 -- of a graphical object, as WCAG 2.2 asks for (1.4.11), and some room for rounding
+local STEPS = 64
+
+local function channels_of(colour)
+  local list = {}
+  for channel = 1, 3 do
+    list[channel] = tonumber(colour:sub(2 * channel, 2 * channel + 1), 16)
+  end
+  return list
+end
+
+-- Relative luminance, as WCAG defines it.
+local function luminance(channels)
+  local sum = 0
+  for channel, weight in ipairs({ 0.2126, 0.7152, 0.0722 }) do
+    local share = channels[channel] / 255
+    sum = sum + weight * (share <= 0.04045 and share / 12.92 or ((share + 0.055) / 1.055) ^ 2.4)
+  end
+  return sum
+end
+
+-- The contrast of two colours, from 1 to 21.
+function M.contrast(one, other)
+  local a, b = luminance(channels_of(one)), luminance(channels_of(other))
+  return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
+end
+
+-- A colour as near to this one as can be that is seen on a ground: darker on a light one, lighter on a dark one.
+function M.against(colour, ground)
+  local aim = luminance(channels_of(ground)) > 0.5 and 0 or 255
+  local from, mixed = channels_of(colour), colour
+  for step = 1, STEPS do
+    if M.contrast(mixed, ground) >= CONTRAST then
+      break
+    end
+    mixed = "#"
+    for channel = 1, 3 do
+      mixed = mixed .. ("%02x"):format(math.floor(from[channel] + (aim - from[channel]) * step / STEPS + 0.5))
+    end
+  end
+  return mixed
 end
 
 -- The names of the table, sorted.

@@ -5,10 +5,12 @@
 
 local draw = require("study.report.draw")
 local curves = require("study.report.curves")
+local figure = require("study.report.figure")
 local html = require("study.report.html")
 local lfs = require("lfs")
 local page = require("study.report.page")
 local runs = require("study.read.runs")
+local scales = require("study.report.scales")
 local table_text = require("study.report.table_text")
 local tongues = require("base.tongues")
 local write = require("base.write")
@@ -222,16 +224,17 @@ local function pairs_of_curves(a, b)
 end
 
 local function figure_of(pair)
-  local low, high = bounds(pair.a, pair.b)
   local last = 0
   for _, points in ipairs({ pair.a, pair.b }) do
     last = #points > 0 and math.max(last, points[#points][1]) or last
   end
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) }, curves = {},
-    percent = pair.percent, y = pair.percent and { 0, 100 } or { math.min(0, low), math.max(high * 1.05, low + 1e-6) } }
+    percent = pair.percent }
   for i, points in ipairs({ pair.a, pair.b }) do
-    panel.curves[#panel.curves + 1] = #points > 0 and { points = points, style = STYLES[i], title = NAMES[i] } or nil
+    panel.curves[#panel.curves + 1] = #points > 0 and { points = points, style = STYLES[i], title = NAMES[i],
+      line = NAMES[i] } or nil
   end
+  scales.fit(panel)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
@@ -291,16 +294,13 @@ local function csv_of(result)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function page_of(result, pictures, problem)
+local function page_of(result)
   local sections = { { title = "What differs", body = #result.differences > 0
     and html.table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
   for _, pair in ipairs(result.pairs) do
     local model = samples(pair.a, pair.b, pair.corner, pair.form)
     model.title = pair.title
-    local svg = pictures and pictures[pair.name]
-    local picture = svg and ("<figure>%s</figure>"):format(html.picture(svg, pair.name, pair.title))
-      or ('<p class="flag">%s</p>'):format(tongues.html(problem or ""))
-    sections[#sections + 1] = { title = pair.title, body = picture .. html.table(model) }
+    sections[#sections + 1] = { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(model) }
   end
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(tongues.html(result.a.dir),
     tongues.html(result.b.dir), tongues.html(result.first))
@@ -316,7 +316,7 @@ local function write_all(options, result)
   end
   local pictures, problem, drawn = draw.run(files, names)
   table.move(drawn, 1, #drawn, #files + 1, files)
-  files[#files + 1] = { path = "index.html", text = page_of(result, pictures, problem) }
+  files[#files + 1] = { path = "index.html", text = page_of(result) }
   local ok, message = write.files(options.out, files)
   if not ok then
     return ENVIRONMENT, "longhand report: " .. message

@@ -1,11 +1,14 @@
 -- A figure as a gnuplot script that draws an SVG and a PNG.
 --
--- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x = { from, to, log, ticks }, y = {
--- from, to }, percent, curves, levels, marks, shade, labels }: curves = { { points = { { x, y }, ... }, style, faint,
--- title } }, style as colours.lua has it; levels = { { y, text, shift } } are flat lines, named on the right; marks =
--- { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align } }. legend = { {
--- title, style } } stands in a place of its own behind several panels. Output: text; nothing is run here.
+-- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
+-- marks, shade, labels }: x and y are axes as scales.lua has them; curves = { { points = { { x, y }, ... }, style,
+-- faint, title, line, band } }, style as colours.lua has it, line the name of what the curve belongs to, band = { { x,
+-- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of
+-- text higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text,
+-- align } }. legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is
+-- run here.
 
+local scales = require("study.report.scales")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -26,7 +29,7 @@ local function number(value)
   return ("%.6g"):format(value)
 end
 
--- Neighbours averaged until a curve has at most M.POINTS points; and how many went into one.
+-- Neighbours averaged until a curve, or a band, has at most M.POINTS points; and how many went into one.
 function M.thin(points)
   local group = math.ceil(#points / M.POINTS)
   if group <= 1 then
@@ -34,27 +37,42 @@ function M.thin(points)
   end
   local thin = {}
   for first = 1, #points, group do
-    local x, y, count = 0, 0, 0
-    for i = first, math.min(first + group - 1, #points) do
-      x, y, count = x + points[i][1], y + points[i][2], count + 1
+    local last, mean = math.min(first + group - 1, #points), {}
+    for part in ipairs(points[first]) do
+      local sum = 0
+      for i = first, last do
+        sum = sum + points[i][part]
+      end
+      mean[part] = sum / (last - first + 1)
     end
-    thin[#thin + 1] = { x / count, y / count }
+    thin[#thin + 1] = mean
   end
   return thin, group
 end
 
--- The points of all curves, as blocks of data. Names count through all panels.
+local function add_block(lines, name, points)
+  lines[#lines + 1] = name .. " << EOD"
+  for _, point in ipairs((M.thin(points))) do
+    local numbers = {}
+    for part, value in ipairs(point) do
+      numbers[part] = number(value)
+    end
+    lines[#lines + 1] = table.concat(numbers, " ")
+  end
+  lines[#lines + 1] = "EOD"
+end
+
+-- The points of all curves and bands, as blocks of data. Names count through all panels.
 local function data(figure)
   local lines, count = {}, 0
   for _, panel in ipairs(figure.panels) do
     for _, curve in ipairs(panel.curves) do
       count = count + 1
       curve.block = ("$curve%d"):format(count)
-      lines[#lines + 1] = curve.block .. " << EOD"
-      for _, point in ipairs((M.thin(curve.points))) do
-        lines[#lines + 1] = number(point[1]) .. " " .. number(point[2])
+      add_block(lines, curve.block, curve.points)
+      if curve.band then
+        add_block(lines, ("$band%d"):format(count), curve.band)
       end
-      lines[#lines + 1] = "EOD"
     end
   end
   return table.concat(lines, "\n")
@@ -67,27 +85,32 @@ local function with(style, faint)
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
--- A step of 1, 2 or 5 times a power of ten that gives about five tics to a range of numbers.
-function M.tic_step(span)
-  local rough = math.max(span, 1e-9) / 5
-  local power = 10 ^ math.floor(math.log(rough, 10))
-  return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
-end
+M.tic_step = scales.step
 
 local function x_tics(panel)
   if panel.x.ticks then
     return "(" .. table.concat(panel.x.ticks, ", ") .. ")"
   end
-  return panel.x.log and "autofreq" or number(M.tic_step(panel.x[2] - panel.x[1]))
+  return panel.x.log and "autofreq" or number(scales.step(panel.x[2] - panel.x[1]))
+end
+
+-- How the y axis goes: gnuplot keeps it from panel to panel.
+local function y_scale(axis)
+  if axis.zoom then
+    local beyond = number(100 + scales.REST)
+    return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
+      :format(beyond, beyond, table.concat(scales.tics(axis), ", "))
+  end
+  return "unset nonlinear y\n" .. (axis.log and ("set logscale y %d"):format(axis.log) or "unset logscale y")
 end
 
 local function ranges(panel)
-  local lines = { ("set xrange [%s:%s]"):format(number(panel.x[1]), number(panel.x[2])),
+  local lines = { y_scale(panel.y),
+    ("set xrange [%s:%s]"):format(number(panel.x[1]), number(panel.x[2])),
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
     panel.x.log and ("set logscale x %d"):format(panel.x.log) or "unset logscale x",
-    "set xtics nomirror " .. x_tics(panel) }
-  lines[#lines + 1] = panel.percent and "set format y '%.0f%%'\nset ytics nomirror 20"
-    or "set format y '%g'\nset ytics nomirror autofreq"
+    "set xtics nomirror " .. x_tics(panel), panel.percent and "set format y '%g%%'" or "set format y '%g'" }
+  lines[#lines + 1] = not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil
   return table.concat(lines, "\n")
 end
 
@@ -103,8 +126,8 @@ local function marks(panel)
       number(mark[1]), number(mark[1]))
   end
   for _, level in ipairs(panel.levels or {}) do
-    lines[#lines + 1] = ("set label %s at graph 1.01, first %s left tc rgb '#777777'"):format(
-      quote(level[2]), number(level[1] + (level[3] or 0)))
+    lines[#lines + 1] = ("set label %s at graph 1.01, first %s left offset 0,%s tc rgb '#777777'"):format(
+      quote(level[2]), number(level[1]), number(level[3] or 0))
   end
   for _, label in ipairs(panel.labels or {}) do
     lines[#lines + 1] = ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]),
@@ -118,6 +141,10 @@ local function plot(panel)
   for i, level in ipairs(panel.levels or {}) do
     parts[#parts + 1] = ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
       i == 1 and "(2,3)" or "(8,3)")
+  end
+  for _, curve in ipairs(panel.curves) do
+    parts[#parts + 1] = curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'")
+      :format(curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
   end
   for _, faint in ipairs({ true, false }) do
     for _, curve in ipairs(panel.curves) do
@@ -134,7 +161,7 @@ local function panel_text(panel)
   return table.concat({
     "set title " .. quote(panel.title or "") .. " textcolor rgb '#222222'",
     "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3 textcolor rgb '#222222'",
-    "set ylabel " .. quote(panel.ylabel) .. " offset -0.6,0 textcolor rgb '#222222'",
+    "set ylabel " .. quote(scales.label(panel.ylabel, panel.y)) .. " offset -0.6,0 textcolor rgb '#222222'",
     ranges(panel), marks(panel), plot(panel),
   }, "\n")
 end
@@ -147,7 +174,8 @@ local function legend_text(legend)
   end
   return table.concat({
     "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel",
-    "unset object\nunset arrow\nunset label\nunset logscale x\nset xrange [0:1]\nset yrange [0:1]",
+    "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y",
+    "set xrange [0:1]\nset yrange [0:1]",
     "set key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'",
     "plot " .. table.concat(parts, ", \\\n     "),
   }, "\n")
@@ -159,7 +187,7 @@ local function drawing(figure)
   for _, panel in ipairs(figure.panels) do
     last_levels = last_levels or panel.levels and #panel.levels > 0
   end
-  local frame = FRAME .. ("set lmargin 9\nset rmargin %d\n"):format(last_levels and 17 or 3)
+  local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(last_levels and 17 or 3)
   if #figure.panels == 1 then
     return frame .. "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb '#222222'\n"
       .. panel_text(figure.panels[1]), 800, 480

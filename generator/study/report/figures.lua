@@ -9,6 +9,7 @@ local entries = require("study.report.entries")
 local progress = require("study.report.progress")
 local reached = require("study.report.reached")
 local runs = require("study.read.runs")
+local scales = require("study.report.scales")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
 local wording = require("base.wording")
@@ -16,6 +17,8 @@ local wording = require("base.wording")
 local M = {}
 
 local FEW_DECADES = 20 -- times that differ less are drawn on a linear axis
+local FEWEST_SEEDS = 3 -- of which quartiles are shown
+local SEEDS = "faint: these seeds; bands: their quartiles, where there are three or more."
 
 local function by_x(a, b)
   return a[1] < b[1]
@@ -35,34 +38,49 @@ local function points_of(run, scored)
   return points
 end
 
--- The mean over several lists of points at the x they have in common with any other.
-local function mean_curve(lists)
-  local sums, counts, xs = {}, {}, {}
+-- The values of several lists of points by x, and all x, rising.
+local function gather(lists)
+  local at, xs = {}, {}
   for _, points in ipairs(lists) do
     for _, point in ipairs(points) do
       local x = point[1]
-      if not sums[x] then
-        sums[x], counts[x] = 0, 0
+      if not at[x] then
+        at[x] = {}
         xs[#xs + 1] = x
       end
-      sums[x], counts[x] = sums[x] + point[2], counts[x] + 1
+      table.insert(at[x], point[2])
     end
   end
   table.sort(xs)
-  local mean = {}
+  return at, xs
+end
+
+-- The mean over several lists of points at each x that any of them has.
+local function mean_curve(lists)
+  local mean, at, xs = {}, gather(lists)
   for i, x in ipairs(xs) do
-    mean[i] = { x, sums[x] / counts[x] }
+    mean[i] = { x, statistics.mean(at[x]) }
   end
   return mean
 end
 
--- A bold curve and faint ones for its seeds.
-local function add_curves(panel, lists, style, mean, title)
+-- Likewise the quartiles, { x, first, third }, where there are seeds enough for them.
+local function quartiles(lists)
+  local band, at, xs = {}, gather(#lists >= FEWEST_SEEDS and lists or {})
+  for i, x in ipairs(xs) do
+    band[i] = { x, statistics.quantile(at[x], 0.25), statistics.quantile(at[x], 0.75) }
+  end
+  return #band > 0 and band or nil
+end
+
+-- A bold curve and faint ones for its seeds. more: what else is known of the bold one.
+local function add_curves(panel, lists, style, mean, title, more)
   for _, points in ipairs(#lists > 1 and lists or {}) do
-    panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true }
+    panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
   end
   if #mean > 0 then
-    panel.curves[#panel.curves + 1] = { points = mean, style = style, title = title }
+    panel.curves[#panel.curves + 1] = { points = mean, style = style, title = title, line = title, band = more.band,
+      cell = more.cell }
   end
 end
 
@@ -75,26 +93,28 @@ local function levels_of(task)
   local baseline = task.baseline and 100 * task.baseline
   if baseline and baseline > levels[1][1] + 0.05 then
     local close = baseline - levels[1][1] < 8
-    levels[1][3] = close and -2 or 0
-    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 2 or 0 }
+    levels[1][3] = close and -0.5 or 0
+    levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 0.5 or 0 }
   end
   return levels
 end
 
 M.levels_of = levels_of
 
--- The longest training length of a run; nil where it is not recorded, or the curve goes along another axis.
-local function trained_to(run)
-  return run.axis == "length" and statistics.max(runs.lengths(run, "train")) or nil
-end
-
-local function add_mark(panel, length)
-  for _, mark in ipairs(panel.marks) do
-    if mark[1] == length then
-      return
-    end
+-- The training lengths of a run: its longest gets a line, and what all runs of the panel were trained at a shade. None
+-- where they are not recorded, or the curve goes along another axis.
+local function add_training(panel, run)
+  local lengths = run.axis == "length" and runs.lengths(run, "train") or {}
+  if #lengths == 0 then
+    return
   end
-  panel.marks[#panel.marks + 1] = length and { length }
+  local first, last = math.min(table.unpack(lengths)), math.max(table.unpack(lengths))
+  local shade, known = panel.shade or { first, last }, false
+  panel.shade = { math.max(shade[1], first), math.min(shade[2], last) }
+  for _, mark in ipairs(panel.marks) do
+    known = known or mark[1] == last
+  end
+  panel.marks[#panel.marks + 1] = not known and { last } or nil
 end
 
 local function add_cell(panel, cell, line, style, scored)
@@ -104,12 +124,12 @@ local function add_cell(panel, cell, line, style, scored)
     local points = points_of(run, scored)
     lists[#lists + 1] = #points > 0 and points or nil
     panel.xlabel = runs.axis_text(run)
-    add_mark(panel, trained_to(run))
+    add_training(panel, run)
     panel.x[2] = math.max(panel.x[2], #points > 0 and points[#points][1] * 1.02 or 0)
   end
   panel.levels = levels_of(cell.task)
   panel.thinned = panel.thinned or lists[1] and #lists[1] > curves.POINTS
-  add_curves(panel, lists, style, mean_curve(lists), line)
+  add_curves(panel, lists, style, mean_curve(lists), line, { band = quartiles(lists), cell = cell.number })
 end
 
 local function legend_of(axis, names, styles)
@@ -134,7 +154,7 @@ function M.by_length(study, item)
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
     local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
-      y = { 0, 100 }, percent = true, curves = {}, marks = {} }
+      percent = true, curves = {}, marks = {} }
     for _, line in ipairs(names) do
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
@@ -144,13 +164,15 @@ function M.by_length(study, item)
     end
     thinned = thinned or panel.thinned
     if #panel.curves > 0 then
+      scales.fit(panel)
       figure.panels[#figure.panels + 1] = panel
     end
   end
   local axis = figure.panels[1] and figure.panels[1].xlabel
   figure.title = views.title_of(item, ("%s by %s"):format(entries.metric(study), axis or "length"))
-  figure.caption = "Bold: mean over the seeds at the best learning rate of each; faint: these seeds. Dashed: the "
-    .. "longest length of training; flat lines: chance, and the majority baseline where it is higher." .. (thinned
+  figure.caption = "Bold: mean over the seeds at the best learning rate of each; " .. SEEDS .. (axis == "length"
+    and " Shaded: lengths of training, up to the longest (dashed)." or "") .. " Flat lines: chance, and the majority "
+    .. "baseline where it is higher." .. (thinned
     and (" Neighbouring lengths are averaged, so that a curve has at most %d points."):format(curves.POINTS) or "")
   return #figure.panels > 0 and figure or nil
 end
@@ -237,7 +259,7 @@ end
 -- Accuracy during training over seconds: the figure, and a table of times to a threshold.
 function M.by_time(study, item)
   local names, threshold = views.axis(study, item.lines), item.threshold or 90
-  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study), y = { 0, 100 },
+  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
     x = { math.huge, 0, log = 10 }, percent = true, curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local rows, styles = {}, styles_along(study, item.lines)
@@ -251,12 +273,14 @@ function M.by_time(study, item)
     for _, points in ipairs(lists) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    add_curves(panel, lists, styles[line], mean_timed(lists), views.label(item.lines, line))
+    add_curves(panel, lists, styles[line], mean_timed(lists), views.label(item.lines, line),
+      { cell = cell and cell.number })
     rows[#rows + 1] = time_row(line, cell, lists, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
+  scales.fit(panel)
   local figure = { panels = { panel }, title = views.title_of(item, entries.metric(study) .. " over training time"),
     caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Evaluations during training." }
   return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold, entries.metric(study))
@@ -265,7 +289,7 @@ end
 local function axis_lines(study, item, values)
   local lines = {}
   for _, line in ipairs(item.lines and views.axis(study, item.lines) or { "" }) do
-    local entry = { name = line, max = {}, mean = {} }
+    local entry = { name = line, max = {}, mean = {}, cells = {} }
     for _, value in ipairs(values) do
       local key = views.with(item.where, { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
       local cell = views.find(study, key)
@@ -273,6 +297,7 @@ local function axis_lines(study, item, values)
       if s and s.max then
         table.insert(entry.max, { x, s.max })
         table.insert(entry.mean, { x, s.best.mean })
+        entry.cells[x] = cell.number
       end
     end
     table.sort(entry.max, by_x)
@@ -298,7 +323,7 @@ function M.along_axis(study, item)
   for i, value in ipairs(values) do
     ticks[i] = views.number(value)
   end
-  local panel = { xlabel = item.x, ylabel = "score", y = { 0, 100 }, percent = true, curves = {},
+  local panel = { xlabel = item.x, ylabel = "score", percent = true, curves = {},
     x = range_of(ticks) }
   local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
   for _, line in ipairs(axis_lines(study, item, values)) do
@@ -306,24 +331,28 @@ function M.along_axis(study, item)
     local thin = { colour = style.colour, dash = "(3,3)", point = style.point }
     local comma = item.lines and views.label(item.lines, line.name) .. ", " or ""
     panel.curves[#panel.curves + 1] = { points = line.max, style = { colour = style.colour, dash = "solid",
-      point = style.point }, title = comma .. "maximum" }
-    panel.curves[#panel.curves + 1] = { points = line.mean, style = thin, title = comma .. "mean" }
+      point = style.point }, title = comma .. "maximum", line = comma .. "maximum", cells = line.cells }
+    panel.curves[#panel.curves + 1] = { points = line.mean, style = thin, title = comma .. "mean",
+      line = comma .. "mean", cells = line.cells }
   end
+  scales.fit(panel)
   return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Score along " .. item.x),
     caption = "Maximum over all seeds and learning rates, and mean over seeds at the best learning rate." } or nil
 end
 
--- Accuracy while models train, a panel for each set.
+-- Loss and accuracy while models train, a panel for each set and value of an axis.
 function M.by_epoch(study, item)
   local names = views.axis(study, item.lines)
   local styles = colours.along(views.axis(study.whole, item.lines))
-  local panels = progress.panels(study, item, styles, function(panel, lists, style, title)
-    add_curves(panel, lists, style, mean_curve(lists), title)
+  local panels, has = progress.panels(study, item, styles, function(panel, lists, style, title, cell)
+    add_curves(panel, lists, style, mean_curve(lists), title, { band = quartiles(lists), cell = cell.number })
   end)
+  local what = (has.loss and "loss" or "") .. (has.loss and has.other and " and " or "") .. (has.other
+    and entries.metric(study) or "")
   return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
-    title = views.title_of(item, entries.metric(study) .. " while training"),
-    caption = "Bold: mean over the seeds at the best learning rate of each; faint: these seeds. The first "
-      .. "panel has the batches of training as they were met, all others evaluations on the way." } or nil
+    title = views.title_of(item, what .. " while training"),
+    caption = "Bold: mean over the seeds at the best learning rate of each; " .. SEEDS .. " Batches of training are "
+      .. "told as they were met, all else by evaluations on the way." } or nil
 end
 
 return M

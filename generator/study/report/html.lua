@@ -1,4 +1,4 @@
--- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua), pictures put inline.
+-- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua).
 --
 -- Input: text and tables. Output: text. Nothing here refers to another file.
 
@@ -7,18 +7,23 @@ local wording = require("base.wording")
 
 local M = {}
 
+-- A name, which may break behind its underscores where there is little room.
+function M.name(text)
+  return (tongues.html(text):gsub("_", "_<wbr/>"))
+end
+
 local function heads(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
   local parts = { ('<th scope="col"%s>%s</th>'):format(span, tongues.html(model.corner)) }
   for _, column in ipairs(model.columns) do
-    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(tongues.html(column.title))
+    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(M.name(column.title))
   end
   return "<tr>" .. table.concat(parts) .. "</tr>"
 end
 
--- Each value of ours leads to the cell it is of.
+-- Each value of ours leads to the cell it is of. A deviation stays together where a cell has to break.
 local function value(cell, i)
-  local text = tongues.html(cell.texts[i] or "")
+  local text = tongues.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
     return ("<td>%s</td>"):format(text)
   elseif cell.number then
@@ -39,7 +44,7 @@ local function lines_of(model, row)
       cells[j] = value(cell, i)
     end
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
-      count > 1 and (' rowspan="%d"'):format(count) or "", tongues.html(row.title)) or ""
+      count > 1 and (' rowspan="%d"'):format(count) or "", M.name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(tongues.html(sub)) or ""
     local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
     lines[i] = ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
@@ -56,41 +61,23 @@ local function notes_of(model)
     wording.count(#items, "note"), table.concat(items)) or ""
 end
 
+-- A place that scrolls sideways where its table is wider than the page; the keyboard reaches it.
+function M.box(name, body)
+  return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(tongues.html(name), body)
+end
+
 -- heading: what stands above the table, which a caption need not say again.
 function M.table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and tongues.html(model.title) or nil
   parts[#parts + 1] = model.about and model.about ~= model.title and tongues.html(model.about) or nil
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, ": ")) or ""
-  local lines = { '<div class="wide"><table>', caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
+  local lines = { "<table>", caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
   for _, row in ipairs(model.rows) do
     lines[#lines + 1] = lines_of(model, row)
   end
-  lines[#lines + 1] = "</tbody></table></div>"
-  return table.concat(lines, "\n") .. notes_of(model)
-end
-
--- What is dark in a picture has the colour of the page's text, so that it can be read on a dark page.
-local DARK = 96 -- of 255, the strongest of red, green and blue
-
-local function colour_of_text(colour)
-  local strongest = 0
-  for digits in colour:gmatch("%d+") do
-    strongest = math.max(strongest, tonumber(digits))
-  end
-  return strongest < DARK and "currentColor" or nil
-end
-
--- An SVG file of gnuplot's as an element: names that would clash with those of other pictures get a prefix, neutral
--- colours become those of the page. gnuplot's groups set `color`, which would be the currentColor of what is in them.
-function M.picture(svg, name, title)
-  local body = svg:match("(<svg.*</svg>)"):gsub("<desc>.-</desc>", ""):gsub("<title>.-</title>\n?", "")
-  body = body:gsub("gp(%u%l+%d*)", name .. "-%1"):gsub("(id=['\"])gnuplot", "%1" .. name)
-    :gsub("(id=['\"])(%l+box)", "%1" .. name .. "-%2")
-  body = body:gsub('<rect x="0" y="0" width="[%d.]+" height="[%d.]+" fill="[^"]*"/>', "", 1)
-    :gsub('(<g [^>]-) color="[^"]*"', "%1")
-    :gsub("( %l+=[\"'])black([\"'])", "%1currentColor%2"):gsub("rgb%([%d, ]+%)", colour_of_text)
-  return ('<svg role="img" aria-label="%s"'):format(tongues.html(title)) .. body:sub(#"<svg" + 1)
+  lines[#lines + 1] = "</tbody></table>"
+  return M.box(model.title or heading, table.concat(lines, "\n")) .. notes_of(model)
 end
 
 return M

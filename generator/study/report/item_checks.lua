@@ -6,6 +6,7 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
+local progress = require("study.report.progress")
 local runs = require("study.read.runs")
 local study_module = require("study.grid.study")
 local views = require("study.report.views")
@@ -92,8 +93,9 @@ function checks.set(_, _, value)
   end
 end
 
-function checks.sets(_, _, value)
+function checks.sets(_, item, value)
   local names = { runs.EPOCH, table.unpack(study_module.SPLITS) }
+  names[#names + 1] = item.kind == "progress" and progress.LOSS or nil
   for _, name in ipairs(type(value) == "table" and value or {}) do
     if not lists.has(names, name) then
       return unknown("no set", name, names)

@@ -8,6 +8,8 @@ local diagnostics = require("base.diagnostics")
 local item_checks = require("study.report.item_checks")
 local lists = require("base.lists")
 local nodes = require("study.grid.nodes")
+local progress = require("study.report.progress")
+local runs = require("study.read.runs")
 local views = require("study.report.views")
 
 local M = {}
@@ -25,7 +27,7 @@ local KINDS = {
   curves = { panels = "axis?", lines = "axis" },
   time = { lines = "axis", threshold = "percent?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?" },
-  progress = { lines = "axis", splits = "sets?" },
+  progress = { panels = "axis?", lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
   reached = { rows = "axis", threshold = "percent", split = "set?" },
@@ -171,7 +173,7 @@ local function are_numbers(axis)
 end
 
 -- Where a study says nothing: two axes, if there are two of several values, as rows and columns; of the others a page
--- for every value. And curves, and the score along an axis of numbers.
+-- for every value. And curves by length and while training, and the score along an axis of numbers.
 local function defaults(study)
   local chosen, pages = {}, {}
   for _, several in ipairs({ true, false }) do
@@ -190,10 +192,16 @@ local function defaults(study)
     { kind = "table", value = "mean", rows = rows, columns = columns, pages = pages },
     { kind = "curves", panels = columns and rows, lines = columns or rows, pages = pages },
   }
+  for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
+    list[#list + 1] = { kind = "progress", panels = columns and rows, lines = columns or rows, splits = { split },
+      pages = pages }
+  end
+  local count = #list
   for place, i in ipairs(chosen) do
-    if #list == 3 and are_numbers(study.axes[i]) then
+    if #list == count and are_numbers(study.axes[i]) then
       local other = chosen[3 - place]
-      list[4] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name, pages = pages }
+      list[count + 1] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name,
+        pages = pages }
     end
   end
   return list

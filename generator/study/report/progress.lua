@@ -1,20 +1,23 @@
--- Accuracy while models train, set by set: a figure of a report.
+-- Loss and accuracy while models train, set by set: a figure of a report.
 --
--- Input: a study with its cells read, an item { lines, splits }, the bold and faint curves of figures.lua. Output: a
--- figure as curves.lua draws it; nil where nothing was measured on the way. A panel for each set: "epoch" is the
--- running accuracy of training (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts
--- epochs where all runs say how many steps one has, else steps.
+-- Input: a study with its cells read, an item { lines, panels, splits }, the bold and faint curves of figures.lua.
+-- Output: panels as curves.lua draws them, none where nothing was measured on the way. A panel for each set, and for
+-- every value of the axis `panels`: "loss" is that of the batches of training, "epoch" their running accuracy
+-- (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts epochs where all runs say how
+-- many steps one has, else steps.
 
 local entries = require("study.report.entries")
 local reached = require("study.report.reached")
 local runs = require("study.read.runs")
+local scales = require("study.report.scales")
 local views = require("study.report.views")
 
 local M = {}
 
-M.SPLITS = { "epoch", "train", "test", "validation" }
+M.LOSS = "loss"
+M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
 
-local TITLES = { epoch = "batches of training", train = "training, evaluated" }
+local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
 
 -- Steps of an epoch of a run; nil where it does not say.
 local function epoch_of(run)
@@ -35,6 +38,15 @@ local function running(run, unit)
   return points
 end
 
+-- The loss that is logged, in nats per token.
+local function losses(run, unit)
+  local points = {}
+  for _, row in ipairs(runs.metrics(run)) do
+    points[#points + 1] = row.loss and { row.step / unit, row.loss } or nil
+  end
+  return points
+end
+
 local function evaluated(run, split, unit, metric)
   local points = reached.points(run, split, metric)
   for _, point in ipairs(points) do
@@ -48,7 +60,14 @@ local function lists_of(cell, split, in_epochs, metric)
   local lists = {}
   for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
     local unit = in_epochs and epoch_of(run) or 1
-    local points = split == "epoch" and running(run, unit) or split ~= "epoch" and evaluated(run, split, unit, metric)
+    local points
+    if split == M.LOSS then
+      points = losses(run, unit)
+    elseif split == "epoch" then
+      points = running(run, unit)
+    else
+      points = evaluated(run, split, unit, metric)
+    end
     lists[#lists + 1] = #points > 0 and points or nil
   end
   return lists
@@ -66,37 +85,58 @@ local function all_have_epochs(cells)
   return true
 end
 
--- { name, cell } of the item's lines.
-local function lines_of(study, item)
+-- { name, cell } of the item's lines in the panel of a value; false: there is no axis of panels.
+local function lines_of(study, item, value)
   local lines = {}
   for _, name in ipairs(views.axis(study, item.lines)) do
-    local cell = views.find(study, views.with(item.where, { [item.lines] = name }))
+    local cell = views.find(study, views.with(item.where, { [item.lines] = name, [item.panels or item.lines] = value
+      or name }))
     lines[#lines + 1] = cell and { name = name, cell = cell } or nil
   end
   return lines
 end
 
--- styles: by name; add(panel, lists, style, title): bold and faint curves.
-function M.panels(study, item, styles, add)
-  local lines, cells, panels = lines_of(study, item), {}, {}
-  for i, entry in ipairs(lines) do
-    cells[i] = entry.cell
-  end
-  local in_epochs, metric = all_have_epochs(cells), study.scored.metric
-  for _, split in ipairs(item.splits or M.SPLITS) do
-    local panel = { title = TITLES[split] or views.SETS[split], xlabel = in_epochs and "epochs" or "steps",
-      ylabel = split == "epoch" and "accuracy" or entries.metric(study), x = { 0, 0 }, y = { 0, 100 }, percent = true,
-      curves = {}, marks = {} }
-    for _, entry in ipairs(lines) do
-      local lists = lists_of(entry.cell, split, in_epochs, metric)
-      for _, points in ipairs(lists) do
-        panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
-      end
-      add(panel, lists, styles[entry.name], views.label(item.lines, entry.name))
+local function panel_of(split, title, in_epochs, study)
+  return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
+    ylabel = split == M.LOSS and "loss in nats" or split == "epoch" and "accuracy" or entries.metric(study),
+    percent = split ~= M.LOSS, curves = {}, marks = {} }
+end
+
+-- The panel of a set and a value; nil where nothing was measured.
+local function filled(panel, lines, split, in_epochs, context)
+  for _, entry in ipairs(lines) do
+    local lists = lists_of(entry.cell, split, in_epochs, context.metric)
+    for _, points in ipairs(lists) do
+      panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
     end
-    panels[#panels + 1] = #panel.curves > 0 and panel or nil
+    context.add(panel, lists, context.styles[entry.name], views.label(context.axis, entry.name), entry.cell)
   end
-  return panels
+  if #panel.curves == 0 then
+    return nil
+  end
+  scales.fit(panel)
+  return panel
+end
+
+-- styles: by name; add(panel, lists, style, title, cell): bold and faint curves. Second comes whether they show
+-- { loss, other }.
+function M.panels(study, item, styles, add)
+  local context = { styles = styles, add = add, metric = study.scored.metric, axis = item.lines }
+  local splits, panels, has = item.splits or M.SPLITS, {}, {}
+  for _, split in ipairs(splits) do
+    for _, value in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
+      local lines, cells = lines_of(study, item, value), {}
+      for i, entry in ipairs(lines) do
+        cells[i] = entry.cell
+      end
+      local in_epochs, set = all_have_epochs(cells), TITLES[split] or views.SETS[split]
+      local title = value and views.label(item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
+      local panel = filled(panel_of(split, title, in_epochs, study), lines, split, in_epochs, context)
+      panels[#panels + 1] = panel
+      has.loss, has.other = has.loss or panel and split == M.LOSS, has.other or panel and split ~= M.LOSS
+    end
+  end
+  return panels, has
 end
 
 return M

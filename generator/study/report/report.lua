@@ -347,9 +347,8 @@ end
 -- Draws, and writes everything or nothing; an exit code and a message.
 local function write_report(options, report, out)
   local files, names = files_of(report)
-  local problem, drawn
-  report.pictures, problem, drawn = draw.run(files, names)
-  report.no_pictures = problem
+  local _, problem, drawn
+  _, problem, drawn = draw.run(files, names)
   table.move(drawn, 1, #drawn, #files + 1, files)
   files[#files + 1] = { path = "index.html", text = report_page.render(report) }
   local tables = report_csv.files(report.study)

@@ -1,9 +1,10 @@
 -- The HTML page of a report.
 --
--- Input: report = { study, title, lead, settings, differing, tables, figures, pictures, readings, problems, commands },
+-- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of },
 -- as report.lua makes it. Output: the page's text. Every number of a table leads to the runs it is made of.
 
 local beside = require("study.report.beside")
+local figure = require("study.report.figure")
 local html = require("study.report.html")
 local page = require("study.report.page")
 local tongues = require("base.tongues")
@@ -30,19 +31,10 @@ local function settings_table(report)
     rows[i] = ('<tr><th scope="row">%s</th><td>%s</td>%s</tr>'):format(escape(item.what), escape(item.ours), paper
       and ("<td%s>%s</td>"):format(class, escape(item.paper or "")) or "")
   end
-  return ('<div class="wide"><table class="facts"><caption>What was run%s</caption><thead><tr><th scope="col">setting'
-    .. '</th><th scope="col">here</th>%s</tr></thead><tbody>%s</tbody></table></div>'):format(
+  return html.box("What was run", ('<table class="facts"><caption>What was run%s</caption><thead><tr>'
+    .. '<th scope="col">setting</th><th scope="col">here</th>%s</tr></thead><tbody>%s</tbody></table>'):format(
     paper and ", and what the paper ran" or "", paper and '<th scope="col">paper</th>' or "",
-    table.concat(rows, "\n"))
-end
-
-local function figure_body(report, figure)
-  local svg = report.pictures and report.pictures[figure.name]
-  if not svg then
-    return paragraph(report.no_pictures or "no picture", "flag")
-  end
-  return ("<figure>%s<figcaption>%s</figcaption></figure>"):format(html.picture(svg, figure.name, figure.title),
-    escape(figure.caption))
+    table.concat(rows, "\n")))
 end
 
 local function readings_body(report)
@@ -55,16 +47,17 @@ local function readings_body(report)
     rows[i] = ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question),
       escape(table.concat(answers, "; ")))
   end
-  return '<div class="wide"><table class="facts"><caption>Readings (interpretations) of the paper and its code that '
-    .. 'the runs used</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead><tbody>'
-    .. table.concat(rows, "\n") .. "</tbody></table></div>"
+  return html.box("Readings", '<table class="facts"><caption>Readings (interpretations) of the paper and its code '
+    .. 'that the runs used</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead>'
+    .. "<tbody>"
+    .. table.concat(rows, "\n") .. "</tbody></table>")
 end
 
 local function run_row(run)
   local flags = table.concat(run.facts.flags or {}, " ")
   local notes = #run.notes > 0 and (' <small>%s</small>'):format(escape(table.concat(run.notes, "; "))) or ""
-  return ('<tr><td>%s</td><td>%s</td><td>%s%s</td><td>%s</td><td>%s</td><td class="facts"><code>%s</code></td>'
-    .. '<td><code>%s</code></td></tr>'):format(run.seed and ("%d"):format(run.seed) or "?",
+  return ('<tr><th scope="row">%s</th><td>%s</td><td>%s%s</td><td>%s</td><td>%s</td><td class="facts">'
+    .. '<code>%s</code></td><td><code>%s</code></td></tr>'):format(run.seed and ("%d"):format(run.seed) or "?",
     run.learning_rate and ("%g"):format(run.learning_rate) or "?", escape(run.state), notes,
     run.score and ("%.1f"):format(run.score) or "", run.test and ("%d"):format(run.test.step) or "", escape(run.dir),
     escape(flags))
@@ -80,13 +73,14 @@ local function cell_body(report, cell)
   for _, difference in ipairs(s.differences) do
     facts[#facts + 1] = paragraph("Runs differ in " .. difference, "flag")
   end
-  return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s<div class="wide"><table>'
-    .. '<caption>Runs of %s</caption><thead><tr><th scope="col">seed</th><th scope="col">learning rate</th>'
+  local name = views.key_text(report.study, cell)
+  return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
+    s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
+    code_block(report.command_of(cell)), table.concat(facts), html.box("Runs of " .. name,
+    ('<table><caption>Runs of %s</caption><thead><tr><th scope="col">seed</th><th scope="col">learning rate</th>'
     .. '<th scope="col">state</th><th scope="col">score</th><th scope="col">step</th><th scope="col">folder</th>'
-    .. '<th scope="col">flags of the trainer</th></tr></thead><tbody>%s</tbody></table></div></details>'):format(
-    cell.number, escape(views.key_text(report.study, cell)), s.evaluated, wording.count(s.asked, "run"),
-    s.max and (", maximum %.1f"):format(s.max) or "", code_block(report.command_of(cell)), table.concat(facts),
-    escape(views.key_text(report.study, cell)), table.concat(rows, "\n"))
+    .. '<th scope="col">flags of the trainer</th></tr></thead><tbody>%s</tbody></table>'):format(escape(name),
+    table.concat(rows, "\n"))))
 end
 
 local function cells_body(report)
@@ -104,7 +98,7 @@ local function analysis_body(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
     beside.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
   local text = analysis.text:gsub("[^\n]+", escape)
-  return picture .. ('<div class="wide"><pre>%s</pre></div>'):format(text)
+  return picture .. html.box(analysis.what, ("<pre>%s</pre>"):format(text))
 end
 
 local function problems_body(report)
@@ -121,7 +115,7 @@ function M.render(report)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.table(part.table, part.title) or figure_body(report, part))
+    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part))
   end
   for _, analysis in ipairs(report.beside or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))

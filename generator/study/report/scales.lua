@@ -1,0 +1,120 @@
+-- The scales of a panel's axes: where a number stands, which numbers are written beside the axis, and when an axis is
+-- another than the plain one.
+--
+-- Input: a panel as curves.lua has it; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from
+-- 0 to 1, tics, texts. log is a base, ticks a list, step what lies between them. A zoomed axis is of
+-- percents and goes by the logarithm of the distance from REST beyond 100.
+
+local M = {}
+
+M.REST = 0.1 -- so that 100% has a place
+
+local NEAR, APART = 95, 0.1 -- percent: what is close to 100, and by how much curves there must differ
+local WIDE = 20 -- a ratio of values beyond which a logarithm shows more
+local ZOOMED = { 0, 50, 80, 90, 95, 98, 99, 99.5, 100 }
+
+local function transformed(axis, value)
+  if axis.zoom then
+    return -math.log(100 + M.REST - math.min(value, 100))
+  end
+  return axis.log and math.log(value) or value
+end
+
+-- 0 at the axis's beginning, 1 at its end.
+function M.place(axis, value)
+  local from, to = transformed(axis, axis[1]), transformed(axis, axis[2])
+  local place = to > from and (transformed(axis, value) - from) / (to - from) or 0.5
+  return math.max(0, math.min(1, place))
+end
+
+-- A step of 1, 2 or 5 times a power of ten that gives about five tics to a range of numbers.
+function M.step(span)
+  local rough = math.max(span, 1e-9) / 5
+  local power = 10 ^ math.floor(math.log(rough, 10))
+  return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
+end
+
+-- Powers of ten, and where they are fewer than three, twice and five times of them.
+local function decades(axis)
+  local all, tens = {}, {}
+  for power = math.floor(math.log(axis[1], 10)), math.ceil(math.log(axis[2], 10)) do
+    for _, factor in ipairs({ 1, 2, 5 }) do
+      local value = factor * 10.0 ^ power
+      if value >= axis[1] * (1 - 1e-9) and value <= axis[2] * (1 + 1e-9) then
+        all[#all + 1] = value
+        tens[#tens + 1] = factor == 1 and value or nil
+      end
+    end
+  end
+  return #tens >= 3 and tens or all
+end
+
+-- The numbers that are written beside an axis, in rising order.
+function M.tics(axis)
+  local list = {}
+  if axis.ticks then
+    list = table.move(axis.ticks, 1, #axis.ticks, 1, {})
+    table.sort(list)
+  elseif axis.zoom then
+    list = ZOOMED
+  elseif axis.log then
+    list = decades(axis)
+  else
+    local step = axis.step or M.step(axis[2] - axis[1])
+    for i = math.ceil(axis[1] / step - 1e-9), math.floor(axis[2] / step + 1e-9) do
+      list[#list + 1] = i * step
+    end
+  end
+  return list
+end
+
+-- What an axis is of, and that it is no plain one.
+function M.label(text, axis)
+  return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
+end
+
+-- Whether most points of the curves that are no single seeds are close to 100, and not all the same there.
+local function crowds(curves)
+  local near, far, low, high = 0, 0, 100, 0
+  for _, curve in ipairs(curves) do
+    for _, point in ipairs(curve.faint and {} or curve.points) do
+      if point[2] >= NEAR then
+        near, low, high = near + 1, math.min(low, point[2]), math.max(high, point[2])
+      else
+        far = far + 1
+      end
+    end
+  end
+  return near > far and high - low > APART
+end
+
+-- The least and the largest of all curves.
+local function range(curves)
+  local low, high = math.huge, -math.huge
+  for _, curve in ipairs(curves) do
+    for _, point in ipairs(curve.points) do
+      low, high = math.min(low, point[2]), math.max(high, point[2])
+    end
+  end
+  return low, high
+end
+
+-- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers
+-- from 0, logarithmic where they differ much, and of what is less apart than its least number from below that.
+function M.fit(panel)
+  if panel.percent then
+    panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }
+    return
+  end
+  local low, high = range(panel.curves)
+  if low > 0 and high > WIDE * low then
+    panel.y = { low / 1.2, high * 1.2, log = 10 }
+  elseif low > high / 2 then
+    local room = math.max(0.1 * (high - low), 0.01 * high)
+    panel.y = { low - room, high + room }
+  else
+    panel.y = { math.min(0, low), high > 0 and 1.05 * high or 1 }
+  end
+end
+
+return M

@@ -1,0 +1,71 @@
+-- What a page's figures do under the pointer and the keyboard: names of curves become buttons that hide and show them,
+-- and the values at a place of the axis stand beside it. All of it is in the page without this, too.
+--
+-- The text is a module of JavaScript that is XML as it stands, without < and &.
+
+return [[
+const distance = (row, x) => Math.abs(row.dataset.x - x);
+const nearest = (rows, x) => rows.reduce((best, row) => distance(best, x) > distance(row, x) ? row : best);
+
+// A name becomes a button: pressed while its curve is shown.
+function toggle(item, figure) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.setAttribute("aria-pressed", "true");
+  button.append(...item.childNodes);
+  item.append(button);
+  button.addEventListener("click", () => {
+    const hide = button.getAttribute("aria-pressed") === "true";
+    button.setAttribute("aria-pressed", String(!hide));
+    for (const part of figure.querySelectorAll(`[data-line="${item.dataset.toggle}"]`)) {
+      part.style.display = hide ? "none" : "";
+    }
+  });
+}
+
+// Beside the pointer: of each curve that is shown the value that is nearest, as the panel's table has it.
+function follow(panel, names) {
+  const picture = panel.querySelector("svg"), rule = panel.querySelector(".rule");
+  const rows = [...panel.querySelectorAll("tbody tr")];
+  const box = document.createElement("div");
+  box.className = "readout";
+  box.setAttribute("aria-hidden", "true");
+  picture.after(box);
+  const show = event => {
+    const at = picture.getBoundingClientRect();
+    const x = (event.clientX - at.left) * picture.viewBox.baseVal.width / at.width;
+    const row = nearest(rows, x);
+    const lines = names.filter(name => name.firstChild.getAttribute("aria-pressed") === "true").map(name => {
+      const of = rows.filter(one => one.querySelector(`[data-line="${name.dataset.toggle}"]`)?.textContent);
+      const line = document.createElement("div");
+      if (of.length) {
+        const value = nearest(of, x).querySelector(`[data-line="${name.dataset.toggle}"]`).textContent;
+        line.append(name.querySelector("svg").cloneNode(true), ` ${name.textContent.trim()} ${value}`);
+      }
+      return line;
+    });
+    box.replaceChildren(`${panel.dataset.axis} ${row.cells[0].textContent}`, ...lines);
+    box.classList.toggle("left", 2 * x > picture.viewBox.baseVal.width);
+    rule.setAttribute("transform", `translate(${row.dataset.x} 0)`);
+    panel.classList.add("read");
+  };
+  picture.addEventListener("pointermove", show);
+  picture.addEventListener("pointerdown", show);
+  panel.addEventListener("pointerleave", () => panel.classList.remove("read"));
+}
+
+for (const figure of document.querySelectorAll("figure.curves")) {
+  const names = [...figure.querySelectorAll("[data-toggle]")];
+  names.forEach(name => toggle(name, figure));
+  figure.querySelectorAll(".panel").forEach(panel => follow(panel, names));
+}
+
+// A number's link leads to runs, which are folded.
+const unfold = hash => {
+  const target = document.getElementById(hash.slice(1));
+  if (target?.matches("details")) target.open = true;
+};
+addEventListener("click", event => unfold(event.target.closest("a")?.hash ?? ""));
+addEventListener("hashchange", () => unfold(location.hash));
+unfold(location.hash);
+]]

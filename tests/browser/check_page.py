@@ -1,0 +1,214 @@
+"""Pages of `longhand report` in a real browser: python3 tests/browser/check_page.py PAGE...
+
+Prints "ok NAME" or "not ok NAME" for each check, and what is wrong below; ends with 1 where anything is, with 2 where
+there is no Chromium.
+"""
+
+import os
+import sys
+
+import chromium
+
+WIDTHS = (1280, 390)
+PAPER = 718  # pixels of CSS between the margins of A4
+MOST_STOPS = 2000
+MOST_SHOWN = 12
+
+failures = 0
+
+
+def report(check, wrong):
+    global failures
+    print(f"{'not ok' if wrong else 'ok'} {check}")
+    for line in wrong[:MOST_SHOWN]:
+        print("  ", line)
+    failures += bool(wrong)
+
+
+def run(check, page, name, *more):
+    """A check that cannot be made has failed."""
+    try:
+        check(page, name, *more)
+    except RuntimeError as error:
+        report(f"{name}: {check.__name__}", str(error).splitlines())
+
+
+def each_look():
+    for scheme in ("light", "dark"):
+        for width in WIDTHS:
+            yield width, scheme
+
+
+def check_looks(page, name):
+    """Nothing is cut and all is seen, folded and unfolded."""
+    cut, pale = [], []
+    for width, scheme in each_look():
+        page.show(width, scheme)
+        for unfolded in ("false", "true"):
+            page.evaluate(f"unfold({unfolded})")
+            look = f"{width} {scheme}: "
+            if scheme == "light":
+                cut += [look + text for text in page.evaluate("[...overflows(false), ...clashes()]")]
+        if width == WIDTHS[0]:
+            pale += [look + text for text in page.evaluate("[...pale_texts(), ...pale_curves()]")]
+    page.evaluate("unfold(false)")
+    report(f"{name}: nothing is cut at {' and '.join(map(str, WIDTHS))} pixels", cut)
+    report(f"{name}: text and curves stand out, light and dark", pale)
+
+
+def check_paper(page, name):
+    page.show(PAPER, "dark", "print")
+    page.evaluate("unfold(true)")
+    wrong = page.evaluate("[...overflows(true), ...clashes(), ...pale_texts(), ...pale_curves()]")
+    page.evaluate("unfold(false)")
+    page.show(WIDTHS[0])
+    if not page.pdf().startswith(b"%PDF"):
+        wrong.append("no PDF")
+    report(f"{name}: nothing is cut or pale on paper", wrong)
+
+
+def check_tree(page, name):
+    """The browser's own tree for screen readers: what has to have a name has one."""
+    wrong = page.evaluate("structure()")
+    for node in page.send("Accessibility.getFullAXTree")["nodes"]:
+        role = node.get("role", {}).get("value")
+        if not node["ignored"] and role in ("image", "button", "link", "columnheader", "rowheader",
+                                            "DisclosureTriangle") and not node.get("name", {}).get("value"):
+            wrong.append(f"a {role} without a name")
+    report(f"{name}: structure and names for screen readers", wrong)
+
+
+STOP = """(() => { const one = document.activeElement, style = getComputedStyle(one);
+  one.reached = true;
+  return one === document.body ? null : [name(one), style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2
+    && contrast(channels(style.outlineColor), ground(one.parentElement)) >= 3]; })()"""
+
+
+def check_keyboard(page, name):
+    """Tab reaches all there is to reach and shows where it is."""
+    wrong = []
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(MOST_STOPS):
+        page.press("Tab")
+        stop = page.evaluate(STOP)
+        if stop is None:
+            break
+        if not stop[1]:
+            wrong.append("focus is not seen: " + stop[0])
+    wrong += ["not reached: " + one for one in page.evaluate(
+        "[...document.querySelectorAll('a, button, summary, .wide')]"
+        ".filter(one => shown(one) && !one.reached).map(name)")]
+    report(f"{name}: Tab reaches everything, and is seen", wrong)
+
+
+def check_toggles(page, name):
+    """Each name hides its curve and shows it again, by either key."""
+    wrong = []
+    state = "(() => { const one = document.activeElement, line = one.parentElement.dataset.toggle; return [" \
+        "one.getAttribute('aria-pressed'), [...one.closest('figure').querySelectorAll(`[data-line=\"${line}\"]`)]" \
+        ".every(part => getComputedStyle(part).display === 'none')]; })()"
+    names = page.evaluate("document.querySelectorAll('.legend button').length")
+    if names != page.evaluate("document.querySelectorAll('.legend [data-toggle]').length"):
+        wrong.append(f"{names} buttons")
+    for i in range(names):
+        page.evaluate(f"document.querySelectorAll('.legend button')[{i}].focus()")
+        for key, text, expected in ((" ", " ", ["false", True]), ("Enter", "\r", ["true", False])):
+            page.press(key, text)
+            if page.evaluate(state) != expected:
+                wrong.append(f"name {i}, key {key!r}: {page.evaluate(state)}")
+    page.evaluate("document.querySelector('summary').focus()")
+    page.press("Enter", "\r")
+    if not page.evaluate("document.querySelector('summary').parentElement.open"):
+        wrong.append("Enter does not unfold")
+    page.evaluate("unfold(false)")
+    report(f"{name}: Space and Enter hide and show a curve", wrong)
+
+
+READ = """(() => { const panel = document.querySelector('.panel'), box = panel.querySelector('.readout');
+  return [shown(box), box.innerText, document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    [...panel.querySelectorAll('tbody tr')].map(row => `${panel.dataset.axis} ${row.cells[0].textContent}`),
+    [...panel.querySelectorAll('tbody tr')].map(row => row.cells[1].textContent)]; })()"""
+
+
+def check_pointer(page, name):
+    """Values stand beside the pointer, as the table has them, and go with it."""
+    wrong = []
+    for width in WIDTHS:
+        page.show(width)
+        left, top, across, down = page.evaluate("(() => { const one = document.querySelector('.plot > svg');"
+                                                "one.scrollIntoView(); const at = one.getBoundingClientRect();"
+                                                "return [at.x, at.y, at.width, at.height]; })()")
+        for share in (0.2, 0.9):
+            page.move(left + share * across, top + down / 2)
+            visible, text, beyond, places, values = page.evaluate(READ)
+            head = text.split("\n")[0]
+            if not visible or head not in places or values[places.index(head)] not in text or beyond > 0:
+                wrong.append(f"{width} pixels, {share}: {visible}, {text!r}, {beyond}")
+        page.move(left + across / 2, 0 if top > 40 else top + down + 200)
+        if page.evaluate(READ)[0]:
+            wrong.append(f"{width} pixels: stays behind the pointer")
+    page.show(WIDTHS[0])
+    report(f"{name}: values under the pointer", wrong)
+
+
+def check_links(page, name):
+    """A number leads to its runs, unfolded, with their seeds and their command."""
+    wrong = []
+    for place in ("td a[href^='#cell-']", ".numbers th a[href^='#cell-']"):
+        page.evaluate(f"unfold(false); document.querySelector(\"{place}\").click()")
+        page.evaluate("new Promise(done => setTimeout(done, 50))")
+        got = page.evaluate("(() => { const runs = document.querySelector(location.hash); return [runs.open, "
+                            "runs.innerText.includes('seed'), runs.innerText.includes('./longhand')]; })()")
+        if got != [True, True, True]:
+            wrong.append(f"{place}: {got}")
+    page.evaluate("unfold(false); history.replaceState(null, '', ' ')")
+    report(f"{name}: numbers lead to runs, seeds and the command", wrong)
+
+
+def check_silence(page, name, path, measure):
+    """No request but for the file, no word on the console, and no script but the page's own is run."""
+    wrong = []
+    for method, said in page.events:
+        if method == "Network.requestWillBeSent" and not said["request"]["url"].startswith(("file://", "data:")):
+            wrong.append("asks for " + said["request"]["url"])
+        elif method in ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
+            wrong.append(f"{method}: {said}")
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'),"
+                  "{ textContent: 'window.ran = 1' }))")
+    if page.evaluate("window.ran"):
+        wrong.append("another script is run")
+    with_script = page.evaluate("said()")
+    page.send("Emulation.setScriptExecutionDisabled", value=True)
+    page.open(path)
+    page.evaluate(measure)
+    if page.evaluate("said()") != with_script or page.evaluate("document.querySelector('button') !== null"):
+        wrong.append("the page says something else without its script")
+    page.send("Emulation.setScriptExecutionDisabled", value=False)
+    report(f"{name}: no requests, nothing on the console, the same text without scripts", wrong)
+
+
+def main(paths):
+    if not chromium.program():
+        return 2
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "measure.js"), encoding="utf-8") as file:
+        measure = file.read() + "; 0"
+    page = chromium.Page()
+    try:
+        for path in paths:
+            name = os.path.basename(os.path.dirname(os.path.abspath(path)))
+            page.show(WIDTHS[0])
+            page.open(path)
+            page.evaluate(measure)
+            for check in (check_looks, check_paper, check_tree, check_keyboard, check_toggles, check_pointer):
+                run(check, page, name)
+            if page.evaluate("document.querySelector(\"[id^='cell-']\") !== null"):
+                run(check_links, page, name)
+            run(check_silence, page, name, path, measure)
+    finally:
+        page.close()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,121 @@
+"""A headless Chromium, driven over a pipe with the protocol of its developer tools; needs nothing but Python."""
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+# Without the sandbox, which many containers cannot have: the pages are our own.
+FLAGS = ("--headless", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars",
+         "--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND")
+SECONDS = 30  # for one answer
+
+
+def program():
+    """The path of a Chromium on this machine; None where there is none."""
+    return next((path for path in map(shutil.which, PROGRAMS) if path), None)
+
+
+class Page:
+    """One page of a browser of its own. `events`: what it said that was no answer, a list of (method, parameters)."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        to_browser, self.write_end = os.pipe()
+        self.read_end, from_browser = os.pipe()
+        flags = [*FLAGS, "--user-data-dir=" + self.folder.name]
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]
+        self.process = subprocess.Popen([program(), *flags, "about:blank"], pass_fds=(3, 4),
+                                        preexec_fn=lambda: (os.dup2(ends[0], 3), os.dup2(ends[1], 4)),
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        env={**os.environ, "HOME": self.folder.name})
+        for end in (to_browser, from_browser, *ends):
+            os.close(end)
+        self.unread, self.last, self.session, self.events = b"", 0, None, []
+        target = next(info for info in self.send("Target.getTargets")["targetInfos"] if info["type"] == "page")
+        self.session = self.send("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
+            self.send(domain + ".enable")
+
+    def close(self):
+        os.close(self.write_end)  # the browser ends with its pipe
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.read_end)
+        self.folder.cleanup()
+
+    def message(self, deadline):
+        while b"\0" not in self.unread:
+            ready, _, _ = select.select([self.read_end], [], [], max(0, deadline - time.monotonic()))
+            part = os.read(self.read_end, 1 << 20) if ready else b""
+            if not part:
+                raise RuntimeError("the browser " + ("ended" if ready else f"said nothing for {SECONDS} seconds"))
+            self.unread += part
+        text, self.unread = self.unread.split(b"\0", 1)
+        return json.loads(text)
+
+    def send(self, method, **parameters):
+        """Sends a command and returns its result."""
+        self.last += 1
+        command = {"id": self.last, "method": method, "params": parameters}
+        if self.session:
+            command["sessionId"] = self.session
+        os.write(self.write_end, json.dumps(command).encode() + b"\0")
+        deadline = time.monotonic() + SECONDS
+        while True:
+            got = self.message(deadline)
+            if got.get("id") == self.last:
+                if "error" in got:
+                    raise RuntimeError(f"{method}: {got['error']['message']}")
+                return got["result"]
+            self.events.append((got.get("method"), got.get("params")))
+
+    def wait_for(self, method):
+        deadline = time.monotonic() + SECONDS
+        while not any(name == method for name, _ in self.events):
+            got = self.message(deadline)
+            self.events.append((got.get("method"), got.get("params")))
+
+    def open(self, path):
+        self.events.clear()
+        self.send("Page.navigate", url="file://" + os.path.abspath(path))
+        self.wait_for("Page.loadEventFired")
+
+    def evaluate(self, script):
+        """The value of an expression of JavaScript, as JSON has it."""
+        got = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in got:
+            raise RuntimeError(got["exceptionDetails"]["exception"].get("description", "an exception"))
+        return got["result"].get("value")
+
+    def show(self, width, scheme="light", media="screen", height=900):
+        """Sets the width of the window in pixels, light or dark, screen or print."""
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.send("Emulation.setEmulatedMedia", media=media,
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def press(self, key, text=None):
+        codes = {"Tab": 9, "Enter": 13, " ": 32}
+        for kind in ("keyDown", "keyUp"):
+            more = {"text": text} if text and kind == "keyDown" else {}
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code="Space" if key == " " else key,
+                      windowsVirtualKeyCode=codes[key], **more)
+
+    def move(self, x, y):
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def picture(self, **options):
+        return base64.b64decode(self.send("Page.captureScreenshot", format="png", **options)["data"])
+
+    def pdf(self):
+        return base64.b64decode(self.send("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])

@@ -1,0 +1,27 @@
+# The page of a report in a headless Chromium: light and dark, wide and narrow, on paper, by keyboard and pointer,
+# without a network. The runs are made up.
+
+. tests/system/common.sh
+
+LUA=${LUA:-lua5.4}
+PYTHON=${LONGHAND_PYTHON:-python3}
+
+pages() {
+    "$LUA" tests/browser/write_runs.lua "$work/runs" &&
+        ends_with 1 "1 run is damaged" "$LUA" generator/main.lua report "$work/runs" --out "$work/report" &&
+        one=$work/runs/bucket_sort_rope/0123456789abcdef/lr0.001-seed &&
+        "$LUA" generator/main.lua report "${one}0" "${one}1" --out "$work/two" >/dev/null || [ $? -eq 4 ]
+}
+
+expect "pages of a study and of two runs" pages
+if ! command -v "$PYTHON" >/dev/null 2>&1; then
+    echo "skip pages in a browser: $PYTHON is not installed"
+else
+    "$PYTHON" -B tests/browser/check_page.py "$work/report/index.html" "$work/two/index.html"
+    case $? in
+        0) ;;
+        2) echo "skip pages in a browser: chromium-headless-shell, or another Chromium, is not installed" ;;
+        *) failures=$((failures + 1)) ;;
+    esac
+fi
+finish
