@@ -92,22 +92,22 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
     }
 }
 
-/* Sums of the next `depth` of K for all rows, finished where they are the last ones; before, they lie in y. a, y, other:
- * at the first row. With `ahead` the slice behind this one is fetched meanwhile, evenly over all tiles. */
+/* Sums of the next `depth` of K for all rows, finished where they are the last ones; before, they lie in y. a, y,
+ * other: at the first row. The slice behind this one is fetched meanwhile, evenly over all tiles. */
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
-                           bool last, const bool ahead) {
-    const int columns = panel_width(N) / LANES, whole = finish == FINISH_BIAS || finish == FINISH_BIAS_RELU;
+                           bool last) {
+    const int columns = panel_width(N) / LANES, by_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
     const real *next = slice + depth * columns * LANES;
     const int step = columns * LANES / (round_up(rows, TILE_ROWS) / TILE_ROWS);
     for (int m = 0; m < rows; m += TILE_ROWS) {
-        const real *own = whole || !other ? other : other + m * N;
+        const real *own = by_row ? other + m * N : other;
         vector sum[TILE_ROWS][TILE_COLUMNS];
         if (first) begin_tile(columns, N, finish, own, sum);
         else begin_tile(columns, N, FINISH_ADD, y + m * N, sum);
         for (int k = 0; k < depth; k++) {
-            if (ahead) __builtin_prefetch(next, 0, 2);
-            if (ahead) next += step;
+            __builtin_prefetch(next, 0, 2);
+            next += step;
             vector weight[TILE_COLUMNS];
             UNROLL
             for (int j = 0; j < columns; j++) weight[j] = load(slice + (k * columns + j) * LANES);
@@ -123,36 +123,32 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
     }
 }
 
-/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T).
- * With FINISH_ADD other may be y, which is then added to: a tile has read its part of other before it stores. */
-INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
-                   const enum finish finish, const real *other) {
-    LH_TIMED(LH_PART_PRODUCTS);
-    const int width = panel_width(N), most = SLICE_BYTES / REAL_BYTES / width;
-    const int depth = is_wide(K, N) && most < K ? most : K;
+/* matmul where it is wide. */
+INLINE void wide_matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels,
+                        real *y, const enum finish finish, const real *other) {
+    const int width = panel_width(N), most = SLICE_BYTES / REAL_BYTES / width, depth = most < K ? most : K;
     for (int n = 0; n < N; n += width) {
         for (int k = 0; k < K; k += depth)
             multiply_slice(rows, K, N, K - k < depth ? K - k : depth, a + k, panels + n * K + k * width, y + n, finish,
-                           other ? other + n : NULL, k == 0, k + depth >= K, is_wide(K, N));
+                           finish == FINISH_STORE ? NULL : other + n, k == 0, k + depth >= K);
     }
 }
 
 /* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns], rows of a, dy and dw so far apart. Sums run over
- * rows in order and are then added to dw, whose lines are far away by then: with PREFETCH_GRADIENTS they are asked for
- * before the rows are summed; with `ahead` those of the tile below are, a line with each row. */
+ * rows in order and are then added to dw, whose lines are far away by then: with PREFETCH_GRADIENTS those of the
+ * tile below are asked for meanwhile, a line with each row. */
 INLINE void gradient_tile(int rows, const int columns, const int a_step, const real *restrict a, const int dy_step,
-                          const real *restrict dy, const int N, real *restrict dw, const bool ahead) {
+                          const real *restrict dy, const int N, real *restrict dw) {
     vector sum[OUTER_ROWS][OUTER_COLUMNS];
     UNROLL
     for (int i = 0; i < OUTER_ROWS; i++) {
         UNROLL
         for (int j = 0; j < columns; j++) {
-            if (PREFETCH_GRADIENTS && !ahead) __builtin_prefetch(dw + i * N + j * LANES, 1);
             sum[i][j] = (vector){0};
         }
     }
     for (int m = 0; m < rows; m++) {
-        if (PREFETCH_GRADIENTS && ahead && m < OUTER_ROWS * columns)
+        if (PREFETCH_GRADIENTS && m < OUTER_ROWS * columns)
             __builtin_prefetch(dw + (OUTER_ROWS + m % OUTER_ROWS) * N + m / OUTER_ROWS * LANES, 1);
         vector factor[OUTER_COLUMNS];
         UNROLL
@@ -190,14 +186,14 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
         for (int j = 0; j < columns; j++) store(copy + m * width + j * LANES, load(dy + m * N + j * LANES));
     }
     for (int k = 0; k < depth; k += OUTER_ROWS)
-        gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N, true);
+        gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
 }
 
 /* matmul_weight_grad where it is wide; rows: at most GRADIENT_ROWS. */
-INLINE void wide_weight_grad(int rows, const int columns, const int K, const int N, const real *restrict a,
-                             const real *restrict dy, real *restrict dw) {
+INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
+                             real *restrict dw) {
     real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));
-    const int rest = N / LANES % columns;
+    const int columns = OUTER_COLUMNS, rest = N / LANES % columns;
     for (int k = 0; k < K; k += GRADIENT_DEPTH) {
         const int depth = K - k < GRADIENT_DEPTH ? K - k : GRADIENT_DEPTH;
         pack_factors(rows, K, depth, a + k, packed);
@@ -208,20 +204,98 @@ INLINE void wide_weight_grad(int rows, const int columns, const int K, const int
     }
 }
 
-/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. */
+/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T).
+ * With FINISH_ADD other may be y, which is then added to: a tile has read its part of other before it stores. */
+INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
+                   const enum finish finish, const real *other) {
+    LH_TIMED(LH_PART_PRODUCTS);
+    if (is_wide(K, N)) {
+        wide_matmul(rows, K, N, a, panels, y, finish, other);
+        return;
+    }
+    const int columns = panel_width(N) / LANES;
+    for (int n = 0; n < N; n += columns * LANES) {
+        const real *panel = panels + n * K;
+        for (int m = 0; m < rows; m += TILE_ROWS) {
+            vector sum[TILE_ROWS][TILE_COLUMNS];
+            UNROLL
+            for (int i = 0; i < TILE_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) {
+                    if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) sum[i][j] = load(other + n + j * LANES);
+                    else if (finish == FINISH_ADD) sum[i][j] = load(other + (m + i) * N + n + j * LANES);
+                    else sum[i][j] = (vector){0};
+                }
+            }
+            for (int k = 0; k < K; k++) {
+                vector weight[TILE_COLUMNS];
+                UNROLL
+                for (int j = 0; j < columns; j++) weight[j] = load(panel + (k * columns + j) * LANES);
+                UNROLL
+                for (int i = 0; i < TILE_ROWS; i++) {
+                    vector x = broadcast(a[(m + i) * K + k]);
+                    UNROLL
+                    for (int j = 0; j < columns; j++) sum[i][j] += x * weight[j];
+                }
+            }
+            UNROLL
+            for (int i = 0; i < TILE_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) {
+                    vector result = sum[i][j];
+                    if (finish == FINISH_BIAS_RELU) result = keep_where(result > 0, result);
+                    if (finish == FINISH_RELU_GRAD)
+                        result = keep_where(load(other + (m + i) * N + n + j * LANES) > 0, result);
+                    store(y + (m + i) * N + n + j * LANES, result);
+                }
+            }
+        }
+    }
+}
+
+/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order and are then added to
+ * dw, whose lines are far away by then: with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
 INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                                real *restrict dw) {
     LH_TIMED(LH_PART_PRODUCTS);
     if (is_wide(K, N)) {
         for (int m = 0; m < rows; m += GRADIENT_ROWS)
-            wide_weight_grad(rows - m < GRADIENT_ROWS ? rows - m : GRADIENT_ROWS, OUTER_COLUMNS, K, N, a + m * K,
-                             dy + m * N, dw);
+            wide_weight_grad(rows - m < GRADIENT_ROWS ? rows - m : GRADIENT_ROWS, K, N, a + m * K, dy + m * N, dw);
         return;
     }
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
-    for (int n = 0; n < N; n += columns * LANES)
-        for (int k = 0; k < K; k += OUTER_ROWS)
-            gradient_tile(rows, columns, K, a + k, N, dy + n, N, dw + k * N + n, false);
+    for (int n = 0; n < N; n += columns * LANES) {
+        for (int k = 0; k < K; k += OUTER_ROWS) {
+            vector sum[OUTER_ROWS][OUTER_COLUMNS];
+            UNROLL
+            for (int i = 0; i < OUTER_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) {
+                    if (PREFETCH_GRADIENTS) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
+                    sum[i][j] = (vector){0};
+                }
+            }
+            for (int m = 0; m < rows; m++) {
+                vector factor[OUTER_COLUMNS];
+                UNROLL
+                for (int j = 0; j < columns; j++) factor[j] = load(dy + m * N + n + j * LANES);
+                UNROLL
+                for (int i = 0; i < OUTER_ROWS; i++) {
+                    vector x = broadcast(a[m * K + k + i]);
+                    UNROLL
+                    for (int j = 0; j < columns; j++) sum[i][j] += x * factor[j];
+                }
+            }
+            UNROLL
+            for (int i = 0; i < OUTER_ROWS; i++) {
+                UNROLL
+                for (int j = 0; j < columns; j++) {
+                    real *to = dw + (k + i) * N + n + j * LANES;
+                    store(to, load(to) + sum[i][j]);
+                }
+            }
+        }
+    }
 }
 
 /* db[N] += column sums of dy[rows][N]. */

@@ -150,7 +150,7 @@ NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real
 /* As in a wide model: a panel is one slice and a part of another; a gradient has two parts, and columns left over. */
 enum { WIDE_N = 144, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 160 };
 enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
-NOINLINE void wide_matmul(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
+NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
     switch (finish) {
     case FINISH_STORE: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_STORE, other); break;
     case FINISH_BIAS: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS, other); break;
@@ -192,7 +192,7 @@ static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) 
     real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *y = reals(room * N);
     real *other = random_reals(3, rows * N, room * N), *panels = panels_of(K, N, w);
     if (fixed) fixed_matmul(rows, a, panels, y, other);
-    else if (is_wide(K, N)) wide_matmul(rows, a, panels, y, finish, other);
+    else if (is_wide(K, N)) matmul_of_wide(rows, a, panels, y, finish, other);
     else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
     double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, 0);
     want = realloc(want, (size_t)rows * (size_t)N * sizeof *want);
@@ -301,7 +301,7 @@ static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
     real *a = random_reals(1, rows * K, rows * K), *dy = random_reals(2, rows * N, rows * N);
     real *dw = random_reals(3, K * N, K * N), *want = random_reals(3, K * N, K * N);
     for (int k = 0; k < K; k += OUTER_ROWS)
-        for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, want + k * N + n, false);
+        for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, want + k * N + n);
     real *db = random_reals(4, N, N);
     any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
     assert_memory_equal(dw, want, (size_t)K * (size_t)N * sizeof *dw);
