@@ -29,7 +29,7 @@ enum finish {
 };
 
 enum {
-    NARROW = 128,             /* K or N of a product that stays in the caches, at most */
+    NARROW = 160,             /* K or N of a product that stays in the caches, at most */
     SLICE_BYTES = 128 * 1024, /* of a panel that is read for every tile, beside the next slice in a second cache */
     GRADIENT_ROWS = 168,      /* a gradient of weights is summed over, at most, before it is added */
     GRADIENT_DEPTH = 256      /* of K, which it copies together */

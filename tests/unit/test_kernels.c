@@ -148,7 +148,7 @@ NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real
 }
 
 /* As in a wide model: a panel is one slice and a part of another; a gradient has two parts, and columns left over. */
-enum { WIDE_N = 144, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 160 };
+enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
 enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
 NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
     switch (finish) {
