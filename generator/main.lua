@@ -13,7 +13,6 @@ local cli = require("cli.cli")
 local defaults = require("plan.defaults")
 local demo = require("study.demo")
 local grid = require("study.grid.grid")
-local export = require("export.model")
 local json = require("dkjson")
 local lfs = require("lfs")
 local listing = require("cli.listing")
@@ -26,11 +25,15 @@ local report = require("study.report.report")
 local resolved_spec = require("spec.resolved")
 local schema = require("spec.schema")
 local shell = require("base.shell")
+local slurm = require("study.slurm.slurm")
 local sweep = require("study.run.sweep")
 local trainer_flags = require("spec.trainer_flags")
 local tune = require("tune.tune")
 local tuned = require("render.tuned")
 local write = require("base.write")
+
+local EXPORTS = { pytorch = require("export.model"), csv = require("export.csv"),
+  tensorboard = require("export.tensorboard") }
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
 
@@ -65,7 +68,7 @@ local function fail(code, text)
   return code
 end
 
--- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message.
+-- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and of a spec its errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return grid.cell(project, arguments.spec, arguments.set, arguments.runs)
@@ -74,12 +77,17 @@ local function find(project, arguments)
 end
 
 function verbs.check(project, arguments)
-  local spec, message = find(project, arguments)
-  if not spec then
+  local spec, message, errors = find(project, arguments)
+  if not spec and arguments.json then
+    io.stdout:write(json.encode({ errors = errors or { { what = message } } }), "\n")
+    return INPUT
+  elseif not spec then
     return fail(INPUT, message)
   end
   warn(spec)
-  if arguments.print then
+  if arguments.json then
+    io.stdout:write(json.encode({ id = spec.id, digest = spec.plan.digest, path = spec.path }), "\n")
+  elseif arguments.print then
     io.stdout:write(resolved_spec.text(spec.resolved, spec.origins))
   else
     io.stdout:write(("%s: ok\n"):format(spec.path))
@@ -322,7 +330,7 @@ function verbs.calibrate(project, arguments)
 end
 
 function verbs.export(project, arguments)
-  return on_trained(project, arguments, export)
+  return on_trained(project, arguments, EXPORTS[arguments.what])
 end
 
 function verbs.tune(project, arguments)
@@ -338,7 +346,12 @@ end
 
 function verbs.sweep(project, arguments)
   arguments.project = project
-  return sweep.run(arguments)
+  local used = slurm.is_used(arguments)
+  if arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
+    or arguments.action == "status" and used then
+    return slurm.run(arguments)
+  end
+  return arguments.action == "run" and used and slurm.make_way(arguments) or sweep.run(arguments)
 end
 
 function verbs.report(project, arguments)
@@ -356,8 +369,9 @@ function verbs.list(project, arguments)
   return DONE
 end
 
-function verbs.fields()
-  io.stdout:write(schema.fields_text())
+function verbs.fields(_, arguments)
+  local order = { keyorder = schema.JSON_ORDER }
+  io.stdout:write(arguments.json and json.encode(schema.facts(), order) .. "\n" or schema.fields_text())
   return DONE
 end
 

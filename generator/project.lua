@@ -70,7 +70,7 @@ function Project:find_spec(argument)
     hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
       argument) or nearest and ("did you mean %s?"):format(nearest) or nil,
   })
-  return nil, d:text()
+  return nil, d:text(), d:list()
 end
 
 function Project:task_facts(d)
@@ -120,11 +120,11 @@ local function validated(loaded, d, facts)
   }
 end
 
--- The same for a spec's name; or nil and the errors as text.
+-- The same for a spec's name; or nil and the errors, as text and as data.
 function Project:resolve(argument, sets)
-  local path, message = self:find_spec(argument)
+  local path, message, errors = self:find_spec(argument)
   if not path then
-    return nil, message
+    return nil, message, errors
   end
   local d = diagnostics.new()
   local list = M.parse_sets(sets, d)
@@ -132,7 +132,7 @@ function Project:resolve(argument, sets)
   local loaded = d:count() == 0 and load_module.spec(path, { root = self.root, sets = list, diagnostics = d })
   local spec = loaded and validated(loaded, d, facts)
   if not spec then
-    return nil, d:text()
+    return nil, d:text(), d:list()
   end
   spec.path = path
   return spec
@@ -156,12 +156,12 @@ end
 
 -- Resolves and plans: the same table with `plan`.
 function Project:plan(argument, sets)
-  local spec, message = self:resolve(argument, sets)
+  local spec, message, errors = self:resolve(argument, sets)
   if not spec then
-    return nil, message
+    return nil, message, errors
   end
   local d = diagnostics.new()
-  return add_plan(spec, d), d:text()
+  return add_plan(spec, d), d:text(), d:list()
 end
 
 -- The network of what was planned, as its description left it.

@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/bucket_sort_alibi_learned.lua
 return {
   id = "bucket_sort_alibi_learned",
-  digest = "34c2bb00b449cb90",
+  digest = "4d08911fea1e3261",
   model_digest = "c30253e46fa8680c",
   parameters = 249421,
   parameter_storage = 253952,
@@ -88,6 +88,9 @@ return {
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
       "up to 80 tokens in training; the backward pass reads them back, no exp is computed twice" },
+    { "first layer", "7 symbols",
+      "nothing but the token enters it: up to attention rows are made for every symbol "
+      .. "and copied to the tokens, gradients are summed by symbol; on the CPU" },
     { "score table by_distance", "[8][query - key]",
       "once per step: -(x.slope * abs(x.distance)); its gradient goes to x.slope" },
     { "score in the pair loop", "logit made once",

@@ -193,9 +193,9 @@ extern const lh_spec longhand_spec_bucket_sort_alibi_learned;
 const lh_spec longhand_spec_bucket_sort_alibi_learned = {
         .abi = LH_ABI,
         .id = "bucket_sort_alibi_learned",
-        .plan_digest = "34c2bb00b449cb90",
+        .plan_digest = "4d08911fea1e3261",
         .model_digest = "c30253e46fa8680c",
-        .source_digest = "e43eb875911a71a0",
+        .source_digest = "1cdbca442de08ccd",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

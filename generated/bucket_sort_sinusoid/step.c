@@ -335,7 +335,9 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* Operations on rows that nobody reads in the last layer, the backward pass twice the forward pass. */
+/* Operations that are left out, the backward pass twice the forward pass:
+ *   on rows that nobody reads in the last layer
+ */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;
     const int left_out = unread / LANES * LANES; /* of queries: those of groups that nobody reads one of */

@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/even_pairs_none.lua
 return {
   id = "even_pairs_none",
-  digest = "83d693f32c983783",
+  digest = "51af302d9cda758a",
   model_digest = "fe24fcbfc093923b",
   parameters = 249026,
   parameter_storage = 253952,
@@ -80,6 +80,9 @@ return {
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
       "up to 41 tokens in training; the backward pass reads them back, no exp is computed twice" },
+    { "first layer", "4 symbols",
+      "nothing but the token enters it: up to attention rows are made for every symbol "
+      .. "and copied to the tokens, gradients are summed by symbol; on the CPU" },
     { "gpu, one model", "128 shards",
       "a block takes a shard through all layers and back, no block waits for another be"
       .. "fore gradients are folded" },

@@ -188,9 +188,9 @@ extern const lh_spec longhand_spec_even_pairs_none;
 const lh_spec longhand_spec_even_pairs_none = {
         .abi = LH_ABI,
         .id = "even_pairs_none",
-        .plan_digest = "83d693f32c983783",
+        .plan_digest = "51af302d9cda758a",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "155256955e620d99",
+        .source_digest = "d9599a828c601d2a",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/reverse_string_rand_relative.lua
 return {
   id = "reverse_string_rand_relative",
-  digest = "ba9192c8fd8672ff",
+  digest = "70b7b58e4804a347",
   model_digest = "fc42114fe672df76",
   parameters = 270146,
   parameter_storage = 274432,
@@ -84,6 +84,9 @@ return {
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
       "up to 80 tokens in training; the backward pass reads them back, no exp is computed twice" },
+    { "first layer", "4 symbols",
+      "nothing but the token enters it: up to attention rows are made for every symbol "
+      .. "and copied to the tokens, gradients are summed by symbol; on the CPU" },
     { "distance draws per pass", 5,
       "one for each layer" },
     { "vectors of distances", "by diagonal",

@@ -207,9 +207,9 @@ extern const lh_spec longhand_spec_reverse_string_rand_relative;
 const lh_spec longhand_spec_reverse_string_rand_relative = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_relative",
-        .plan_digest = "ba9192c8fd8672ff",
+        .plan_digest = "70b7b58e4804a347",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "777f4ec583ecc3e4",
+        .source_digest = "c5c217bb1457be05",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

@@ -23,6 +23,8 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 
+enum { VOCABULARY = TOKENS }; /* symbols: rows of the first layer until a token looks at others */
+
 /* What a position contributes, made once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
@@ -236,6 +238,7 @@ typedef struct workspace {
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
     row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
+    row_set vocabulary; /* symbols */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
     real *branch; /* [tokens][WIDTH] what a residual connection adds */
@@ -243,13 +246,20 @@ typedef struct workspace {
     real *dhidden; /* [tokens][FEEDFORWARD] */
     real *dattended; /* [tokens][WIDTH] */
     real *dquery_key_value; /* [tokens][3 WIDTH] */
+    real *token_vectors; /* [VOCABULARY][WIDTH] what the embedding gives every symbol */
+    real *token_scratch; /* [VOCABULARY][3 WIDTH] */
     real *attended_read, *input_read; /* [tokens][WIDTH] rows that are read */
     self_scratch self;
     shard_sums sums;
 } workspace;
 
+/* Bytes of a channel of all tokens, or of all symbols where these are more. */
+static size_t row_of(const workspace *w) {
+    return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
+}
+
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
-    size_t row = (size_t)w->rows * sizeof(real);
+    size_t row = row_of(w);
     s->query_key_value = take(memory, used, row * 3 * WIDTH);
     s->attended = take(memory, used, row * WIDTH);
     lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
@@ -275,12 +285,15 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->all = (row_set){w->length, w->tokens, w->rows};
     const int labels = shape->labels, labelled = w->sequences * labels;
     w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
-    size_t row = (size_t)w->rows * sizeof(real);
+    w->vocabulary = (row_set){.tokens = VOCABULARY, .rows = round_up(VOCABULARY, TILE_ROWS)};
+    size_t row = row_of(w);
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
     w->output = take(memory, &used, row * WIDTH);
     w->branch = take(memory, &used, row * WIDTH);
+    w->token_vectors = take(memory, &used, (size_t)w->vocabulary.rows * WIDTH * sizeof(real));
+    w->token_scratch = take(memory, &used, (size_t)w->vocabulary.rows * 3 * WIDTH * sizeof(real));
     w->attended_read = take(memory, &used, row * WIDTH);
     w->input_read = take(memory, &used, row * WIDTH);
     lay_out_self_scratch(&w->self, memory, &used, w->length, mode == LH_MODE_TRAIN);
@@ -330,6 +343,26 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
         memset(to, 0, (size_t)before * sizeof(real));
         memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
     }
+}
+
+/* Rows of symbols become those of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
+static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
+    if (distinct == &w->all) return;
+    const size_t row = (size_t)width * sizeof(real);
+    memcpy(w->token_scratch, x, VOCABULARY * row);
+    for (int m = 0; m < w->tokens; m++) memcpy(x + m * width, w->token_scratch + w->block->tokens[0][m] * width, row);
+}
+
+/* Gradients of the block's tokens [tokens][width] become their sums by symbol [VOCABULARY][width], in place. */
+static void sum_by_symbol(const workspace *w, const row_set *distinct, int width, real *gradient) {
+    if (distinct == &w->all) return;
+    const size_t size = (size_t)VOCABULARY * (size_t)width * sizeof(real);
+    memset(w->token_scratch, 0, size);
+    for (int m = 0; m < w->tokens; m++) {
+        real *sum = w->token_scratch + w->block->tokens[0][m] * width;
+        for (int c = 0; c < width; c += LANES) store(sum + c, load(sum + c) + load(gradient + m * width + c));
+    }
+    memcpy(gradient, w->token_scratch, size);
 }
 
 #include "attention_self.inc"
@@ -490,18 +523,20 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
     embed(&w, w.layer[0].input);
+    embed_vocabulary(&w, w.token_vectors);
     for (int l = 0; l < LAYERS; l++)
         layer_forward(&w, l, w.layer[l].input, l + 1 < LAYERS ? w.layer[l + 1].input : w.output);
     loss_and_gradient(&w, w.output, w.gradient, g, sums);
     for (int l = LAYERS - 1; l >= 0; l--)
         layer_backward(&w, l, &g->layer[l]);
-    embed_backward(&w, w.gradient, g);
+    embed_vocabulary_backward(w.gradient, g);
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
     embed(&w, w.output);
+    embed_vocabulary(&w, w.token_vectors);
     for (int l = 0; l < LAYERS; l++)
         layer_forward(&w, l, w.output, w.output);
     classify(&w, w.output, sums);
@@ -509,11 +544,17 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* Operations on rows that nobody reads in the last layer, the backward pass twice the forward pass. */
+/* Operations that are left out, the backward pass twice the forward pass:
+ *   on rows that nobody reads in the last layer
+ *   on tokens in the first layer, where a block of sequences has a row of every symbol
+ */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;
     const int left_out = unread / LANES * LANES; /* of queries: those of groups that nobody reads one of */
     double forward = 73728.0 * unread + 384.0 * T * left_out;
+    const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
+    const double together = most < shape->sequences ? most : shape->sequences;
+    forward += 24576.0 * (shape->length[0] - VOCABULARY / together);
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

@@ -2,7 +2,7 @@
 -- ./longhand gen spec/runs/reverse_string_rand_rope.lua
 return {
   id = "reverse_string_rand_rope",
-  digest = "531f515541391022",
+  digest = "ab7c473c3290db3c",
   model_digest = "40353c67a9df0634",
   parameters = 249026,
   parameter_storage = 253952,
@@ -85,6 +85,9 @@ return {
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",
       "up to 80 tokens in training; the backward pass reads them back, no exp is computed twice" },
+    { "first layer", "4 symbols",
+      "nothing but the token enters it: up to attention rows are made for every symbol "
+      .. "and copied to the tokens, gradients are summed by symbol; on the CPU" },
     { "position draws per pass", 5,
       "one for each layer" },
     { "gpu, one model", "128 shards",

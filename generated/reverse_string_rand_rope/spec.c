@@ -189,9 +189,9 @@ extern const lh_spec longhand_spec_reverse_string_rand_rope;
 const lh_spec longhand_spec_reverse_string_rand_rope = {
         .abi = LH_ABI,
         .id = "reverse_string_rand_rope",
-        .plan_digest = "531f515541391022",
+        .plan_digest = "ab7c473c3290db3c",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "a639ca78d00fc4c6",
+        .source_digest = "1755c5e1dcb2b60b",
         .defaults = defaults,
         .defaults_room = sizeof defaults,
         .precision = "float32",

@@ -1,7 +1,7 @@
 -- Collects errors and formats them; nothing else prints them.
 --
 -- Input: records given to d:add and the text of the files they point into, given to d:source.
--- Output: d:text(), one string in the form
+-- Output: d:list(), which is data; d:text(), one string in the form
 --     path:line:col: error: field: what
 --         4 | the source line
 --           |     ^
@@ -119,6 +119,13 @@ local function source_lines(self, at, out)
   end
 end
 
+local function hint_of(record)
+  if type(record.hint) == "function" then
+    return record.hint()
+  end
+  return record.hint
+end
+
 local function format(self, record, out)
   local where = place(record)
   local what = record.field and record.field .. ": " .. record.what or record.what
@@ -135,10 +142,7 @@ local function format(self, record, out)
   if record.expected then
     out[#out + 1] = "  expected: " .. record.expected
   end
-  local hint = record.hint
-  if type(hint) == "function" then
-    hint = hint()
-  end
+  local hint = hint_of(record)
   if hint then
     out[#out + 1] = "  hint: " .. hint
   end
@@ -183,6 +187,22 @@ function Diagnostics:text()
   local more = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
   out[#out + 1] = total .. more .. "; nothing was written"
   return (table.concat(out, "\n"):gsub("[^\n\t]+", tongues.plain)) .. "\n"
+end
+
+-- The same as data: a list of { path, line, col, set, field, what, expected, hint, notes = { { path, line, what } } }.
+function Diagnostics:list()
+  local list = {}
+  for i, entry in ipairs(sorted(self)) do
+    local record, notes = entry.record, {}
+    local at = record.at or record
+    for j, note in ipairs(record.notes or {}) do
+      local note_at = note.at or note
+      notes[j] = { path = note_at.path, line = note_at.line, what = note.what }
+    end
+    list[i] = { path = at.path, line = at.line, col = at.col, set = at.set, field = record.field, what = record.what,
+      expected = record.expected, hint = hint_of(record), notes = #notes > 0 and notes or nil }
+  end
+  return list
 end
 
 -- Edit distance with transpositions of neighbours (optimal string alignment).

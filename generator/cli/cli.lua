@@ -80,7 +80,8 @@ end
 
 local function add_looking_verbs(parser)
   local check = spec_verb(parser, "check", "validate a spec")
-  check:flag("--print"):description("show the resolved spec, with the origin of each value")
+  check:mutex(check:flag("--print"):description("show the resolved spec, with the origin of each value"),
+    check:flag("--json"):description("id and digest, or all errors, as JSON"))
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
   plan:mutex(plan:flag("--json"):description("as JSON"),
     plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
@@ -122,8 +123,9 @@ end
 
 local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is"):description("What there is.")
-  list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "targets" })
+  list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
   parser:command("fields"):summary("every field of a spec: type, range, default")
+    :flag("--json"):description("as JSON, and with what a formula may use")
   local where = parser:command("where"):summary("map a generated line to its template")
   where:argument("place"):argname("FILE:LINE"):description("a line of a generated file")
   where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
@@ -144,8 +146,23 @@ local function add_report(parser)
     .. "nothing is written without it")
 end
 
+local function add_exports_of_runs(export)
+  local summary = "runs and their evaluations as one flat table each: runs.csv, evaluations.csv"
+  local csv = export:command("csv"):summary(summary):description(summary .. ".")
+  csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; "
+    .. "default: what was swept into RUNS, or task and encoding")
+  csv:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
+  summary = "metrics and evaluations of runs as event files, by Python's tensorboardX or torch and tensorboard"
+  local tensorboard = export:command("tensorboard"):summary(summary):description(summary .. ".")
+  for _, command in ipairs({ csv, tensorboard }) do
+    command:argument("runs"):argname("RUNS"):description("a folder of runs")
+    command:option("--out"):argname("DIR"):description(("where to; default: %s in RUNS"):format(command._name))
+  end
+end
+
 local function add_export(parser)
-  local export = parser:command("export"):summary("a trained model for other tools: pytorch"):command_target("what")
+  local export = parser:command("export"):summary("trained models and runs for other tools: pytorch, csv, tensorboard")
+    :command_target("what")
   local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
   local command = export:command("pytorch"):summary(summary):description(summary .. ".")
   command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
@@ -153,6 +170,7 @@ local function add_export(parser)
   command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
     .. "built again where it is missing")
   command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
+  add_exports_of_runs(export)
 end
 
 local function device(text)
@@ -165,21 +183,26 @@ end
 local function add_sweep(parser)
   local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
   sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
-    .. "as there are processors. Whatever stops it, the same command goes on. With status before STUDY: what is done.")
-  sweep:usage("Usage: longhand sweep [status] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] [--jobs N] "
-    .. "[--device cuda] [--dry-run]")
+    .. "as there are processors; with --slurm, as tasks of a cluster. Whatever stops it, the same command goes on. "
+    .. "Before STUDY: status, what is done, runs and waits; of what was submitted to Slurm: resubmit, what is not done "
+    .. "and in no queue; cancel.")
+  sweep:usage("Usage: longhand sweep [status|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] "
+    .. "[--jobs N] [--device cuda] [--slurm SITE] [--dry-run]")
   sweep:argument("study"):target("words"):args("1-2"):description("a study file, or the name of one in spec/studies; "
-    .. "status before it")
+    .. "status, resubmit or cancel before it")
   sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
   sweep:option("--jobs"):argname("N"):convert(positive):description("cells at a time; default: as many as keep all "
     .. "processors busy")
   sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
-  sweep:option("--device"):argname("DEVICE"):default("cpu"):convert(device):description("what computes: cpu, cuda or "
-    .. "cuda:N")
+  sweep:option("--device"):argname("DEVICE"):convert(device):description("what computes: cpu, cuda or cuda:N; default: "
+    .. "cpu")
   sweep:option("--arch"):argname("LIST"):convert(architectures):description("with --device cuda: as in train")
   sweep:flag("--jit"):description("with --device cuda: as in train")
   sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
-  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here")
+  sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
+    .. "spec/sites (docs/cluster.md)")
+  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here; with --slurm, print the "
+    .. "script of the job")
   add_set(sweep)
 end
 
@@ -263,18 +286,40 @@ local function split(arguments)
   return own, flags
 end
 
+local SWEEP_ACTIONS = { status = true, resubmit = true, cancel = true }
+
+-- What of a sweep the site file decides, where there is one.
+local OF_SITE = { "jobs", "device", "arch", "jit" }
+
+-- What does not go with --slurm, or with a word before the study; nil where all does.
+local function sweep_conflict(result, action)
+  if action and result.dry_run then
+    return "--dry-run does not go with " .. action
+  elseif result.slurm and (action == "status" or action == "cancel") then
+    return "--slurm does not go with " .. action
+  end
+  for _, name in ipairs((result.slurm or action == "resubmit") and OF_SITE or {}) do
+    if result[name] then
+      return ("--%s does not go with %s: the site file says it"):format(name, result.slurm and "--slurm" or action)
+    end
+  end
+end
+
 -- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
 local function settle_sweep(result)
   local first, second = result.words[1], result.words[2]
-  if second and first ~= "status" then
+  if second and not SWEEP_ACTIONS[first] then
     return ("too many arguments: %s"):format(second)
-  elseif first == "status" and not second then
+  elseif SWEEP_ACTIONS[first] and not second then
     return "missing argument 'STUDY'"
-  elseif second and result.dry_run then
-    return "--dry-run does not go with status"
+  end
+  local problem = sweep_conflict(result, second and first)
+  if problem then
+    return problem
   end
   result.study = second or first
-  result.action = second and "status" or result.dry_run and "dry_run" or "run"
+  result.action = second and first or result.dry_run and "dry_run" or "run"
+  result.device = result.device or "cpu"
   result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
   result.arch = result.arch or result.target == "cpu,cuda" and not result.jit and "here" or nil
 end
@@ -287,14 +332,15 @@ local function conflict(result)
   end
   local cuda = result.target == "cpu,cuda"
   for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
-    if result[name] and not cuda then
+    if result[name] and not cuda and not (name == "cuda_root" and (result.slurm or result.action == "resubmit")) then
       return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.verb == "sweep"
         and "--device cuda" or "--target cpu,cuda")
     end
   end
   if result.verb == "report" and result.other and (result.study or result.scale) then
     return "--study and --scale are for a folder of runs: leave them out to compare two runs"
-  elseif (result.verb == "report" or result.verb == "analyze") and result.scale and not result.study then
+  elseif (result.verb == "report" or result.verb == "analyze" or result.verb == "export") and result.scale
+    and not result.study then
     return "--scale is that of a study: add --study"
   end
   if result.what == "human" and not (result.human or result.trials) then

@@ -6,7 +6,8 @@ local write = require("base.write")
 
 local M = {}
 
-local FOLDERS = { runs = "spec/runs", encodings = "spec/encodings", models = "spec/models", studies = "spec/studies" }
+local FOLDERS = { runs = "spec/runs", encodings = "spec/encodings", models = "spec/models", studies = "spec/studies",
+  sites = "spec/sites" }
 
 local TARGETS = {
   "cpu    C for gcc or clang, one object per instruction-set level",

@@ -383,6 +383,19 @@ local function key_text(key)
   return type(key) == "string" and key or nil
 end
 
+-- What a formula may use, for tracers in other languages: names of functions and symbols, the words of operators by
+-- their events, and what is said where an event is refused.
+function M.facts()
+  local operators, refused = { __idiv = "//", __unm = "-" }, {}
+  for event, entry in next, OPERATORS do
+    operators[event] = entry[1]
+  end
+  for event, entry in next, FORBIDDEN do
+    refused[event] = { what = entry[2], expected = entry[3] }
+  end
+  return { functions = M.names, symbols = M.SYMBOLS, operators = operators, refused = refused }
+end
+
 TRACED.__index = exported(function(_, key)
   refuse(key_text(key), "a traced number has no fields", "its value alone", type(key) ~= "string"
     and "lookup(x.table, index) reads a table" or nil)

@@ -8,12 +8,14 @@
 --   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
 --   part        where rows that nobody reads are left out (labelled_rows.lua), what one would cost: { per_token,
 --               per_pair, pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
+--   vocabulary  where the first layer has rows of symbols for those of tokens (vocabulary_rows.lua), what one of these
+--               would cost: { per_token }, else false; of blocks: whether the first repetition has, by direction
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
 --               the table of tokens
 --   attended    family -> { queries, keys, direction }: what a layer's state calls them
---   embeddings  { routine, scale, stream, of, drops, keep, place, additive }, a function each
+--   embeddings  { routine, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each
 --   labelled    of which stream labels are
 --   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
 --               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
@@ -28,6 +30,7 @@ local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
 local records = require("network.cpu_records")
 local rooms = require("network.cpu_rooms")
+local vocabulary_rows = require("network.cpu_vocabulary")
 
 local M = {}
 
@@ -75,12 +78,18 @@ local function has_part(record)
   return record.part == "part" or mentions("part->")(record)
 end
 
+-- Whether one is for those rows of the first repetition that are there.
+local function has_distinct(record)
+  return record.distinct == "distinct" or mentions("distinct->")(record)
+end
+
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
   local made, back_made = records.forward(cpu, block, "forward"), records.backward(cpu, block)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     part = { forward = has(made, has_part), backward = has(back_made, has_part) },
+    vocabulary = { forward = has(made, has_distinct), backward = has(back_made, has_distinct) },
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
     members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
@@ -101,7 +110,8 @@ local function embedding_functions(cpu)
     if op.kind == "embed" then
       list[#list + 1] = { number = #list, routine = embeddings.routine(cpu.net, op), keep = op.keep or false,
         scale = embeddings.scale(cpu.net, op), stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream),
-        drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS }
+        drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS,
+        vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
     end
   end
   return list
@@ -176,12 +186,15 @@ local function decoded(cpu, stream)
   return of
 end
 
--- part: the rows that somebody reads (labelled_rows.lua), or nil; room gets what they are copied to. stream: that which
--- is decoded token by token, or nil.
-function M.derive(net, lists, structs, room, part, stream)
+-- part: the rows that somebody reads (labelled_rows.lua), or nil; vocabulary: those that are alike
+-- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
+-- nil.
+function M.derive(net, lists, structs, room, part, vocabulary, stream)
   local taken = names.taken()
   local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
+    vocabulary = vocabulary,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
+  vocabulary_rows.add_rooms(cpu)
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
@@ -199,6 +212,7 @@ function M.derive(net, lists, structs, room, part, stream)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
+    vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
     tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embedding_functions(cpu),

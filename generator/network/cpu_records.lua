@@ -10,6 +10,7 @@ local embeddings = require("network.embeddings")
 local names = require("network.cpu_names")
 local part = require("network.cpu_part")
 local rooms = require("network.cpu_rooms")
+local vocabulary = require("network.cpu_vocabulary")
 
 local M = {}
 
@@ -308,7 +309,9 @@ function back.block_grad(_, at, b)
 end
 
 function back.embed_grad(cpu, at, b)
-  return { routine = embeddings.routine(cpu.net, b.op) .. "_backward", self = at.self, dy = gradient(at, b.dy) }
+  local of_vocabulary = cpu.vocabulary and cpu.vocabulary.embed == b.op
+  return { routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
+    self = not of_vocabulary and at.self, dy = gradient(at, b.dy) }
 end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------
@@ -316,8 +319,9 @@ end
 -- Appends the record of an operation, or of an entry of a backward list: maker(by_kind, entry, mode).
 local function maker_of(cpu, scope, at, place, records, mode)
   local naming = part.naming(cpu, scope, at, place, records, mode)
+  local once = vocabulary.naming(cpu, scope, at, records, mode)
   return function(by_kind, entry)
-    local names_of, place_of = naming(entry)
+    local names_of, place_of = once(entry, naming(entry))
     local record = by_kind[entry.kind](cpu, names_of, entry, place_of, mode)
     record.kind, record.template = entry.kind, OP:format(entry.kind)
     records[#records + 1] = record
@@ -327,10 +331,12 @@ end
 -- Those of a scope, one after the other.
 function M.forward(cpu, scope, mode)
   local at, records = names.of_scope(cpu, scope), {}
-  local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
+  local place = names.placer(cpu, scope, at, mode)
+  local maker = maker_of(cpu, scope, at, place, records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
     if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
       maker(forward, op)
+      vocabulary.made(cpu, at, records, place, op)
     end
   end
   return records
@@ -364,9 +370,11 @@ function M.backward(cpu, scope)
   local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
   for _, b in ipairs(cpu.lists[scope].backward) do
     part.spread(cpu, at, records, b)
+    vocabulary.sum(cpu, at, records, b)
     maker(back, b)
   end
   part.spread(cpu, at, records, scope)
+  vocabulary.sum(cpu, at, records, scope)
   return records
 end
 

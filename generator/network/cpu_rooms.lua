@@ -11,10 +11,13 @@ function M.of_stream(net, stream)
 end
 
 local GROUPED = 60 -- columns of a line of members that takes one more
-local MEMBERS = { rows = "real", row = "real", keep = "int8_t" }
+local MEMBERS = { rows = "real", row = "real", keep = "int8_t", vocabulary = "real" }
 
 local function shape_text(net, buffer)
   local tokens = ("[%stokens]"):format(M.of_stream(net, buffer.stream))
+  if buffer.form == "vocabulary" then
+    tokens = "[VOCABULARY]"
+  end
   return buffer.form == "row" and tokens or ("%s[%s]"):format(tokens, (buffer.width.text:gsub(" %* ", " ")))
 end
 

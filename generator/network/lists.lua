@@ -20,7 +20,8 @@ local MOST_ROUNDS = 1000
 
 -- What else a workspace has.
 local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
-  tokens = true, rows = true, all = true, read = true, position = true, position_scratch = true, sums = true }
+  tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
+  position = true, position_scratch = true, sums = true }
 
 local function carry(net)
   local readers = fuse.readers(net.ops, ops.operands)

@@ -153,6 +153,9 @@ function M.list(plan)
       why = string.format("up to %d tokens in training; the backward pass reads them back, no exp is computed twice",
         plan.longest_training) },
   }
+  list[#list + 1] = plan.cpu.vocabulary and { what = "first layer", value = plan.tokens .. " symbols",
+    why = "nothing but the token enters it: up to attention rows are made for every symbol and copied to the tokens, "
+      .. "gradients are summed by symbol; on the CPU" } or nil
   draw_choices(plan, list)
   vector_choices(plan, list)
   if family.score.kind ~= "none" then

@@ -71,6 +71,7 @@ function M.plan(plan)
       clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
+    by_symbol = plan.cpu.vocabulary and true or nil, -- gradients of the first layer
     init = plan.init and plan.init.checksum,
   }))
 end

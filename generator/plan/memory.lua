@@ -25,13 +25,14 @@ local function taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- Sizes that are the level's: real, lanes of a vector, rows of a product's tile, and of a family the keys whose
--- gradients are summed together.
+-- Sizes that are the level's: real, lanes of a vector, rows of a product's tile and of the vocabulary where there are
+-- some, and of a family the keys whose gradients are summed together.
 local function sizes_of(plan, level)
   level = level or levels[1]
   local real = plan.precision == "float64" and 8 or 4
   local sizes = { real = real, lanes = level.vector // real, vector = level.vector,
     tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
+  sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
     local part = math.min(family.head_part, sizes.lanes)
     return math.max(1, level.key_tile // (family.head_width // part))
@@ -140,10 +141,13 @@ end
 
 local function bytes_of(buffer, sizes, tokens)
   local rows = round_up(tokens, sizes.tile_rows)
+  local most = math.max(rows, sizes.vocabulary)
   if buffer.form == "rows" then
-    return sizes.reals(rows * buffer.channels)
+    return sizes.reals(most * buffer.channels)
   elseif buffer.form == "row" then
-    return sizes.reals(rows)
+    return sizes.reals(most)
+  elseif buffer.form == "vocabulary" then
+    return sizes.reals(sizes.vocabulary * buffer.channels)
   end
   return taken(rows * buffer.channels + sizes.vector) -- "keep"
 end

@@ -27,8 +27,11 @@ local outline = require("network.outline")
 local own_network = require("spec.own_network")
 local parameters = require("network.parameters")
 local passes = require("network.passes")
+local vocabulary_rows = require("network.vocabulary_rows")
 
 local M = {}
+
+local VOCABULARY_SHARE = 4 -- of a block's tokens: from fewer symbols on the first layer has a row of each
 
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
@@ -415,6 +418,13 @@ local function reads(net, executed)
   return part
 end
 
+-- The rows of the first layer that are alike, or nil: noise is another for every token, and of a large vocabulary a
+-- block has few tokens of each symbol.
+local function alike(plan, net, executed, part)
+  local small = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens
+  return small and not plan.noise and vocabulary_rows.derive(net, executed, part) or nil
+end
+
 function M.derive(plan, file)
   local net, model = M.network(plan, file)
   settle_constants(plan, net)
@@ -429,7 +439,9 @@ function M.derive(plan, file)
   plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
   plan.cpu_headers[#plan.cpu_headers + 1] = plan.noise and "noise" or nil
   local room = buffers.derive(net, executed, plan.eval_dropout)
-  plan.cpu = cpu.derive(net, executed, derived.structs, room, reads(net, executed), decodes(plan, net))
+  local part = reads(net, executed)
+  plan.cpu = cpu.derive(net, executed, derived.structs, room, part, alike(plan, net, executed, part),
+    decodes(plan, net))
   plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
   plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
   derive_identity(plan, net, model)

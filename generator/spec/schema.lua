@@ -36,6 +36,7 @@ local families = require("spec.families")
 local features = require("spec.features")
 local lines = require("spec.lines")
 local parameters = require("spec.score.parameters")
+local traced = require("expression.traced")
 
 local M = {}
 
@@ -234,6 +235,28 @@ local function default_text(field)
   end
   return "default: " .. (field.default_text or (type(field.default) == "number" and diagnostics.number(field.default))
     or tostring(field.default))
+end
+
+local function kinds_of(field)
+  local kinds = {}
+  for i, kind in ipairs(field.kinds or {}) do
+    kinds[i] = { name = kind.name, doc = kind.doc }
+  end
+  return #kinds > 0 and kinds or nil
+end
+
+M.JSON_ORDER = { "path", "type", "doc", "takes", "unit", "default", "required", "only", "kinds", "name", "fields",
+  "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
+
+-- The same as data, and what a formula may use: what `fields --json` prints, its keys in JSON_ORDER.
+function M.facts()
+  local fields = {}
+  for i, field in ipairs(M.fields) do
+    fields[i] = { path = field.path, type = field.type, doc = field.doc, takes = M.expected(field), unit = field.unit,
+      only = field.only or field.family and families.kinds(field.family), kinds = kinds_of(field),
+      required = field.required, default = default_text(field):match("^default: (.*)") }
+  end
+  return { fields = fields, formulas = traced.facts() }
 end
 
 -- The reference of the spec, one paragraph per field: what the verb `fields` prints.

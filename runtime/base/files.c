@@ -381,11 +381,15 @@ static void sweep(const char *directory) {
     closedir(list);
 }
 
+/* Such a file system locks for nobody (Lustre without flock, NFS without its daemon): who shares a folder there keeps
+ * others out in another way, as tasks of a cluster do, each with a folder of its own. */
+static bool knows_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
+
 static lh_status lock(const char *path, int *handle, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
     if (status != LH_OK) return status;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 || knows_no_locks(errno)) {
         *handle = file;
         return LH_OK;
     }

@@ -19,6 +19,9 @@
 % if part.forward then
     const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
 % end
+% if vocabulary.forward then
+    const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary;
+% end
 % for _, op in ipairs(forward) do
     % include(op.template, op)
 % end
@@ -38,6 +41,9 @@
     const ${name}_state *s = &w->${name}[${use}];
 % if part.backward then
     const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read;
+% end
+% if vocabulary.backward then
+    const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary;
 % end
 % for _, op in ipairs(backward) do
     % include(op.template, op)

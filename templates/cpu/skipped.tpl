@@ -1,12 +1,15 @@
-% local part = cpu.part
-% if part and flops.masked[1] then
-/* Operations on pairs that masks hide from all queries of a group, and on rows that nobody reads in the last layer, the
- * backward pass twice the forward pass. */
-% elseif part then
-/* Operations on rows that nobody reads in the last layer, the backward pass twice the forward pass. */
-% else
-/* Operations on pairs that masks hide from all queries of a group, the backward pass twice the forward pass. */
+% local part, vocabulary = cpu.part, cpu.vocabulary
+/* Operations that are left out, the backward pass twice the forward pass:
+% if flops.masked[1] then
+ *   on pairs that masks hide from all queries of a group
 % end
+% if part then
+ *   on rows that nobody reads in the last layer
+% end
+% if vocabulary then
+ *   on tokens in the first layer, where a block of sequences has a row of every symbol
+% end
+ */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if part then
     const int T = shape->length[0], unread = T - shape->labels;
@@ -14,6 +17,11 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     double forward = ${f64(part.per_token)} * unread + ${f64(part.per_pair)} * T * left_out;
 % else
     double forward = 0;
+% end
+% if vocabulary then
+    const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
+    const double together = most < shape->sequences ? most : shape->sequences;
+    forward += ${f64(vocabulary.per_token)} * (shape->length[0] - VOCABULARY / together);
 % end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family

@@ -1,4 +1,5 @@
 % local real = precision == "float64" and f64 or f32
+% local skips = flops.masked[1] or cpu.part or cpu.vocabulary
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
 #include "config.h"
 #include "tuned.h"
@@ -25,6 +26,11 @@ static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), 
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 % end
 
+% if cpu.vocabulary then
+% local symbols = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
+enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a token looks at others */
+
+% end
 % include("cpu/positions.tpl")
 
 % include("cpu/take.tpl")
@@ -41,6 +47,10 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % if cpu.part then
 % include("cpu/part.tpl")
+
+% end
+% if cpu.vocabulary then
+% include("cpu/vocabulary.tpl")
 
 % end
 % for _, family in ipairs(attentions) do
@@ -176,7 +186,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 #include "decode.inc"
 % end
 
-% if flops.masked[1] or cpu.part then
+% if skips then
 % include("cpu/skipped.tpl")
 
 % end
@@ -223,7 +233,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .fold = fold,
         .squared_norm = squared_norm,
         .update = update,
-% if flops.masked[1] or cpu.part then
+% if skips then
         .skipped_flops = skipped_flops,
 % end
 };

@@ -31,6 +31,12 @@ typedef struct row_set {
     int tokens, rows; /* of all sequences; rounded up to whole tiles */
 } row_set;
 
+% elseif cpu.vocabulary then
+/* How many rows there are: of tokens, or of symbols. */
+typedef struct row_set {
+    int tokens, rows; /* rounded up to whole tiles */
+} row_set;
+
 % end
 /* A block of sequences on its way through the network. */
 typedef struct workspace {
@@ -47,6 +53,11 @@ typedef struct workspace {
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % if cpu.part then
     row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
+% elseif cpu.vocabulary then
+    row_set all; /* tokens */
+% end
+% if cpu.vocabulary then
+    row_set vocabulary; /* symbols */
 % end
 % if cpu.decoding then
     int from, to; /* tokens of each sequence that are there: all, but while they are decoded */
@@ -71,9 +82,18 @@ typedef struct workspace {
 % end
 } workspace;
 
+% if cpu.vocabulary then
+/* Bytes of a channel of all tokens, or of all symbols where these are more. */
+static size_t row_of(const workspace *w) {
+    return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
+}
+
+% end
 % for _, block in ipairs(cpu.blocks) do
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.rooms.by_mode and "lh_mode mode")
-% if not streams[2] then
+% if cpu.vocabulary then
+    size_t row = row_of(w);
+% elseif not streams[2] then
     size_t row = (size_t)w->rows * sizeof(real);
 % end
 % for _, room in ipairs(block.rooms.always) do
@@ -114,6 +134,8 @@ static stream_size size_of(int sequences, int length) {
     ${name}->rows = round_up(${name}->tokens, TILE_ROWS);
 % if cpu.part then
     w->all = (row_set){to - from, w->tokens, w->rows};
+% elseif cpu.vocabulary then
+    w->all = (row_set){w->tokens, w->rows};
 % end
 }
 
@@ -149,13 +171,20 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->rows = round_up(w->tokens, TILE_ROWS);
 % if cpu.part then
     w->all = (row_set){w->length, w->tokens, w->rows};
+% elseif cpu.vocabulary then
+    w->all = (row_set){w->tokens, w->rows};
 % end
 % end
 % if cpu.part then
     const int labels = shape->labels, labelled = w->sequences * labels;
     w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
 % end
+% if cpu.vocabulary then
+    w->vocabulary = (row_set){.tokens = VOCABULARY, .rows = round_up(VOCABULARY, TILE_ROWS)};
+    size_t row = row_of(w);
+% else
     size_t row = (size_t)w->rows * sizeof(real);
+% end
 % end
 % if any_sums then
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);

@@ -32,7 +32,7 @@ AXES = {
     "threads": COUNTS,
     "replicas": COUNTS,
 }
-MODES = {"train": "training", "eval": "forward only"}
+MODES = {"train": "training", "eval": "forward"}
 
 
 def longhand(*words):
@@ -52,8 +52,8 @@ def settings(point):
 def build(point):
     """The trainer of a point, and the operations of its step as `plan` has them."""
     words = ["parity_check_sinusoid", *settings(point)]
-    told = longhand("build", *words, "--levels", "best")
-    return re.search(r"^(\S+/trainer)", told, re.M).group(1), json.loads(longhand("plan", *words, "--json"))["flops_per_step"]
+    told, plan = longhand("build", *words, "--levels", "best"), longhand("plan", *words, "--json")
+    return re.search(r"^(\S+/trainer)", told, re.M).group(1), json.loads(plan)["flops_per_step"]
 
 
 def rates(trainer, point, axis, seconds):
@@ -80,7 +80,8 @@ def measure(axis, rounds, seconds):
             for mode, rate in rates(trainer, point, axis, seconds).items():
                 seen[at][mode].append(rate)
     print(file=sys.stderr)
-    rows = [{"value": point[axis], "operations": operations, **{mode: statistics.median(seen[at][mode]) for mode in MODES}}
+    rows = [{"value": point[axis], "operations": operations,
+             **{mode: statistics.median(seen[at][mode]) for mode in MODES}}
             for at, (point, (_, operations)) in enumerate(zip(points, built))]
     anchor = next(row for row in rows if row["value"] == BASE[axis])
     for row in rows:
@@ -91,7 +92,7 @@ def measure(axis, rounds, seconds):
 
 def table(results):
     for axis, rows in results.items():
-        yield f"{axis:>10}  {'training':>10} {'predicted':>10} {'ratio':>6}  {'forward':>10} {'predicted':>10} {'ratio':>6}"
+        yield f"{axis:>10}" + "".join(f"  {name:>10} {'predicted':>10} {'ratio':>6}" for name in MODES.values())
         for row in rows:
             cells = [f"{row[mode]:10.4g} {row['predicted'][mode]:10.4g} {row[mode] / row['predicted'][mode]:6.2f}"
                      for mode in MODES]
@@ -105,9 +106,11 @@ def draw(results, out):
              "set key bottom left reverse Left samplen 2", "set format y '%.3g'"]
     for axis, rows in results.items():
         ticks = ", ".join(str(row["value"]) for row in rows[::max(1, len(rows) // 5)])
-        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", f"set ylabel 'steps per second'", f"$data_{axis} << EOD"]
-        lines += [" ".join(f"{number:.6g}" for number in (row["value"], row["train"], row["eval"], row["predicted"]["train"],
-                                                           row["predicted"]["eval"])) for row in rows]
+        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", "set ylabel 'steps per second'",
+                  f"$data_{axis} << EOD"]
+        for row in rows:
+            numbers = row["value"], *(row[mode] for mode in MODES), *(row["predicted"][mode] for mode in MODES)
+            lines.append(" ".join(f"{number:.6g}" for number in numbers))
         lines += ["EOD", f"plot $data_{axis} using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#1f5fa8' title 'training', "
                   f"'' using 1:4 with lines dt 2 lc rgb '#1f5fa8' title 'predicted', "
                   f"'' using 1:3 with linespoints pt 7 ps 0.5 lc rgb '#b5541c' title 'forward only', "

@@ -23,6 +23,8 @@ function TestParse.test_verbs()
   lu.assertNil(parse("build a").static)
   lu.assertTrue(parse("build a --static").static)
   lu.assertEquals(parse("plan a --json").json, true)
+  lu.assertEquals({ parse("check a --json").json, parse("fields --json").json }, { true, true })
+  lu.assertNil(parse("check a --json --print"))
   got = parse("plan a --graph --out b.svg")
   lu.assertEquals({ got.graph, got.out, got.json }, { true, "b.svg", nil })
   lu.assertNil(parse("plan a --graph --json"))
@@ -59,6 +61,10 @@ function TestParse.test_analyses_and_exports()
   got = parse("export pytorch a --out b --spec c --trainer d")
   lu.assertEquals({ got.verb, got.what, got.run, got.out, got.spec, got.trainer },
     { "export", "pytorch", "a", "b", "c", "d" })
+  got = parse("export csv a --study s --scale small --out b")
+  lu.assertEquals({ got.what, got.runs, got.study, got.scale, got.out }, { "csv", "a", "s", "small", "b" })
+  got = parse("export tensorboard a --out b")
+  lu.assertEquals({ got.what, got.runs, got.out }, { "tensorboard", "a", "b" })
 end
 
 function TestParse.test_sweep()
@@ -67,6 +73,11 @@ function TestParse.test_sweep()
     { "sweep", "dry_run", "s", "small", 3, "o", { "a=1" }, "cpu", "cpu" })
   got = parse("sweep status s")
   lu.assertEquals({ got.action, got.study, got.out }, { "status", "s", "runs" })
+  for _, word in ipairs({ "resubmit", "cancel" }) do
+    lu.assertEquals({ parse("sweep " .. word .. " s").action, parse("sweep " .. word .. " s").study }, { word, "s" })
+  end
+  got = parse("sweep s --slurm site.lua --dry-run --cuda-root /x")
+  lu.assertEquals({ got.action, got.slurm, got.device, got.cuda_root }, { "dry_run", "site.lua", "cpu", "/x" })
   got = parse("sweep s --device cuda:1")
   lu.assertEquals({ got.action, got.device, got.target, got.arch }, { "run", "cuda:1", "cpu,cuda", "here" })
   got = parse("sweep s --device cuda --jit --cuda-root /x")
@@ -129,6 +140,9 @@ function TestParse.test_mistakes_have_suggestions()
     ["sweep status"] = "missing argument 'STUDY'",
     ["sweep a b"] = "too many arguments: b",
     ["sweep status a --dry-run"] = "--dry-run does not go with status",
+    ["sweep cancel a --slurm s"] = "--slurm does not go with cancel",
+    ["sweep a --slurm s --jobs 2"] = "--jobs does not go with --slurm: the site file says it",
+    ["sweep resubmit a --device cuda"] = "--device does not go with resubmit: the site file says it",
     ["sweep a --device gpu"] = "--device gpu: expected cpu, cuda or cuda:N",
     ["sweep a --jit"] = "--jit is for the CUDA half: add --device cuda",
     ["sweep a --jobs 0"] = "0: not a positive integer",
@@ -140,6 +154,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze compare a --margin 0"] = "0: not a number of points above 0, at most 100",
     ["analyze compare a --split dev"] = "must be one of 'test', 'train', 'validation'",
     ["analyze compare a --scale small"] = "--scale is that of a study: add --study",
+    ["export csv a --scale small"] = "--scale is that of a study: add --study",
     ["export jax a"] = "unknown command 'jax'",
     ["gen a b"] = "too many arguments",
     ["demo --steps few"] = "few: not a positive integer",

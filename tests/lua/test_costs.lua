@@ -93,6 +93,23 @@ function TestCosts.test_flops_of_rows_that_are_left_out()
   lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
 end
 
+-- A token of the first layer: the products up to attention, where nothing is added to its vector and symbols are few.
+function TestCosts.test_flops_of_rows_that_are_alike()
+  local function check(sets, inputs, per_token)
+    local vocabulary = plan_of(sets, task(inputs, 3)).cpu.vocabulary
+    lu.assertEquals(vocabulary and vocabulary.per_token, per_token)
+  end
+  check({}, 2, 2 * 3 * 64 * 64)
+  check({ ["encoding.rotation.kind"] = "rope", ["model.norm.place"] = "pre" }, 2, 2 * 3 * 64 * 64)
+  check({}, 19, 2 * 3 * 64 * 64)
+  check({}, 20, false)
+  check({ ["train.block_tokens"] = "88" }, 20, 2 * 3 * 64 * 64)
+  check({ ["encoding.additive.kind"] = "sinusoid" }, 2, false)
+  check({ ["model.embedding_dropout"] = "0.1" }, 2, false)
+  check({ ["eval.by.noise"] = "{ list = { 0, 0.1 } }" }, 2, false)
+  check({ ["model.kind"] = "encoder_decoder" }, 2, false)
+end
+
 -- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
@@ -158,7 +175,8 @@ function TestCosts.test_memory()
 end
 
 -- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
--- tokens of each sequence, their queries and keys padded.
+-- tokens of each sequence, their queries and keys padded; the four symbols' vectors, and room for sums.
+local SYMBOLS = 4 * 6 * (64 + 192)
 local function workspace(sequences, tokens, queries, keys, drops)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows
@@ -167,7 +185,7 @@ local function workspace(sequences, tokens, queries, keys, drops)
   local read = row * (64 + 64) -- of the last layer's input, and of what its attention gives
   local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys
     + taken(4 * tokens * 2 * 8)
-  return 5 * layer + scratch
+  return 5 * layer + scratch + SYMBOLS
 end
 
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
@@ -177,7 +195,7 @@ function TestCosts.test_workspace()
   local whole = plan_of({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no gradient of its own for a branch
   lu.assertEquals(whole.workspace_bytes, workspace(3, 33, 48, 40, 0))
   local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
-  lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes + 102 * 64 + 64)
+  lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
 -- A block has as many sequences as its length allows, and no more than a shard: of 3 in two shards the larger one has

@@ -29,6 +29,19 @@ function TestDiagnostics.test_text_full_record_has_every_part()
   }, "\n"))
 end
 
+-- The order is that of the text; a hint is made here, too.
+function TestDiagnostics.test_list_is_the_same_as_data()
+  local d = diagnostics.new()
+  d:source("a.lua", "one\ntwo")
+  d:add({ path = "a.lua", line = 2, col = 3, field = "two", what = "odd", expected = "even",
+    hint = function() return "made" end,
+    notes = { { at = { path = "a.lua", line = 1, col = 1 }, what = "set here" } } })
+  d:add({ at = { set = "--set a=1" }, what = "first" })
+  lu.assertEquals(d:list(), { { set = "--set a=1", what = "first" },
+    { path = "a.lua", line = 2, col = 3, field = "two", what = "odd", expected = "even", hint = "made",
+      notes = { { path = "a.lua", line = 1, what = "set here" } } } })
+end
+
 function TestDiagnostics.test_text_sorts_by_file_then_position()
   local d = diagnostics.new()
   d:source("main.lua", "x\ny")

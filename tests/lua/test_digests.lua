@@ -199,8 +199,8 @@ function TestDigests.test_a_network_as_it_was_leaves_no_trace()
   lu.assertEquals(written, plain)
   lu.assertEquals(plain.model, { kind = "encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 })
   lu.assertNil(build(plain).network_identity)
-  -- as they were before there were others
-  lu.assertEquals({ build(plain).digest, build(plain).model_digest }, { "c9d2cc23d830ae8a", "61999b425ef9028a" })
+  -- as they were before there were others; of the plan since gradients of the first layer are summed by symbol
+  lu.assertEquals({ build(plain).digest, build(plain).model_digest }, { "f89ad3f59cb267e9", "61999b425ef9028a" })
 end
 
 -- What the model's digest says of another network: its operations, in order, and what they read. Not dropout.

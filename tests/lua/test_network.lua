@@ -10,6 +10,7 @@ local lu = require("luaunit")
 local machine = require("machine")
 local networks = require("networks")
 local new_random = require("random")
+local vocabulary_rows = require("network.vocabulary_rows")
 
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
@@ -374,6 +375,94 @@ function TestLabelledRows.test_what_is_left_out()
     local block = found and net.scopes.layer
     lu.assertEquals({ found and marked(found, executed, net), block and marked(found, executed, block) },
       { case[2], case[3] }, name)
+  end
+end
+
+-- ---- rows that are alike ----
+
+TestVocabularyRows = {}
+
+-- The block's two lists as one text: * before what is done for the vocabulary's rows, = before a value whose rows are
+-- copied to all tokens, ^ before a buffer of gradients that are summed by symbol.
+local function marked_once(found, executed)
+  local words, list = {}, executed[found.block]
+  for _, op in ipairs(list.forward) do
+    words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.done[op] and "*" or "") .. op.out.name
+  end
+  words[#words + 1] = "|"
+  local function summed(key)
+    for _, buffer in ipairs(found.summed[key] or {}) do
+      words[#words + 1] = "^" .. buffer.name
+    end
+  end
+  for _, b in ipairs(list.backward) do
+    summed(b)
+    words[#words + 1] = (found.done[b] and "*" or "") .. b.kind
+  end
+  summed(found.block)
+  return table.concat(words, " ")
+end
+
+-- A block on vectors of tokens, embedded with these options; what else reads these.
+local function on_tokens(options, block, besides)
+  return function(net)
+    options.table, options.scale = net:table("token"), 2
+    local x = net:embed("embedding", net:stream("source"), options)
+    local b = net:block("layer", 2, "A block.")
+    b:output(block(b, b:input(x)))
+    net:classify(net:readout(besides and besides(net, b.result, x) or b.result, "last"))
+  end
+end
+
+local BEHIND = " | weight_grad input_grad attention_grad"
+
+-- { description, the block's lists }; without lists all rows are of tokens.
+local ALIKE = {
+  ["post-norm: the first product"] = { on_tokens({}, post_norm), "=*query_key_value attended branch norm1 map output"
+    .. " | norm_grad copy weight_grad input_grad norm_grad weight_grad input_grad attention_grad ^dquery_key_value"
+    .. " *weight_grad ^gradient *input_grad" },
+  ["pre-norm: the norm, too"] = { on_tokens({}, function(b, h)
+    local y = b:norm("norm1", h)
+    return b:add(h, b:attention("self", y, y))
+  end), "*norm1 =*query_key_value attended branch output" .. BEHIND
+    .. " ^dquery_key_value *weight_grad *input_grad ^gradient *norm_grad" },
+  ["what reads a value that others read for all tokens"] = { on_tokens({}, function(b, h)
+    local s = b:product("map", h, networks.WIDTH)
+    return b:add(s, b:attention("self", s, s))
+  end), "=*map query_key_value attended branch output | copy weight_grad input_grad attention_grad weight_grad"
+    .. " input_grad ^dmap_own *weight_grad *input_grad" },
+  ["a rectified value that others read is rectified for all tokens"] = { on_tokens({}, function(b, h)
+    local s = b:activation("act", b:product("map", h, networks.WIDTH, { bias = true }), "relu")
+    local y = b:norm("norm1", s)
+    return b:add(b:add(h, b:attention("self", y, y)), s)
+  end), "=*act norm1 query_key_value attended branch sum1 output | copy copy weight_grad input_grad attention_grad"
+    .. " weight_grad input_grad norm_grad relu_grad ^dact_own *weight_grad ^dinput_own *input_grad *copy" },
+  ["what is dropped out is of tokens"] = { on_tokens({}, function(b, h)
+    local y = b:activation("act", b:product("map", h, networks.WIDTH), "gelu", 0.3)
+    return b:add(h, b:attention("self", y, y))
+  end), "=*map act query_key_value attended branch output" .. BEHIND
+    .. " weight_grad input_grad dropout_grad activation_grad ^dmap *weight_grad ^gradient *input_grad" },
+  ["no product"] = { on_tokens({}, function(b, h)
+    local y = b:activation("act", b:norm("norm1", h), "gelu", 0.3)
+    return b:add(h, b:attention("self", y, y))
+  end) },
+  ["a gradient of tokens behind one of symbols, of the same value"] = { on_tokens({}, function(b, h)
+    local one = b:activation("act", h, "gelu", 0.3)
+    local two = b:product("map", h, networks.WIDTH)
+    return b:add(one, b:add(two, b:attention("self", h, h), 0.3))
+  end) },
+  ["an embedding that is dropped out"] = { on_tokens({ dropout = 0.3 }, post_norm) },
+  ["an embedding that others read, too"] = { on_tokens({}, post_norm, function(net, x, embedding)
+    return net:add(x, embedding)
+  end) },
+}
+
+function TestVocabularyRows.test_what_is_done_for_symbols()
+  for name, case in pairs(ALIKE) do
+    local net = build(case[1])
+    local executed = derive_lists(net)
+    local found = vocabulary_rows.derive(net, executed)
+    lu.assertEquals(found and marked_once(found, executed), case[2], name)
   end
 end
 

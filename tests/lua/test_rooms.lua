@@ -19,15 +19,16 @@ local ROOMS = {
   { "study.grid", "base spec project" },
   { "study.read", "base spec render" },
   { "study.run", "base spec plan render study.grid study.read" },
+  { "study.slurm", "base spec render study.grid study.read study.run" },
   { "study.report", "base study.grid study.read" },
   { "study.analyse", "base study.read study.report" },
   { "study.calibrate", "base spec study.read study.report study.analyse" },
   { "study.demo", "base study.read study.run study.report" },
   { "tune", "base spec plan render" },
-  { "export", "base expression spec render study.read" },
+  { "export", "base expression spec render study.read study.report" },
   { "cli", "base spec" },
-  { "main", "base spec plan render project study.grid study.run study.report study.analyse study.calibrate study.demo "
-    .. "tune export cli" },
+  { "main", "base spec plan render project study.grid study.run study.slurm study.report study.analyse study.calibrate "
+    .. "study.demo tune export cli" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }

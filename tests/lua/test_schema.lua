@@ -282,6 +282,18 @@ function TestSchema.test_fields_text_names_every_field()
   lu.assertEquals(text, support.read("tests/golden/fields.txt"))
 end
 
+function TestSchema.test_facts_are_fields_and_what_formulas_use()
+  local facts = schema.facts()
+  lu.assertEquals(#facts.fields, #schema.fields)
+  lu.assertEquals(facts.fields[1].path, "precision")
+  lu.assertEquals(facts.fields[1].default, "float32")
+  lu.assertEquals(facts.formulas.operators, { __add = "+", __sub = "-", __mul = "*", __div = "/", __idiv = "//",
+    __mod = "%", __pow = "^", __unm = "-" })
+  lu.assertEquals(facts.formulas.refused.__lt.expected, "less(a, b)")
+  lu.assertEquals(facts.formulas.functions[1], "abs")
+  lu.assertEquals(facts.formulas.symbols[1], "score")
+end
+
 function TestSchema.test_absent_follows_the_features()
   local function absent(...)
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))

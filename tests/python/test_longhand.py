@@ -1,10 +1,12 @@
-"""longhand.py on the files of trained runs: python3 tests/python/test_longhand.py RUNS TRACE
+"""Reading the files of trained runs: python3 tests/python/test_longhand.py RUNS TRACE
 
 RUNS has the runs `plain` and `drawn` of tests/system/test_analyze.sh, TRACE is a file of `trainer trace`. Standard
 library only; what numpy changes is checked where it is installed.
 """
 
+import importlib.util
 import json
+import os
 import pathlib
 import shutil
 import struct
@@ -17,6 +19,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
 import longhand  # noqa: E402
 
 RUNS, TRACE = (pathlib.Path(path) for path in sys.argv[1:3])
+
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def installed(package):
+    return importlib.util.find_spec(package) is not None
 
 
 def listed(tensor):
@@ -132,6 +141,49 @@ class TestRuns(Files):
         self.refused("'digest' is missing", longhand.Run, self.folder)
         self.refused("no such folder", longhand.runs, self.folder / "none")
 
+    def test_what_is_no_run_is_told_and_the_rest_goes_on(self):
+        good = self.copied_run()
+        for name, text in (("foreign", '{"project":"x"}'), ("list", "[]"), ("torn", '{"id":')):
+            (self.folder / name).mkdir()
+            (self.folder / name / "run.json").write_text(text)
+        with self.assertWarnsRegex(longhand.LonghandWarning, "foreign.*no run of Longhand; skipped"):
+            runs = longhand.runs(self.folder)
+        self.assertEqual([run.path for run in runs], [str(good)])
+        self.assertEqual([pathlib.Path(path).name for path, _ in runs.skipped], ["foreign", "list", "torn"])
+        (good / "eval.jsonl").write_text("{}\n{\n{}\n")
+        with self.assertWarnsRegex(longhand.LonghandWarning, "eval.jsonl: line 2: .*skipped"):
+            self.assertEqual(runs.evaluations(), [])
+
+    def test_runs_are_rows(self):
+        row = longhand.runs(RUNS).rows()[0]
+        self.assertEqual([row[key] for key in ("id", "task", "encoding", "seed", "exit", "learning_rate")],
+                         ["drawn", "reverse_string", "drawn", 0, 0, 0.001])
+        self.assertTrue(all(isinstance(value, (str, int, float)) for value in row.values()))
+
+    def test_tables_are_chosen_from(self):
+        table = longhand.evaluations(RUNS)
+        self.assertEqual(table, longhand.rows(longhand.runs(RUNS)))
+        self.assertEqual([row["length"] for row in table.where(id="plain")], [4, 8])
+        self.assertEqual(table.columns()[:5], ["id", "digest", "task", "encoding", "seed"])
+        with self.assertRaisesRegex(ValueError, "no row has both 'width'") if installed("matplotlib") else \
+                self.assertRaisesRegex(longhand.LonghandError, "plot.. needs matplotlib.*pip install matplotlib"):
+            table.plot(x="width")
+        if installed("matplotlib"):
+            self.assertEqual(len(table.plot(by="id").get_lines()), 2)
+        if installed("pandas"):
+            self.assertEqual(list(table.to_pandas()["length"]), [4, 8, 4, 8])
+        else:
+            with self.assertRaisesRegex(longhand.LonghandError, "pip install pandas"):
+                table.to_pandas()
+
+    def test_evaluations_with_a_seed_of_their_own_stand_beside(self):
+        path = self.copied_run()
+        line = {"step": 30, "split": "train", "by": {"length": 4}, "accuracy": 0.5, "seed": 7}
+        with open(path / "eval.jsonl", "a") as file:
+            file.write(json.dumps(line) + "\n")
+        rows = longhand.rows([longhand.Run(path)])
+        self.assertEqual([(row["seed"], row.get("evaluation_seed")) for row in rows], [(0, None), (0, None), (0, 7)])
+
 
 class TestTensors(Files):
     def test_a_checkpoint(self):
@@ -152,12 +204,12 @@ class TestTensors(Files):
         self.assertTrue(all(0.9 < value < 1.1 for value in scale))
 
     def test_without_numpy(self):
-        numpy, longhand.numpy = longhand.numpy, None
+        numpy, longhand.tensors.numpy = longhand.tensors.numpy, None
         try:
             with longhand.runs(RUNS)[0].checkpoint() as tensors:
                 plain = tensors["output.weight"]
         finally:
-            longhand.numpy = numpy
+            longhand.tensors.numpy = numpy
         self.assertIsInstance(plain, memoryview)
         self.assertEqual((plain.shape, plain.format), ((16, 2), "f"))
         if numpy is not None:

@@ -1,4 +1,4 @@
-# Analyses of trained runs, longhand.py on their files, and their export to PyTorch.
+# Analyses of trained runs, the Python package on their files and trainers, and their export to PyTorch.
 
 . tests/system/common.sh
 
@@ -140,9 +140,11 @@ export_refuses() {
         ends_with 1 'plan digest' ./longhand export pytorch "$plain" --spec "$work/drawn.lua"
 }
 
-has_python() { "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; }
+has_python() { "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
 
 python_reads() { "$PYTHON" tests/python/test_longhand.py "$work/runs" "$work/trace.safetensors"; }
+
+python_trains() { "$PYTHON" tests/python/test_commands.py "$work/plain.lua"; }
 
 # $1: a run, $2: its name, $3: its trainer. The text is the golden's but for the digest.
 exports() {
@@ -211,10 +213,11 @@ expect export_refuses_with_reasons export_refuses
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"
 expect export_of_a_score_is_the_golden exports "$plain" plain "$(built "$plain")/trainer"
 if has_python; then
-    expect python_longhand_py_reads_runs_and_tensors python_reads
+    expect python_reads_runs_and_tensors python_reads
+    expect python_builds_and_trains python_trains
     expect export_compiles compiles
 else
-    for name in python_longhand_py export_compiles; do echo "skip $name: no Python 3.8 or later"; done
+    for name in python export_compiles; do echo "skip $name: no Python 3.9 or later"; done
 fi
 if "$PYTHON" -c 'import torch' 2>/dev/null; then
     expect export_of_drawn_distances_agrees_in_torch torch_agrees drawn

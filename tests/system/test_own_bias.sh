@@ -1,8 +1,12 @@
-# examples/own_bias, as its README says: checked, planned, built, trained and evaluated.
+# examples/own_bias, as its README says: checked, planned, built, trained and evaluated; and from examples/notebook.
 
 . tests/system/common.sh
 
 SPEC=examples/own_bias/own_bias.lua
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
+digest=$(./longhand check $SPEC --json | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')
+trainer=build/trainers/own_bias-$digest/trainer
 
 plan_names_the_table() {
     ./longhand plan $SPEC >"$work/plan" && grep -q 'score table by_distance .* goes to x\.left, x\.slope$' "$work/plan"
@@ -10,14 +14,14 @@ plan_names_the_table() {
 
 # One line of metrics for the twenty steps, and a checkpoint.
 trains() {
-    "$work/own_bias/trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 &&
+    "$trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 &&
         [ "$(grep -c '"step":20,' "$work"/runs/own_bias/*/lr0.001-seed0/metrics.jsonl)" -eq 1 ] &&
         cp "$work"/runs/own_bias/*/lr0.001-seed0/checkpoint.safetensors "$work/checkpoint.safetensors"
 }
 
 # Longer than any sequence of training.
 evaluates() {
-    "$work/own_bias/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:80:40 --examples 4 --out "$work/eval" &&
+    "$trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:80:40 --examples 4 --out "$work/eval" &&
         [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
 }
 
@@ -28,12 +32,24 @@ another_formula_refuses_the_checkpoint() {
     ends_with 1 "model digest" "$work/linear/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:40
 }
 
+# The notebook writes the same spec in Python: it trains with the trainer that is built here.
+notebook_runs() {
+    mkdir "$work/notebook" && (cd "$work/notebook" && PYTHONPATH=$root/python MPLBACKEND=Agg "$PYTHON" \
+        "$root/tests/python/run_notebook.py" "$root/examples/notebook/own_bias.ipynb" steps=2 examples=1) &&
+        grep -q 'exit":0}' "$work"/notebook/runs/own_bias/$digest/lr0.001-seed1/run.json
+}
+
 expect own_bias_is_checked ./longhand check $SPEC
 expect own_bias_plan_names_its_table plan_names_the_table
-expect own_bias_builds ./longhand build $SPEC --levels best --out "$work/own_bias"
+expect own_bias_builds ./longhand build $SPEC --levels best
 if [ "$failures" -eq 0 ]; then
     expect own_bias_trains trains
     expect own_bias_evaluates_longer_sequences evaluates
+    if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+        expect own_bias_notebook_runs notebook_runs
+    else
+        echo "skip own_bias_notebook_runs: no Python 3.9 or later"
+    fi
     expect own_bias_checkpoint_is_of_its_formula another_formula_refuses_the_checkpoint
 fi
 finish

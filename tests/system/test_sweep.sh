@@ -3,6 +3,9 @@
 
 . tests/system/common.sh
 
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
+
 # Two cells of runs with two seeds: steps, learning rates.
 study() {
     cat >"$work/${3:-sweep}.lua" <<EOF
@@ -71,6 +74,10 @@ second_call_does_nothing() {
         diff -r -x sweep.json "$work/whole" "$work/copy"
 }
 
+from_python() {
+    cp -r "$work/whole" "$work/python" && "$PYTHON" tests/python/test_studies.py "$work/sweep.lua" "$work/python"
+}
+
 # Another study of the same cells trains nothing and compiles nothing, and evaluates as it says itself.
 other_study_of_the_cells() {
     study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
@@ -117,6 +124,11 @@ study 40000 1e-3
 expect sweep_dry_run_tells_hours dry_run_tells_hours
 expect sweep_whole_study whole_study
 expect sweep_second_call_does_nothing second_call_does_nothing
+if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+    expect sweep_reports_and_exports_from_python from_python
+else
+    echo "skip sweep_reports_and_exports_from_python: no Python 3.9 or later"
+fi
 expect sweep_other_study_of_the_cells other_study_of_the_cells
 expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
 expect sweep_killed_trainer_is_told killed_trainer_is_told

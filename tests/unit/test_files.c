@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "lh_test.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -342,6 +345,28 @@ static void test_lock_directory_held_refused_until_unlocked(void **state) {
     lh_unlock_directory(-1);
 }
 
+static int lock_failure; /* what flock says instead of working; 0: it works */
+
+/* In the place of the system's. */
+int flock(int file, int operation) {
+    if (lock_failure == 0) return (int)syscall(SYS_flock, file, operation);
+    errno = lock_failure;
+    return -1;
+}
+
+static void test_lock_directory_file_system_without_locks_taken_by_all(void **state) {
+    lh_error error;
+    int first, second;
+    lock_failure = ENOSYS;
+    lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
+    lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
+    lock_failure = EIO;
+    lh_unlock_directory(first);
+    lh_assert_error(lh_lock_directory(*state, &first, &error), LH_ERR_ENVIRONMENT, &error, "cannot lock");
+    lock_failure = 0;
+    lh_unlock_directory(second);
+}
+
 static int lock_and_sleep(void *argument, const char *directory) {
     (void)argument;
     int handle;
@@ -395,6 +420,7 @@ int main(void) {
         in_directory(test_truncate_lines_nothing_to_drop_untouched),
         in_directory(test_truncate_lines_missing_file_fine),
         in_directory(test_lock_directory_held_refused_until_unlocked),
+        in_directory(test_lock_directory_file_system_without_locks_taken_by_all),
         in_directory(test_lock_directory_holder_killed_free_again),
         in_directory(test_lock_directory_missing_named),
     };

@@ -16,7 +16,7 @@ local function number(value, form)
 end
 
 -- The study, the place in its grid, seed and learning rate.
-local function front_of(study, cell, run)
+function M.front(study, cell, run)
   local fields = { tongues.csv(study.name or "") }
   for _, axis in ipairs(study.axes) do
     fields[#fields + 1] = tongues.csv(cell.key[axis.name] or "")
@@ -26,7 +26,8 @@ local function front_of(study, cell, run)
   return table.concat(fields, ",")
 end
 
-local function head_of(study, columns)
+-- The first line of a file, with the names of what M.front has in front.
+function M.head(study, columns)
   local names = { "study" }
   for _, axis in ipairs(study.axes) do
     names[#names + 1] = tongues.csv(axis.name)
@@ -35,7 +36,7 @@ local function head_of(study, columns)
 end
 
 local function run_line(study, cell, run)
-  local fields = { front_of(study, cell, run), run.state, number(run.test and run.test.step, "%d"),
+  local fields = { M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d"),
     number(run.score, "%.9g"), number(run.facts.train_seconds, "%.3f"), tongues.csv(run.id or cell.id),
     run.digest or "", tongues.csv(run.dir) }
   return table.concat(fields, ",") .. "\n"
@@ -46,7 +47,7 @@ local function length_lines(study, cell, run, evaluation)
   if not evaluation then
     return ""
   end
-  local front = ("%s,%d,%s,"):format(front_of(study, cell, run), evaluation.step, evaluation.split)
+  local front = ("%s,%d,%s,"):format(M.front(study, cell, run), evaluation.step, evaluation.split)
   local lines, counts, accuracy = {}, evaluation.counts, evaluation.accuracy
   for i, length in ipairs(evaluation.lengths) do
     lines[i] = ("%s%d,%d,%d,%.9g,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, accuracy[i],
@@ -55,7 +56,8 @@ local function length_lines(study, cell, run, evaluation)
   return table.concat(lines)
 end
 
-local function file_of(path, head, study, line_of)
+-- A file of a line, or several, for each run.
+function M.file(path, head, study, line_of)
   return { path = path, write = function(file)
     local ok, message = file:write(head)
     for _, cell in ipairs(study.cells) do
@@ -69,12 +71,16 @@ local function file_of(path, head, study, line_of)
   end }
 end
 
+function M.runs(study)
+  return M.file("runs.csv", M.head(study, RUN_COLUMNS), study, function(cell, run)
+    return run_line(study, cell, run)
+  end)
+end
+
 function M.files(study)
   return {
-    file_of("runs.csv", head_of(study, RUN_COLUMNS), study, function(cell, run)
-      return run_line(study, cell, run)
-    end),
-    file_of("report.csv", head_of(study, LENGTH_COLUMNS), study, function(cell, run)
+    M.runs(study),
+    M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
       local third = run.validation ~= run.test and run.validation
       return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.test)
         .. length_lines(study, cell, run, third)

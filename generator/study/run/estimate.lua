@@ -38,13 +38,14 @@ end
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
-  local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas",
-    math.min(options.replicas, #item.cell.missing), "--device", options.device }
+  local side_by_side = math.min(options.replicas, #item.cell.missing)
+  local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
+    options.device }
   if train then
     table.move({ "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) }, 1, 2, #words + 1,
       words)
   end
-  local rates = { id = item.cell.id }
+  local rates = { id = item.cell.id, side_by_side = side_by_side }
   for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
     local wanted = row.mode == "train" and train or eval or train
     if not wanted or row.length == wanted then
@@ -70,17 +71,19 @@ local function measure_groups(items, options)
 end
 
 local function mean_of(list)
-  local mean = { train = 0, eval = 0 }
+  local mean = { train = 0, eval = 0, side_by_side = 0 }
   for _, rates in ipairs(list) do
-    mean.train, mean.eval = mean.train + rates.train / #list, mean.eval + rates.eval / #list
+    for name, sum in pairs(mean) do
+      mean[name] = sum + rates[name] / #list
+    end
   end
   return mean
 end
 
--- Seconds that are left of a cell: training, evaluation.
-local function seconds_of(cell, rates)
+-- Seconds that are left of runs of a cell: training, evaluation.
+local function seconds_of(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
-  for _, run in ipairs(cell.missing) do
+  for _, run in ipairs(runs) do
     local done = ledger.progress(run.path, wanted).work
     train = train + wanted.train_work - math.min(done, wanted.train_work)
     eval = eval + wanted.work - wanted.train_work - math.max(0, done - wanted.train_work)
@@ -121,7 +124,7 @@ local function table_of(study, known, mean)
     end
   end
   for _, cell in ipairs(study.cells) do
-    local train, eval = seconds_of(cell, known[group_of(cell)] or mean)
+    local train, eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
     add(total, cell, train, eval)
     for axis, value in pairs(cell.key) do
       add(by_value[axis][value], cell, train, eval)
@@ -144,6 +147,20 @@ local function without_waiting(study)
     cells[#cells + 1] = cell.spec and cell or nil
   end
   return setmetatable({ cells = cells }, { __index = study })
+end
+
+-- A function of a cell and some of its runs: the seconds that these would take in one process where at most
+-- options.slots train at the same time, and here at most options.slots_here; nil where the steps of the cell are not
+-- known. The other options as below. nil where no trainer could be measured.
+function M.timer(items, options)
+  local known, list = measure_groups(items, options)
+  local mean = mean_of(list)
+  return #list > 0 and function(cell, runs)
+    local rates = known[group_of(cell)] or mean
+    local train, eval = seconds_of(cell, runs, rates)
+    local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
+    return cell.wanted.steps and (train + eval) / share or nil
+  end or nil
 end
 
 -- options: threads, replicas (at most so many runs side by side), device. nil where no trainer could be measured.

@@ -11,9 +11,9 @@ local estimate = require("study.run.estimate")
 local grid = require("study.grid.grid")
 local hand_over = require("study.run.hand_over")
 local jobs = require("study.run.jobs")
-local json = require("dkjson")
 local ledger = require("study.run.ledger")
 local lfs = require("lfs")
+local overview = require("study.run.overview")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local trainer_flags = require("spec.trainer_flags")
@@ -23,43 +23,10 @@ local write = require("base.write")
 
 local M = {}
 
+local counts_of, say, title_of, warn = overview.counts, overview.say, overview.title, overview.warn
+
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
-local NOTE_ORDER = { "study", "path", "scale", "set", "started" }
-
-local function say(...)
-  io.stderr:write(table.concat({ ... }), "\n")
-end
-
-local function warn(text)
-  say("warning: ", text)
-end
-
--- The study with all runs looked at; nil and a message.
-local function expand(options)
-  local study, message = grid.expand(options.project, options.study, { scale = options.scale, set = options.set,
-    out = options.out })
-  if study then
-    ledger.survey(study, options.out)
-  end
-  return study, message
-end
-
-local function title_of(study)
-  return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
-end
-
-local function counts_of(study)
-  local counts = { cells = #study.cells, runs = 0, done = 0, running = 0, failed = 0, stopped = 0,
-    damaged = 0, absent = 0, waiting = 0 }
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      counts.runs = counts.runs + 1
-      counts[run.state] = counts[run.state] + 1
-    end
-  end
-  return counts
-end
 
 -- The cells that something is missing of; tried, by id, are those that a sweep has had before.
 local function cells_to_do(study, tried)
@@ -262,13 +229,6 @@ local function conclude(options, study, how, code, failed, begun)
   return code
 end
 
--- OUT/<study>.json says what the folder holds; nil and a message.
-local function leave_note(options, study)
-  local text = json.encode({ study = study.name, path = study.path, scale = study.scale or json.null, set = study.set,
-    started = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true, keyorder = NOTE_ORDER })
-  return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" } })
-end
-
 local function announce(study, counts, options, most, threads)
   local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
     wording.count(threads, "thread")) or ""
@@ -305,7 +265,7 @@ end
 
 -- Trains what can be, makes the specs of cells that waited for these runs, and so on until nothing more comes of it.
 local function go(options, study)
-  local noted, message = leave_note(options, study)
+  local noted, message = overview.leave_note(options, study)
   if not noted then
     say("longhand: ", message)
     return ENVIRONMENT
@@ -326,21 +286,10 @@ local function go(options, study)
     if not again then
       return conclude(options, study, how, worst, failed, begun)
     end
-    study, message = expand(options)
+    study, message = overview.expand(options)
   until not study
   io.stderr:write(message)
   return INPUT
-end
-
--- A trainer to measure with: one that is there, or else the first, built now. nil and an exit code.
-local function ensure_one(options, items)
-  for _, item in ipairs(items) do
-    if item.fresh then
-      return true
-    end
-  end
-  trainers.build(options.project, { items[1] }, say)
-  return items[1].fresh or nil, items[1].code
 end
 
 local function dry_run(options, study)
@@ -363,7 +312,7 @@ local function dry_run(options, study)
     stale = stale + (item.compiled and 0 or 1)
   end
   local one
-  one, code = ensure_one(options, items)
+  one, code = trainers.ensure_one(options.project, items, say)
   local lines = one and estimate.lines(study, items, { threads = build.processors(), device = options.device,
     replicas = most * threads })
   if not lines then
@@ -374,40 +323,15 @@ local function dry_run(options, study)
   return DONE
 end
 
--- Says what is wrong with damaged runs; whether there are any.
-local function say_damaged(study)
-  local any = false
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if run.damage then
-        say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
-        any = true
-      end
-    end
-  end
-  return any
-end
-
 local function status(options, study)
-  for _, cell in ipairs(study.cells) do
-    local counts = counts_of({ cells = { cell } })
-    local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
-    for _, state in ipairs({ "running", "stopped", "failed", "damaged", "absent", "waiting" }) do
-      line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
-    end
-    io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
-  end
-  local counts = counts_of(study)
-  io.stdout:write(("%s: %d of %s done in %s\n"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
-    options.out))
-  return say_damaged(study) and INPUT or DONE
+  return overview.print_status(options, study) and DONE or INPUT
 end
 
 local ACTIONS = { run = go, dry_run = dry_run, status = status }
 
 -- options.action: run, dry_run or status.
 function M.run(options)
-  local study, message = expand(options)
+  local study, message = overview.expand(options)
   if not study then
     io.stderr:write(message)
     return INPUT

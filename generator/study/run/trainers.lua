@@ -28,10 +28,10 @@ local function cuda_words(project, request)
   end
 end
 
--- request: { target, arch, jit, cuda_root } as the verb train has it; warn(text) hears of each strange file of tuned
--- choices once. nil, an exit code and a message after an error.
+-- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil; warn(text) hears
+-- of each strange file of tuned choices once. nil, an exit code and a message after an error.
 function M.list(project, cells, request, warn)
-  local levels, message = build.levels(project, "best")
+  local levels, message = build.levels(project, request.levels or "best")
   if not levels then
     return nil, 4, message
   end
@@ -142,6 +142,17 @@ function M.build(project, items, say)
     (stale[1].job.levels:gsub(" ", ", "))))
   local how = build_these(project, { table.remove(stale, 1) }, state, build.processors())
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
+end
+
+-- One to measure with: one that is there, or else the first, built now. nil and an exit code.
+function M.ensure_one(project, items, say)
+  for _, item in ipairs(items) do
+    if item.fresh then
+      return true
+    end
+  end
+  M.build(project, { items[1] }, say)
+  return items[1].fresh or nil, items[1].code
 end
 
 return M

@@ -81,6 +81,10 @@ static void ${routine}(const workspace *w, real *x) {
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, x);
 % end
 }
+% if vocabulary then
+
+% include("cpu/rows/embed_vocabulary.tpl")
+% else
 
 /* gradient: of x, in place. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
@@ -122,3 +126,4 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
 % end
     }
 }
+% end

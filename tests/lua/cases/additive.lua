@@ -20,10 +20,13 @@ M.identifiers = {
   { "make_place", function(case) return case.plan.additive.member == "place" end },
   { "placed", function(case) return case.plan.additive.in_blocks or false end },
   { "POSITION_ROWS", function(case) return case.plan.additive.kind == "learned" end },
+  { "VOCABULARY", function(case) return case.plan.cpu.vocabulary ~= false end },
+  { "sum_by_symbol", function(case) return case.plan.cpu.vocabulary ~= false end },
 }
 
 M.sections = {
-  { "embed.none", "none none index 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
+  { "embed.none", "none none index 0.1 float32", "layers.inc", { "embed", "embed_vocabulary",
+    "embed_vocabulary_backward" } },
   { "embed.sinusoid", "sinusoid none index 0 float32", "layers.inc", { "embed", "embed_backward" } },
   { "embed.sinusoid_randomized", "sinusoid none pass 0.1 float32", "layers.inc", { "embed", "embed_backward" } },
   { "embed.learned", "learned none index 0.1 float32", "layers.inc", { "embed", "embed_backward" } },

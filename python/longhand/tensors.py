@@ -1,19 +1,7 @@
-"""Reads what Longhand writes: runs, checkpoints, traces. One file, Python 3.8 or later, no dependencies.
+"""Tensors: safetensors files, and those of `trainer trace`.
 
-    import longhand
-
-    for run in longhand.runs("runs"):
-        print(run.id, run.seed, run.learning_rate, [line["accuracy"] for line in run.evaluations()])
-
-    with longhand.Tensors("checkpoint.safetensors") as tensors:
-        weight = tensors["output.weight"]    # [width][classes]
-
-    pandas.DataFrame(longhand.rows(longhand.runs("runs")))    # a line per run and condition
-
-A tensor is a numpy array where numpy is installed, else a memoryview of the same shape (`weight[0, 3]`, `weight.shape`,
-`weight.tolist()`). Files are mapped into memory: a tensor costs nothing until it is read. A file that is not what it
-should be raises LonghandError, whose text names the file and what is wrong with it. A last line without its end, as a
-program leaves that is still writing or was killed, is skipped with a warning.
+Files are mapped into memory: a tensor costs nothing until it is read. It is a numpy array where numpy is installed,
+else a memoryview of the same shape (`weight[0, 3]`, `weight.shape`, `weight.tolist()`).
 """
 
 import json
@@ -23,8 +11,9 @@ import os
 import re
 import struct
 import sys
-import warnings
 from collections.abc import Mapping
+
+from .errors import LonghandError
 
 try:
     import numpy
@@ -35,10 +24,6 @@ except ImportError:
 TYPES = {"F32": ("f", 4), "F64": ("d", 8), "I8": ("b", 1), "U8": ("B", 1), "I16": ("h", 2), "U16": ("H", 2),
          "I32": ("i", 4), "U32": ("I", 4), "I64": ("q", 8), "U64": ("Q", 8), "BOOL": ("?", 1)}
 LARGEST_HEADER = 100_000_000  # bytes, as the format has it
-
-
-class LonghandError(Exception):
-    """A file is missing, damaged, or not what it should be."""
 
 
 class Tensors(Mapping):
@@ -206,129 +191,3 @@ class Trace(Tensors):
         """Output of a layer, without one the embedding: [examples][T][width]; or that of a site, by its name."""
         site = 0 if layer is None else layer + 1 if isinstance(layer, int) else layer
         return self._at(length, site, "activations", outputs)
-
-
-class Run:
-    """The folder of a run.
-
-    path           as given
-    info           run.json: spec (every field, resolved), flags, level, compiler, machine, started, ended, ...
-    id, digest     what was trained; runs of one digest may differ in seed, rate, steps and evaluation alone
-    seed           of the whole run
-    learning_rate  step size
-    task           its kind, or the name of the file that its examples are from
-    encoding       what the id says beside the task, as in reports: bucket_sort_rand_rope -> rand_rope
-    """
-
-    def __init__(self, path):
-        self.path = os.fspath(path)
-        self.info = _read_json(os.path.join(self.path, "run.json"))
-        try:
-            self.id, self.digest = self.info["id"], self.info["digest"]
-            self.seed, self.learning_rate = self.info["seed"], self.info["learning_rate"]
-            self.spec = self.info["spec"]
-        except (KeyError, TypeError) as error:
-            raise LonghandError(f"{self.path}/run.json: {error} is missing; this is no run of Longhand") from None
-        self.task = _name_of_task(self.spec)
-        name = str(self.id)
-        self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
-
-    def __repr__(self):
-        return f"Run({self.path!r})"
-
-    def metrics(self):
-        """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, exact_match, grad_norm,
-        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ... None before the first."""
-        return self._lines("metrics.jsonl")
-
-    def _lines(self, name):
-        path = os.path.join(self.path, name)
-        return read_lines(path) if os.path.lexists(path) else []
-
-    def evaluations(self, every=False):
-        """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
-        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training; beyond, axes on
-        which no training example gets as far; trained, the share of examples that were trained on, and novel where
-        they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of
-        them. None where nothing was evaluated yet."""
-        lines = self._lines("eval.jsonl")
-        if every:
-            return lines
-        last = {}
-        for line in lines:
-            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel")]
-            last[json.dumps(key, sort_keys=True)] = line
-        return list(last.values())
-
-    def checkpoint(self, name="checkpoint.safetensors"):
-        """Parameters by name ("layers.0.attention.query.weight": [in][out], y = x W + b), those of the optimiser behind
-        "optimizer.", and in metadata the counters."""
-        return Tensors(os.path.join(self.path, name))
-
-
-def runs(root):
-    """All runs in a folder and the folders below it, in the order of their paths."""
-    if not os.path.isdir(root):
-        raise LonghandError(f"{root}: no such folder")
-    found = []
-    for folder, folders, files in os.walk(root):
-        folders.sort()
-        if "run.json" in files:
-            found.append(Run(folder))
-    return found
-
-
-def rows(of, what="evaluations"):
-    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, task, encoding, seed,
-    learning_rate (of the run), then what the line has, `by` taken apart ("length": 41). A run without lines has none."""
-    if what not in ("evaluations", "metrics"):
-        raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
-    out = []
-    for run in of:
-        for line in getattr(run, what)():
-            row = {"id": run.id, "digest": run.digest, "task": run.task, "encoding": run.encoding, "seed": run.seed,
-                   **line, **line.get("by", {})}
-            row["learning_rate"] = run.learning_rate
-            row.pop("by", None)
-            out.append(row)
-    return out
-
-
-def read_lines(path):
-    """The objects of a file of JSON lines. A torn last line is skipped with a warning."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().split("\n")
-    except OSError as error:
-        raise LonghandError(f"{path}: {error.strerror}") from None
-    out = []
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            if number == len(lines):
-                warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
-                continue
-            raise LonghandError(f"{path}: line {number}: {error}") from None
-        if not isinstance(value, dict):
-            raise LonghandError(f"{path}: line {number} is no JSON object")
-        out.append(value)
-    return out
-
-
-def _name_of_task(spec):
-    task = spec.get("task") if isinstance(spec, dict) else None
-    task = task if isinstance(task, dict) else {}
-    return str(task.get("kind") or os.path.basename(str(task.get("data", ""))) or "?")
-
-
-def _read_json(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-    except OSError as error:
-        raise LonghandError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise LonghandError(f"{path}: no JSON: {error}") from None

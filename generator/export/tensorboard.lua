@@ -1,0 +1,36 @@
+-- Exports runs as event files of TensorBoard, which Python writes with a package that is kept for it
+-- (python/longhand/events.py).
+--
+-- Input: { project, runs, out }. Output: an exit code and, where it is ours, a message.
+
+local lfs = require("lfs")
+local shell = require("base.shell")
+local write = require("base.write")
+
+local M = {}
+
+local INPUT, ENVIRONMENT, NO_COMMAND = 1, 4, 127
+
+function M.run(options)
+  if lfs.attributes(options.runs, "mode") ~= "directory" then
+    return INPUT, ("there is no folder %s\n  expected: a folder of runs"):format(options.runs)
+  end
+  local out, message = options.out, nil
+  if not out then
+    out, message = write.below(options.runs, "tensorboard")
+  end
+  if not out then
+    return INPUT, message
+  end
+  local python, path = os.getenv("LONGHAND_PYTHON") or "python3", options.project.root .. "/python"
+  local others = os.getenv("PYTHONPATH") or ""
+  local code = shell.run({ "env", "PYTHONPATH=" .. path .. (others ~= "" and ":" .. others or ""), python, "-m",
+    "longhand.events", options.runs, out })
+  if code == NO_COMMAND then
+    return ENVIRONMENT, ("there is no %s\n  expected: Python 3.9 or later; LONGHAND_PYTHON names another"):format(
+      python)
+  end
+  return code
+end
+
+return M

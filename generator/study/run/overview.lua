@@ -1,0 +1,93 @@
+-- What every way to sweep a study begins and ends with: its cells with their runs looked at, counts, the note that says
+-- what a folder holds, the lines of `sweep status`.
+--
+-- Input: the options of sweep.lua. Output: studies as ledger.survey leaves them, counts, text; what is said goes to
+-- stderr, what was asked for to stdout.
+
+local grid = require("study.grid.grid")
+local json = require("dkjson")
+local ledger = require("study.run.ledger")
+local tongues = require("base.tongues")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local NOTE_ORDER = { "study", "path", "scale", "set", "started" }
+local STATES = { "running", "queued", "stopped", "failed", "damaged", "absent", "waiting" }
+
+function M.say(...)
+  io.stderr:write(table.concat({ ... }), "\n")
+end
+
+function M.warn(text)
+  M.say("warning: ", text)
+end
+
+-- The study with all runs looked at; nil and a message.
+function M.expand(options)
+  local study, message = grid.expand(options.project, options.study, { scale = options.scale, set = options.set,
+    out = options.out })
+  if study then
+    ledger.survey(study, options.out)
+  end
+  return study, message
+end
+
+function M.title(study)
+  return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
+end
+
+-- { cells, runs, done, and one for each state }.
+function M.counts(study)
+  local counts = { cells = #study.cells, runs = 0, done = 0 }
+  for _, state in ipairs(STATES) do
+    counts[state] = 0
+  end
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      counts.runs = counts.runs + 1
+      counts[run.state] = counts[run.state] + 1
+    end
+  end
+  return counts
+end
+
+-- OUT/<study>.json says what the folder holds; nil and a message.
+function M.leave_note(options, study)
+  local text = json.encode({ study = study.name, path = study.path, scale = study.scale or json.null, set = study.set,
+    started = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true, keyorder = NOTE_ORDER })
+  return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" } })
+end
+
+-- Says what is wrong with damaged runs; whether there are any.
+local function say_damaged(study)
+  local any = false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.damage then
+        M.say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
+        any = true
+      end
+    end
+  end
+  return any
+end
+
+-- Prints a line for each cell, and what they come to; whether nothing is damaged.
+function M.print_status(options, study)
+  for _, cell in ipairs(study.cells) do
+    local counts = M.counts({ cells = { cell } })
+    local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
+    for _, state in ipairs(STATES) do
+      line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
+    end
+    io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
+  end
+  local counts = M.counts(study)
+  io.stdout:write(("%s: %d of %s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs, "run"),
+    options.out))
+  return not say_damaged(study)
+end
+
+return M

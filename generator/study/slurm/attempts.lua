@@ -1,0 +1,83 @@
+-- What attempts at runs have left that is not through, as task.sh makes them:
+-- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
+--
+-- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request that
+-- one in the run's own place, where a trainer without Slurm goes on with it. A run with a folder there is left alone.
+
+local lfs = require("lfs")
+local run_files = require("study.read.run_files")
+local write = require("base.write")
+
+local M = {}
+
+local STOPPED = 75
+
+-- The step of the last checkpoint in a folder; nil where there is none.
+local function step_of(dir)
+  if not lfs.attributes(dir .. "/checkpoint.safetensors", "mode")
+    and not lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") then
+    return nil
+  end
+  local last = (write.read(dir .. "/window.jsonl") or ""):match("([^\n]*)\n?$")
+  return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
+end
+
+local function folders_in(path)
+  local names = {}
+  if lfs.attributes(path, "mode") == "directory" then
+    for name in lfs.dir(path) do
+      names[#names + 1] = not name:find("^%.") and name or nil
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }.
+local function all(out, run)
+  local cell, list = out .. "/" .. run.dir:match("^(.*)/"), {}
+  for _, name in ipairs(folders_in(cell .. "/.attempts")) do
+    local place = cell .. "/.attempts/" .. name
+    for _, dir in ipairs({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }) do
+      list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and { dir = dir, step = step_of(dir) } or nil
+    end
+  end
+  return list
+end
+
+-- The one of them that got furthest; nil where there is none.
+function M.best(out, run)
+  local best
+  for _, attempt in ipairs(all(out, run)) do
+    best = (not best or (attempt.step or -1) > (best.step or -1)) and attempt or best
+  end
+  return best
+end
+
+-- The state of a run that has nothing but attempts: "failed" where the one that got furthest ended in an error, else
+-- "stopped"; nil without any.
+function M.state(out, run)
+  local best = M.best(out, run)
+  local facts = best and run_files.facts(best.dir, {})
+  local failed = facts and facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED
+  return best and (failed and "failed" or "stopped")
+end
+
+-- Moves to their places what attempts have left of a study's runs that are not there, how many that were, and removes
+-- what they have left of those that are. For a folder that no task works in.
+function M.adopt(study, out)
+  local count = 0
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      local best = run.state == "absent" and M.best(out, run)
+      local adopted = best and best.step and os.rename(best.dir, out .. "/" .. run.dir)
+      count = count + (adopted and 1 or 0)
+      for _, attempt in ipairs((adopted or run.state == "done") and all(out, run) or {}) do
+        write.remove_tree(attempt.dir)
+      end
+    end
+  end
+  return count
+end
+
+return M

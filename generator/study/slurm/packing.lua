@@ -1,0 +1,134 @@
+-- Packs the runs that are missing of a study into tasks of a job array.
+--
+-- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
+-- again, seconds }, which are one process each whose runs train side by side, and tasks, lists of groups. again: the
+-- runs had a folder before, so that what comes of them replaces it; groups have this alike.
+-- Invariants: pure; every run is in one group and every group in one task; the same input gives the same tasks.
+
+local M = {}
+
+-- Of the runs with this `again`: lists of seeds in ascending order, each with the learning rates that lack just these.
+local function rectangles(cell, again)
+  local by_rate, order, by_seeds, list = {}, {}, {}, {}
+  for _, run in ipairs(cell.missing) do
+    if (run.again or false) == again then
+      if not by_rate[run.learning_rate] then
+        by_rate[run.learning_rate] = {}
+        order[#order + 1] = run.learning_rate
+      end
+      table.insert(by_rate[run.learning_rate], run)
+    end
+  end
+  for _, rate in ipairs(order) do
+    local runs, seeds = by_rate[rate], {}
+    table.sort(runs, function(a, b)
+      return a.seed < b.seed
+    end)
+    for i, run in ipairs(runs) do
+      seeds[i] = run.seed
+    end
+    local key = table.concat(seeds, " ")
+    if not by_seeds[key] then
+      by_seeds[key] = { seeds = seeds, rates = {}, runs = {} }
+      list[#list + 1] = by_seeds[key]
+    end
+    table.insert(by_seeds[key].rates, rate)
+    by_seeds[key].runs[rate] = runs
+  end
+  return list
+end
+
+-- The places of a list, cut into stretches of at most `most`, and where `breaks` says that one does not go on.
+local function stretches(count, most, breaks)
+  local list, first = {}, 1
+  for i = 1, count do
+    if i == count or i - first + 1 == most or breaks(i) then
+      list[#list + 1] = { first, i }
+      first = i + 1
+    end
+  end
+  return list
+end
+
+local function add_groups(groups, cell, rectangle, again, replicas)
+  local seeds, rates = rectangle.seeds, rectangle.rates
+  local wide = math.min(#rates, replicas)
+  local by_seed = stretches(#seeds, math.max(1, replicas // wide), function(i)
+    return seeds[i + 1] ~= seeds[i] + 1
+  end)
+  for _, across in ipairs(stretches(#rates, wide, function() return false end)) do
+    for _, along in ipairs(by_seed) do
+      local group = { cell = cell, learning_rates = table.move(rates, across[1], across[2], 1, {}),
+        seeds = { seeds[along[1]], seeds[along[2]] }, runs = {}, again = again }
+      for _, rate in ipairs(group.learning_rates) do
+        table.move(rectangle.runs[rate], along[1], along[2], #group.runs + 1, group.runs)
+      end
+      groups[#groups + 1] = group
+    end
+  end
+end
+
+-- The groups of all cells, of at most `replicas` runs each.
+function M.groups(cells, replicas)
+  local groups = {}
+  for _, cell in ipairs(cells) do
+    for _, again in ipairs({ false, true }) do
+      for _, rectangle in ipairs(rectangles(cell, again)) do
+        add_groups(groups, cell, rectangle, again, replicas)
+      end
+    end
+  end
+  return groups
+end
+
+-- The longest groups first, each into the task that has least to do so far.
+local function spread(groups, count, weight)
+  local tasks, loads, heaviest = {}, {}, 0
+  for i = 1, count do
+    tasks[i], loads[i] = {}, 0
+  end
+  for _, group in ipairs(groups) do
+    local least = 1
+    for i = 2, count do
+      least = loads[i] < loads[least] and i or least
+    end
+    table.insert(tasks[least], group)
+    loads[least] = loads[least] + weight(group)
+    heaviest = math.max(heaviest, loads[least])
+  end
+  return tasks, heaviest
+end
+
+-- As few tasks as fit into limits.seconds each, from limits.least to limits.most where there are groups enough. Where
+-- the seconds of a group are not known, the runs are spread evenly over limits.most. Second, the seconds of the longest
+-- task, where they are known.
+function M.tasks(groups, limits)
+  local sorted, total, longest, known = {}, 0, 0, true
+  for i, group in ipairs(groups) do
+    sorted[i], known = { group = group, place = i }, known and group.seconds ~= nil
+  end
+  local function weight(group)
+    return known and group.seconds or #group.runs
+  end
+  for _, group in ipairs(groups) do
+    total, longest = total + weight(group), math.max(longest, weight(group))
+  end
+  table.sort(sorted, function(a, b)
+    local x, y = weight(a.group), weight(b.group)
+    return x > y or x == y and a.place < b.place
+  end)
+  for i, one in ipairs(sorted) do
+    sorted[i] = one.group
+  end
+  local limit = math.min(limits.most, #groups)
+  local room = math.max(limits.seconds, longest) -- a group is one process: it goes on after a requeue
+  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / room))) or limit
+  local tasks, heaviest = spread(sorted, count, weight)
+  while known and heaviest > room and count < limit do
+    count = math.min(limit, count + 1 + count // 16)
+    tasks, heaviest = spread(sorted, count, weight)
+  end
+  return tasks, known and heaviest or nil
+end
+
+return M

@@ -1,0 +1,36 @@
+"""Longhand from Python: what to train, training it, and what came of it.
+
+    import longhand
+    from longhand import functions as f
+
+    spec = longhand.Spec("own_bias.lua", task={"kind": "bucket_sort"}, model={"use": "ruoss_encoder"},
+                         encoding={"score": lambda x: x.score - x.slope * f.log1p(abs(x.distance)),
+                                   "parameters": {"slope": {"per": "layer_head", "init": "alibi_slopes"}}},
+                         train={"use": "quick", "steps": 600}, eval={"use": "quick"})
+    runs = longhand.train(spec, seed=3)
+    runs.evaluations().plot()                              # where matplotlib is installed
+    longhand.evaluations("runs").to_pandas()               # of all runs; where pandas is installed
+
+    for run in longhand.runs("runs"):
+        print(run.id, run.seed, [line["accuracy"] for line in run.evaluations()])
+
+    with longhand.Tensors("checkpoint.safetensors") as tensors:
+        weight = tensors["output.weight"]                  # [width][classes]
+
+Python 3.9 or later and nothing else. Reading needs no Longhand: this folder can be copied. docs/python.md is the guide.
+"""
+
+from .commands import Report, Trainer, build, compare, estimate, plan, report, sweep, train
+from .errors import (CommandError, InputError, LonghandError, LonghandWarning, MachineError, SpecError, StoppedError,
+                     UsageError)
+from .files import read_lines
+from .launcher import call
+from .lua import Table
+from .reading import Rows, Run, Runs, evaluations, rows, runs
+from .specs import Spec, check
+from .tensors import Tensors, Trace
+
+__all__ = ["CommandError", "InputError", "LonghandError", "LonghandWarning", "MachineError", "Report", "Rows", "Run",
+           "Runs", "Spec", "SpecError", "StoppedError", "Table", "Tensors", "Trace", "Trainer", "UsageError", "build",
+           "call", "check", "compare", "estimate", "evaluations", "plan", "read_lines", "report", "rows", "runs",
+           "sweep", "train"]

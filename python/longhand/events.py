@@ -1,0 +1,94 @@
+"""Runs as event files of TensorBoard, written by tensorboardX, or by torch with tensorboard, whichever is installed.
+
+python3 -m longhand.events RUNS OUT: what `./longhand export tensorboard` calls.
+"""
+
+import datetime
+import importlib
+import math
+import pathlib
+import statistics
+import sys
+
+from .errors import LonghandError, MachineError
+from .reading import place_of, runs
+
+WRITERS = ("tensorboardX", "torch.utils.tensorboard")
+OF_STEPS = ("step", "by", "examples", "draws", "seconds", "epoch")  # what a line has that is no measure
+
+
+def _writer():
+    for name in WRITERS:
+        try:
+            return importlib.import_module(name).SummaryWriter
+        except ImportError:
+            continue
+    raise MachineError("event files are written by Python's tensorboardX, or by torch with tensorboard; neither is "
+                       f"installed for {sys.executable}\n  expected: {sys.executable} -m pip install tensorboardX")
+
+
+def _measures(line):
+    for name, value in line.items():
+        if name not in OF_STEPS and isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield name, value
+
+
+def _clock(run):
+    """When a line was written: seconds of training behind the start of the run; None where it does not say."""
+    try:
+        text = str(run.info["started"]).replace("Z", "+00:00")
+        started = datetime.datetime.fromisoformat(text).timestamp()
+    except (KeyError, ValueError):
+        return lambda line: None
+    return lambda line: started + line["seconds"] if "seconds" in line else None
+
+
+def _write_run(run, writer):
+    time_of, during = _clock(run), {}
+    for line in run.metrics():
+        for name, value in _measures(line):
+            writer.add_scalar(f"training/{name}", value, line["step"], walltime=time_of(line))
+    for line in run.evaluations():
+        by = line.get("by") or {}
+        for name, value in _measures(line):
+            if line.get("split") == "during":
+                key = (f"during/{line.get('set', 'all')}/{name}", line["step"])
+                during.setdefault(key, []).append(value)
+            elif len(by) == 1 and name != "seed" and "seed" not in line:
+                (axis, at), = by.items()
+                if math.floor(at) == at:  # an event has a whole step
+                    writer.add_scalar(f"{line['split']}_by_{axis}/{name}", value, int(at))
+    for (name, step), values in during.items():
+        writer.add_scalar(name, statistics.fmean(values), step)
+
+
+def export(of, out):
+    """Writes a folder of events for each run (of: Runs, or a folder of them), at OUT/<id>/<digest>/<run>; returns how
+    many. Those of an earlier export of the run are replaced. Metrics stand by step; the means over all conditions of
+    evaluations in training, by step; those of the trained model by length, in the place of the step."""
+    writer_of = _writer()
+    of = of if isinstance(of, list) else runs(of)
+    for run in of:
+        folder = pathlib.Path(out, *place_of(run.path))
+        for old in folder.glob("events.out.tfevents.*"):
+            old.unlink()
+        with writer_of(str(folder)) as writer:
+            _write_run(run, writer)
+    return len(of)
+
+
+def main(words):
+    if len(words) != 2:
+        print("usage: python3 -m longhand.events RUNS OUT", file=sys.stderr)
+        return 2
+    try:
+        count = export(*words)
+    except LonghandError as error:
+        print(f"longhand export tensorboard: {error}", file=sys.stderr)
+        return 4 if isinstance(error, MachineError) else 1
+    print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

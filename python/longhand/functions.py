@@ -1,0 +1,29 @@
+"""What a formula may call besides operators: abs, exp, less, select, lookup, ... `./longhand fields --json` has the
+list, and this module knows no other.
+
+    from longhand import functions as f
+
+    def score(x):
+        return x.score - x.slope * f.log1p(abs(x.distance))
+"""
+
+from . import launcher, tracing
+
+
+def __dir__():
+    return launcher.facts()["formulas"]["functions"]
+
+
+def __getattr__(name):
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name not in __dir__():
+        raise AttributeError(f"a formula has no function {name!r}; expected: {', '.join(__dir__())}")
+
+    def call(*arguments):
+        return tracing.Traced("call", name, arguments)
+
+    call.__name__ = name
+    return call

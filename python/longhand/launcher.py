@@ -1,0 +1,126 @@
+"""Finds ./longhand and runs its commands.
+
+The folder of Longhand is, in this order: LONGHAND_ROOT of the environment, the folder that this package lies in, the
+one that pip installed it from.
+"""
+
+import collections
+import functools
+import importlib.metadata
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+from .errors import BY_CODE, CommandError, LonghandError, MachineError
+
+LAST_LINES = 200  # of stderr, which an exception shows
+
+
+def _installed_from():
+    """The folder that pip was given, as it records it (PEP 610)."""
+    try:
+        record = importlib.metadata.distribution("longhand").read_text("direct_url.json")
+        url = urllib.parse.urlsplit(json.loads(record or "{}").get("url", ""))
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return None
+    return pathlib.Path(urllib.parse.unquote(url.path)) if url.scheme == "file" else None
+
+
+def root():
+    """The folder of Longhand, where ./longhand lies."""
+    given = os.environ.get("LONGHAND_ROOT")
+    package, installed = pathlib.Path(__file__).resolve().parents[1], _installed_from()
+    places = [pathlib.Path(given)] if given else [package.parent, *([installed.parent] if installed else [])]
+    for place in places:
+        if (place / "longhand").is_file() and (place / "generator" / "main.lua").is_file():
+            return place
+    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, places))}; reading runs needs none, this does\n"
+                        "  expected: LONGHAND_ROOT, the folder of a clone")
+
+
+def show(line):
+    """A line of progress, to stderr: what is done with it unless told otherwise."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def quiet(_):
+    """Does nothing with a line of progress."""
+
+
+def _pass_on(process, progress, last):
+    for line in process.stderr:
+        line = line.rstrip("\n")
+        last.append(line)
+        progress(line)
+
+
+def _end(process, progress, last):
+    """Ends a command as Ctrl-C on a terminal would, and waits for it, so that a trainer can write its checkpoint. Once
+    more Ctrl-C ends a trainer at once."""
+    while True:
+        try:
+            os.killpg(process.pid, signal.SIGINT)
+        except ProcessLookupError:
+            pass
+        try:
+            _pass_on(process, progress, last)
+            return process.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def _start(command, output):
+    """A session of its own: Ctrl-C reaches the command once, through us."""
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
+                                start_new_session=True, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise MachineError(f"{command[0]}: {error.strerror}", command) from None
+
+
+def call(words, progress=None):
+    """Runs `longhand WORDS`; see run()."""
+    return run([root() / "longhand", *words], progress)
+
+
+def run(words, progress=None):
+    """Runs a command and returns what it printed. progress takes each line of its stderr, as it comes; unless given,
+    they go to our own. Ctrl-C, or an exception of progress, ends the command, waits for it and goes on as the exception
+    that it is. A command that fails raises a CommandError."""
+    command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
+    last = collections.deque(maxlen=LAST_LINES)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, _start(command, output) as process:
+        try:
+            _pass_on(process, progress or show, last)
+            code = process.wait()
+        except BaseException as error:
+            _end(process, progress or show if isinstance(error, KeyboardInterrupt) else quiet, last)
+            raise
+        output.seek(0)
+        text = output.read()
+    if code != 0:
+        raise _failure(command, code, text, "\n".join(last))
+    return text
+
+
+def _failure(command, code, text, said):
+    kind = BY_CODE.get(code, CommandError)
+    how = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
+    line = " ".join([os.path.basename(command[0]), *command[1:]])
+    return kind(f"{line}: {how}\n{said}".rstrip(), command, code, text, said)
+
+
+@functools.lru_cache(maxsize=None)
+def _facts(folder):
+    return json.loads(call(["fields", "--json"], quiet))
+
+
+def facts():
+    """What the generator says of itself, as `longhand fields --json` prints it: every field of a spec, and what a
+    formula may use."""
+    return _facts(root())

@@ -1,0 +1,239 @@
+"""Runs and their evaluations: one by one, and as rows of a table.
+
+What is damaged, or was written by another program, is told in a warning and left out.
+"""
+
+import csv
+import json
+import os
+import statistics
+import tempfile
+import warnings
+
+from . import launcher
+from .errors import InputError, LonghandError, LonghandWarning
+from .files import read_json, read_lines
+from .tensors import Tensors
+
+
+class Run:
+    """The folder of a run.
+
+    path           as given
+    info           run.json: spec (every field, resolved), flags, level, compiler, machine, started, ended, ...
+    id, digest     what was trained; runs of one digest may differ in seed, rate, steps and evaluation alone
+    seed           of the whole run
+    learning_rate  step size
+    task           its kind, or the name of the file that its examples are from
+    encoding       what the id says beside the task, as in reports: bucket_sort_rand_rope -> rand_rope
+    axes           its place in a study, by name: {"study": "ruoss_figure3", "max_position": "2048"}; see runs()
+    """
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        self.info = read_json(os.path.join(self.path, "run.json"))
+        if not isinstance(self.info, dict):
+            raise LonghandError(f"{self.path}/run.json: no JSON object; this is no run of Longhand")
+        try:
+            self.id, self.digest = self.info["id"], self.info["digest"]
+            self.seed, self.learning_rate = self.info["seed"], self.info["learning_rate"]
+            self.spec = self.info["spec"]
+        except KeyError as error:
+            raise LonghandError(f"{self.path}/run.json: {error} is missing; this is no run of Longhand") from None
+        self.task = _name_of_task(self.spec)
+        name = str(self.id)
+        self.axes = {}
+        self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
+
+    def __repr__(self):
+        return f"Run({self.path!r})"
+
+    def metrics(self):
+        """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, exact_match, grad_norm,
+        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ... None before the first."""
+        return self._lines("metrics.jsonl")
+
+    def _lines(self, name):
+        path = os.path.join(self.path, name)
+        return read_lines(path) if os.path.lexists(path) else []
+
+    def evaluations(self, every=False):
+        """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
+        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training; beyond, axes on
+        which no training example gets as far; trained, the share of examples that were trained on, and novel where
+        they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of
+        them. None where nothing was evaluated yet."""
+        lines = self._lines("eval.jsonl")
+        if every:
+            return lines
+        last = {}
+        for line in lines:
+            key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel"),
+                   line.get("seed")]
+            last[json.dumps(key, sort_keys=True)] = line
+        return list(last.values())
+
+    def checkpoint(self, name="checkpoint.safetensors"):
+        """Parameters by name ("layers.0.attention.query.weight": [in][out], y = x W + b), those of the optimiser behind
+        "optimizer.", and in metadata the counters."""
+        return Tensors(os.path.join(self.path, name))
+
+
+def _name_of_task(spec):
+    task = spec.get("task") if isinstance(spec, dict) else None
+    task = task if isinstance(task, dict) else {}
+    return str(task.get("kind") or os.path.basename(str(task.get("data", ""))) or "?")
+
+
+class Rows(list):
+    """A table: flat dicts, one per row. Rows of different runs may have different keys."""
+
+    def columns(self):
+        """Keys of all rows, in the order in which they first come."""
+        return list(dict.fromkeys(key for row in self for key in row))
+
+    def where(self, **values):
+        """The rows that have these values: where(split="test", seed=0)."""
+        return Rows(row for row in self if all(row.get(key) == value for key, value in values.items()))
+
+    def to_pandas(self):
+        """A pandas.DataFrame."""
+        return _needed("pandas", "to_pandas()").DataFrame(self)
+
+    def plot(self, x="length", y="accuracy", by="encoding", ax=None):
+        """Draws a line for each value of `by`, the mean of y over all rows of equal x; returns matplotlib's axes.
+        Evaluations during training count where x is "step" alone."""
+        pyplot = _needed("matplotlib", "plot()", "matplotlib.pyplot")
+        lines = {}
+        for row in self:
+            if row.get(x) is not None and row.get(y) is not None and (x == "step" or row.get("split") != "during"):
+                lines.setdefault(row.get(by), {}).setdefault(row[x], []).append(row[y])
+        if not lines:
+            raise ValueError(f"no row has both {x!r} and {y!r}; the rows have {', '.join(self.columns()) or 'nothing'}")
+        ax = pyplot.subplots()[1] if ax is None else ax
+        for name, points in lines.items():
+            ax.plot(sorted(points), [statistics.fmean(points[at]) for at in sorted(points)], marker=".", label=name)
+        ax.set_xlabel(x)
+        ax.set_ylabel(y)
+        ax.legend(title=by)
+        return ax
+
+
+def _needed(package, what, module=None):
+    try:
+        return __import__(module or package, fromlist=["_"])
+    except ImportError:
+        raise LonghandError(f"{what} needs {package}, which is not installed here: pip install {package}") from None
+
+
+class Runs(list):
+    """Runs, in the order of their paths.
+
+    skipped  (path, what is wrong) of each folder with a run.json that is no run
+    """
+
+    def __init__(self, of=(), skipped=()):
+        super().__init__(of)
+        self.skipped = list(skipped)
+
+    def rows(self):
+        """A row per run: id, digest, task, encoding, axes of the study, seed, and what else run.json says in a word or
+        number: learning_rate, level, compiler, machine, step, train_seconds, exit, ...; and its path."""
+        plain = (str, int, float, bool)
+        return Rows({**_front(run), **{key: value for key, value in run.info.items() if isinstance(value, plain)},
+                     "path": run.path} for run in self)
+
+    def evaluations(self):
+        """A row per run and evaluated condition; see rows()."""
+        return rows(self)
+
+    def metrics(self):
+        """A row per run and logging window; see rows()."""
+        return rows(self, "metrics")
+
+    def to_pandas(self):
+        """rows() as a pandas.DataFrame."""
+        return self.rows().to_pandas()
+
+
+def runs(root, study=None, scale=None):
+    """All runs in a folder and the folders below it. With study (a name, or the path of a study file; scale: one of its
+    scales) its runs alone, with their places in its grid in run.axes; that needs ./longhand."""
+    if not os.path.isdir(root):
+        raise LonghandError(f"{root}: no such folder")
+    found = Runs()
+
+    def skip(path, why):
+        found.skipped.append((path, why))
+        warnings.warn(f"{why}; skipped", LonghandWarning, stacklevel=3)
+
+    for folder, folders, files in os.walk(root, onerror=lambda error: skip(error.filename, str(error))):
+        folders.sort()
+        if "run.json" in files:
+            try:
+                found.append(Run(folder))
+            except LonghandError as error:
+                skip(folder, str(error))
+    return found if study is None else _of_study(found, root, study, scale)
+
+
+def _of_study(found, root, study, scale):
+    """The runs that a study has, told their axes. `export csv` knows them: the generator expands studies."""
+    words = ["export", "csv", root, "--study", study] + (["--scale", scale] if scale else [])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "runs.csv")
+        try:
+            launcher.call([*words, "--out", folder], launcher.quiet)
+        except InputError as error:
+            if not os.path.exists(path):  # else some of the runs are damaged, as we have found as well
+                raise
+            warnings.warn(str(error), LonghandWarning, stacklevel=4)
+        with open(path, encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))
+    head = lines[0]
+    names, places = head[:head.index("seed")], {}
+    for line in lines[1:]:
+        places[place_of(line[head.index("folder")])] = dict(zip(names, line))
+    chosen = Runs((run for run in found if place_of(run.path) in places), found.skipped)
+    for run in chosen:
+        run.axes = places[place_of(run.path)]
+    return chosen
+
+
+def place_of(path):
+    """What tells a run from all others: <id>/<digest>/<run>."""
+    return tuple(os.path.abspath(path).split(os.sep)[-3:])
+
+
+def _front(run):
+    return {"id": run.id, "digest": run.digest, "task": run.task, "encoding": run.encoding, **run.axes,
+            "seed": run.seed}
+
+
+def rows(of, what="evaluations"):
+    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, task, encoding, axes of
+    the study, seed, learning_rate (of the run), then what the line has, `by` taken apart ("length": 41). A run without
+    lines has none; one whose lines are damaged is left out with a warning."""
+    if what not in ("evaluations", "metrics"):
+        raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
+    out = Rows()
+    for run in of:
+        try:
+            lines = getattr(run, what)()
+        except LonghandError as error:
+            warnings.warn(f"{error}; skipped", LonghandWarning, stacklevel=2)
+            continue
+        for line in lines:
+            by = line.get("by")
+            row = {**_front(run), **line, **(by if isinstance(by, dict) else {})}
+            row.pop("by", None)
+            row.update(seed=run.seed, learning_rate=run.learning_rate)
+            if "seed" in line:
+                row["evaluation_seed"] = line["seed"]
+            out.append(row)
+    return out
+
+
+def evaluations(root, study=None, scale=None):
+    """The evaluations of all runs in a folder, or of a study's: runs(root, study, scale).evaluations()."""
+    return runs(root, study, scale).evaluations()

@@ -1,0 +1,305 @@
+"""A score written as a Python function, as the Lua function that stands in a spec.
+
+The function is called once, with an object that holds symbols in the place of numbers; operators and the functions of
+longhand.functions make nodes of them, and what comes back is written as Lua. Names of Python's local variables become
+Lua's. What a formula may be is checked where it is for everybody: by `longhand check`, on the text. Here is refused
+what Python would do with a node on its own, in the generator's words where Lua refuses the same.
+"""
+
+import sys
+
+from . import launcher, lua
+from .errors import LonghandError
+
+SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # how tightly Lua's operators bind
+LONGEST = 96  # columns of a formula's line
+LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
+
+
+def _operator(word):
+    def forward(self, other):
+        return Traced("operator", word, (self, other))
+
+    def reflected(self, other):
+        return Traced("operator", word, (other, self))
+
+    return forward, reflected
+
+
+def _refusal(event):
+    def refuse(*_):
+        about = launcher.facts()["formulas"]["refused"][event]
+        raise LonghandError(f"a formula cannot be traced: {about['what']}\n  expected: {about['expected']}")
+
+    return refuse
+
+
+def _misuse(what, expected):
+    def refuse(*_):
+        raise LonghandError(f"a formula cannot be traced: {what}\n  expected: {expected}")
+
+    return refuse
+
+
+class Traced:
+    """What stands for a number, a truth value or a table while a score is traced.
+
+    kind   symbol: word is its name, parts its Symbols; index: word the name of a sum's; operator: one or two parts;
+           call: of the function word, parts its arguments
+    """
+
+    __slots__ = ("kind", "word", "parts")
+    __hash__ = object.__hash__
+    __array_ufunc__ = None  # numpy's numbers leave operators to us
+
+    def __init__(self, kind, word, parts):
+        self.kind, self.word = kind, word
+        self.parts = tuple(_argument(part) for part in parts) if kind == "call" else parts
+
+    __add__, __radd__ = _operator("+")
+    __sub__, __rsub__ = _operator("-")
+    __mul__, __rmul__ = _operator("*")
+    __truediv__, __rtruediv__ = _operator("/")
+    __floordiv__, __rfloordiv__ = _operator("//")
+    __mod__, __rmod__ = _operator("%")
+    __pow__, __rpow__ = _operator("^")
+
+    def __neg__(self):
+        return Traced("operator", "-", (self,))
+
+    def __abs__(self):
+        return Traced("call", "abs", (self,))
+
+    def __floor__(self):
+        return Traced("call", "floor", (self,))
+
+    __lt__ = __gt__ = _refusal("__lt")
+    __le__ = __ge__ = _refusal("__le")
+    __eq__ = __ne__ = _refusal("__eq")
+    __len__ = _refusal("__len")
+    __and__ = __rand__ = _refusal("__band")
+    __or__ = __ror__ = _refusal("__bor")
+    __xor__ = __rxor__ = _refusal("__bxor")
+    __invert__ = _refusal("__bnot")
+    __lshift__ = __rlshift__ = _refusal("__shl")
+    __rshift__ = __rrshift__ = _refusal("__shr")
+    __bool__ = _misuse("Python asks whether a traced value is true, as in `if`, `and`, `or`, `not`, min or max",
+                       "select(condition, a, b), all, any, negate, min, max of longhand.functions")
+    __float__ = __int__ = __index__ = _misuse("Python asks for the number that a traced value stands for",
+                                              "the functions of longhand.functions in the place of math's; numbers")
+
+    def __repr__(self):
+        return f"<traced {self.word}>"
+
+
+class Symbols:
+    """The argument of a score: x.score, x.distance, x.<parameter>, ...; x["name"] is the same."""
+
+    def __getitem__(self, name):
+        return Traced("symbol", name, self)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Traced("symbol", name, self)
+
+
+class Body:
+    """A function that a sum was given: its index, what it returns, and the names of its local variables."""
+
+    def __init__(self, f):
+        self.index = Traced("index", _parameter(f, "m"), ())
+        self.result, self.names = _called(f, self.index)
+
+
+def _argument(part):
+    return Body(part) if callable(part) and not isinstance(part, Traced) else part
+
+
+def _parameter(f, otherwise):
+    code = getattr(f, "__code__", None)
+    name = code.co_varnames[0] if code and code.co_argcount else otherwise
+    return name if lua.is_name(name) else name + "_"
+
+
+def _called(f, argument):
+    """What f returns, and (node, name) of its local variables by the node's id."""
+    names, code, before = {}, getattr(f, "__code__", None), sys.getprofile()
+
+    def watch(frame, event, _):
+        if event == "return" and frame.f_code is code:
+            names.update((id(node), (node, name)) for name, node in frame.f_locals.items() if isinstance(node, Traced))
+
+    sys.setprofile(watch)
+    try:
+        return f(argument), names
+    finally:
+        sys.setprofile(before)
+
+
+def _below(node):
+    """What a node, a list or a body is made of."""
+    if isinstance(node, Body):
+        return [node.result]
+    if isinstance(node, (list, tuple)):
+        return list(node)
+    return list(node.parts) if isinstance(node, Traced) and node.kind in ("operator", "call") else []
+
+
+def _inner_first(root):
+    """Every node below the root once, behind all that it is made of."""
+    order, seen, stack = [], set(), [(root, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((inner, False) for inner in reversed(_below(node)))
+    return order
+
+
+class Writer:
+    """Writes what a function returned as Lua: its local variables, then the expression."""
+
+    def __init__(self, root, symbols, names):
+        self.symbols, self.names = symbols, names
+        self.taken, self.uses, self.free, self.known = set(), {}, {}, {}
+        self.scopes = []  # (index, lines) of the functions that are being written, outermost first
+        for node in _inner_first(root):
+            self._look(node)
+
+    def _look(self, node):
+        """Counts who uses the parts of a node, and which indices it is in terms of."""
+        free = {id(node)} if isinstance(node, Traced) and node.kind == "index" else set()
+        for inner in _below(node):
+            self.uses[id(inner)] = self.uses.get(id(inner), 0) + 1
+            free |= self.free[id(inner)]
+        if isinstance(node, Body):
+            free -= {id(node.index)}
+            self.names.update(node.names)
+        elif isinstance(node, Traced) and node.kind == "call":
+            self.taken.add(node.word)
+        self.free[id(node)] = free
+
+    def _new_name(self, name):
+        name = name if lua.is_name(name) else name + "_"
+        free, count = name, 1
+        while free in self.taken:
+            count += 1
+            free = f"{name}_{count}"
+        self.taken.add(free)
+        return free
+
+    def body(self, index, name, result):
+        """The lines of a function; name: of its argument."""
+        self.scopes.append((index, []))
+        text = "nil" if result is None else self.text(result, 0, whole=True)
+        return [*self.scopes.pop()[1], f"return {text}"]
+
+    def is_local(self, node):
+        """Whether a node is a local variable: it was one in Python, or is used more than once."""
+        return (isinstance(node, Traced) and node.kind in ("operator", "call") and len(self.scopes) > 0
+                and (id(node) in self.names or self.uses.get(id(node), 0) > 1))
+
+    def text(self, node, level, whole=False):
+        """An expression, in parentheses where it binds less tightly than level; whole: all that is returned."""
+        if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
+            return self.known.get(id(node)) or self._declare(node)
+        text, binds = self._bare(node)
+        return f"({text})" if binds < level else text
+
+    def _declare(self, node):
+        """A local variable in the innermost function whose index it is in terms of."""
+        text, _ = self._bare(node)
+        scope = max((at for at, (index, _) in enumerate(self.scopes) if id(index) in self.free[id(node)]), default=0)
+        name = self._new_name(self.names.get(id(node), (node, "part"))[1])
+        self.scopes[scope][1].append(f"local {name} = {text}")
+        self.known[id(node)] = name
+        return name
+
+    def _bare(self, node):
+        """Text, and how tightly it binds."""
+        if isinstance(node, Body):
+            return self._function(node), PRIMARY
+        if isinstance(node, (list, tuple)):
+            return "{ " + ", ".join(self.text(item, 0) for item in node) + " }", PRIMARY
+        if not isinstance(node, Traced):
+            text = lua.value(node, "a number of a formula")
+            return text, UNARY if text.startswith("-") else PRIMARY
+        return getattr(self, "_" + node.kind)(node)
+
+    def _symbol(self, node):
+        if node.parts is not self.symbols:
+            raise LonghandError(f"x.{node.word} is used outside the function that x was given to\n"
+                                "  expected: each score uses its own x")
+        return f"x.{node.word}" if lua.is_name(node.word) else f"x[{lua.text(node.word)}]", PRIMARY
+
+    def _index(self, node):
+        return self.known[id(node)], PRIMARY
+
+    def _call(self, node):
+        return f"{node.word}({', '.join(self.text(part, 0) for part in node.parts)})", PRIMARY
+
+    def _operator(self, node):
+        if len(node.parts) == 1:
+            text = self.text(node.parts[0], UNARY)
+            return f"-({text})" if text.startswith("-") else f"-{text}", UNARY
+        level = LEVELS[node.word]
+        if level == POWER:
+            return f"{self.text(node.parts[0], POWER + 1)} ^ {self.text(node.parts[1], UNARY)}", POWER
+        chain = [node]  # of operators that bind as tightly, from the right: it may be as long as the formula
+        while self._goes_on(chain[-1].parts[0], level):
+            chain.append(chain[-1].parts[0])
+        pieces = [self.text(chain[-1].parts[0], level)]
+        pieces += [f"{node.word} {self.text(node.parts[1], level + 1)}" for node in reversed(chain)]
+        return _filled(pieces), level
+
+    def _goes_on(self, node, level):
+        return (isinstance(node, Traced) and node.kind == "operator" and len(node.parts) == 2
+                and LEVELS[node.word] == level and not self.is_local(node))
+
+    def _function(self, body):
+        self.known[id(body.index)] = name = self._new_name(body.index.word)
+        return _laid_out(name, self.body(body.index, name, body.result), 0)
+
+
+def _filled(pieces):
+    """The pieces of a chain side by side, in lines of some length."""
+    lines = pieces[:1]
+    for piece in pieces[1:]:
+        if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST:
+            lines[-1] += " " + piece
+        else:
+            lines.append("  " + piece)
+    return "\n".join(lines)
+
+
+def _laid_out(name, lines, used):
+    """A function in one line where it is one, else a line for each of its own."""
+    line = f"function({name}) {lines[0]} end"
+    if len(lines) == 1 and "\n" not in line and used + len(line) < lua.WIDTH:
+        return line
+    return "\n".join([f"function({name})", *("  " + part.replace("\n", "\n  ") for part in lines), "end"])
+
+
+def function(f, path, indent, used=0):
+    """A score as the text of a Lua function."""
+    x = Symbols()
+    try:
+        result, names = _called(f, x)
+        writer = Writer(result, x, names)
+        writer.taken.add("x")
+        lines = writer.body(None, "x", result)
+    except RecursionError:
+        raise LonghandError(f"{path}: the formula is nested too deeply\n  expected: a smaller one; "
+                            "sum(n, lambda m: ...) of longhand.functions repeats a part") from None
+    except LonghandError as error:
+        raise LonghandError(f"{path}: {error}") from None
+    return _laid_out("x", lines, indent + used).replace("\n", "\n" + " " * indent)
+
+
+def expression(node):
+    """A node beside all functions, such as exp(-1) among a parameter's values."""
+    return Writer(node, None, {}).text(node, 0)

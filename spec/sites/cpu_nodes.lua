@@ -1,0 +1,13 @@
+-- An example: a cluster with many-core nodes and no GPUs; copy it, and change what your site calls differently.
+return {
+  partition = "standard",          -- sinfo shows yours
+  account   = "my_project",        -- where jobs are charged; leave it out where your site has none
+  -- qos    = "normal",
+  time      = "04:00:00",          -- of a task: runs are packed so that they fit; a shorter one makes more tasks
+  cpus      = 16,                  -- of a task; as many runs of a cell train side by side, one thread each
+  memory    = "16G",
+  levels    = { "x86-64-v3", "x86-64-v4" }, -- of the nodes: AVX2, AVX-512; each takes the widest that it has
+  max_tasks = 200,                 -- of an array, so that others get their turn
+  -- options  = { "--constraint=milan" },  -- anything else that sbatch takes
+  -- prologue = { "module load gcc/12" },  -- lines of shell, before a task begins
+}

@@ -1,0 +1,15 @@
+-- An example: a cluster with NVIDIA GPUs, one for each task; copy it, and change what your site calls differently.
+return {
+  partition     = "gpu",
+  account       = "my_project",
+  qos           = "normal",
+  time          = "1-00:00:00",           -- days-hours:minutes:seconds
+  gpus          = 1,                      -- a trainer computes on one
+  architectures = { "sm_80", "sm_90" },   -- of the GPUs there: A100, H100
+  levels        = { "x86-64-v3" },        -- of their processors, which make the batches
+  cpus          = 8,                      -- threads that make them
+  memory        = "32G",
+  replicas      = 32,                     -- runs of a cell that train side by side on the GPU
+  prologue      = { "module load cuda/12" },
+  scratch       = "/scratch/$USER",       -- TMPDIR, and where the driver keeps what it compiles
+}

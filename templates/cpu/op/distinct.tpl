@@ -1,0 +1,1 @@
+const real *input_distinct = distinct == ${all} ? ${input} : ${vectors};

@@ -1,0 +1,1 @@
+% call(routine, self, out)

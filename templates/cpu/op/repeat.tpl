@@ -1,0 +1,1 @@
+% call("repeat_rows", self, "distinct", width, x)

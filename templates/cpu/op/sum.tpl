@@ -1,0 +1,1 @@
+% call("sum_by_symbol", self, "distinct", width, gradient)

@@ -1,0 +1,26 @@
+% local made = linear and "embedded(p, token, c)" or "load(p->token + token * WIDTH + c) * " .. scale
+/* x [VOCABULARY][WIDTH] = what ${routine} gives every symbol. */
+static void ${routine}_vocabulary(const workspace *w, real *x) {
+    const parameters *p = w->parameters;
+    for (int token = 0; token < VOCABULARY; token++)
+        for (int c = 0; c < WIDTH; c += LANES) store(x + token * WIDTH + c, ${made});
+}
+
+/* gradient: of every symbol's vectors [VOCABULARY][WIDTH]. */
+static void ${routine}_vocabulary_backward(const real *gradient, parameters *g) {
+% if linear then
+    for (int token = 0; token < VOCABULARY; token++) {
+        const real *d = gradient + token * WIDTH;
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token_bias + c, load(d + c));
+% if task.blanks > 0 then
+        if (token < BLANKS) continue;
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + (token - BLANKS) * WIDTH + c, load(d + c));
+% else
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + token * WIDTH + c, load(d + c));
+% end
+    }
+% else
+    for (int c = 0; c < VOCABULARY * WIDTH; c += LANES)
+        store(g->token + c, load(g->token + c) + load(gradient + c) * ${scale});
+% end
+}

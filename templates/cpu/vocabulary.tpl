@@ -1,0 +1,19 @@
+/* Rows of symbols become those of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
+static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
+    if (distinct == &w->all) return;
+    const size_t row = (size_t)width * sizeof(real);
+    memcpy(w->token_scratch, x, VOCABULARY * row);
+    for (int m = 0; m < w->tokens; m++) memcpy(x + m * width, w->token_scratch + w->block->tokens[0][m] * width, row);
+}
+
+/* Gradients of the block's tokens [tokens][width] become their sums by symbol [VOCABULARY][width], in place. */
+static void sum_by_symbol(const workspace *w, const row_set *distinct, int width, real *gradient) {
+    if (distinct == &w->all) return;
+    const size_t size = (size_t)VOCABULARY * (size_t)width * sizeof(real);
+    memset(w->token_scratch, 0, size);
+    for (int m = 0; m < w->tokens; m++) {
+        real *sum = w->token_scratch + w->block->tokens[0][m] * width;
+        for (int c = 0; c < width; c += LANES) store(sum + c, load(sum + c) + load(gradient + m * width + c));
+    }
+    memcpy(gradient, w->token_scratch, size);
+}

@@ -1,0 +1,323 @@
+-- generator/study/slurm: site files and their messages, how runs are packed into tasks, the texts of a job array, what
+-- squeue says, and what lies in a folder that was submitted from. tests/system/test_slurm.sh has a cluster.
+
+local support = dofile("tests/lua/support.lua")
+
+local attempts = require("study.slurm.attempts")
+local lu = require("luaunit")
+local packing = require("study.slurm.packing")
+local project = require("project").new(".")
+local queue = require("study.slurm.queue")
+local records = require("study.slurm.records")
+local script = require("study.slurm.script")
+local site_module = require("study.slurm.site")
+
+TestSites = {}
+
+local function read_site(text)
+  return site_module.read(project, support.write("site.lua", text))
+end
+
+function TestSites.test_examples_are_legal()
+  local cpu, gpu = assert(site_module.read(project, "cpu_nodes")), assert(site_module.read(project, "gpu_nodes"))
+  lu.assertEquals({ cpu.partition, cpu.seconds, cpu.cpus, cpu.gpus, cpu.replicas, cpu.levels },
+    { "standard", 4 * 3600, 16, 0, 16, { "x86-64-v3", "x86-64-v4" } })
+  lu.assertEquals({ gpu.seconds, gpu.gpus, gpu.architectures, gpu.replicas, gpu.max_tasks },
+    { 24 * 3600, 1, { "sm_80", "sm_90" }, 32, 1000 })
+end
+
+function TestSites.test_defaults()
+  local site = assert(read_site('return { time = "00:05:00" }'))
+  lu.assertEquals({ site.cpus, site.gpus, site.replicas, site.max_tasks, site.partition }, { 1, 0, 1, 1000, nil })
+  lu.assertEquals(assert(read_site('return { time = "1:00:00", gpus = 1 }')).replicas, 4096)
+end
+
+function TestSites.test_times()
+  local seconds = site_module.seconds
+  lu.assertEquals({ seconds("1:02:03"), seconds("1-00:00:01"), seconds("100:00:00") }, { 3723, 86401, 360000 })
+  for _, text in ipairs({ "30", "10:00", "1:60:00", "1:00:60", "1-24:00:00", "x", "" }) do
+    lu.assertNil(seconds(text), text)
+  end
+end
+
+-- What is wrong, and what the message says: file, line, field, found and expected.
+local WRONG = {
+  { 'time = "1:00:00", partitoin = "a"', "site.lua:1:28: error: partitoin: no such field",
+    'did you mean "partition"?' },
+  { "", "time: is missing", 'expected: "hours:minutes:seconds" or' },
+  { 'time = "30"', 'error: time: "30" does not fit here', "at least" },
+  { 'time = "00:04:59"', 'time: "00:04:59" does not fit here', "" },
+  { "time = 3600", "time: 3600 does not fit here", "" },
+  { 'time = "1:00:00", cpus = 0', "cpus: 0 is below 1", "expected: an integer from 1 to 4096" },
+  { 'time = "1:00:00", cpus = "4"', 'cpus: "4" is a string', "write 4 without quotes" },
+  { 'time = "1:00:00", gpus = 4', "gpus: 4 is above 1", "expected: an integer from 0 to 1" },
+  { 'time = "1:00:00", partition = "a b"', 'partition: "a b" does not fit here', "letters, digits" },
+  { 'time = "1:00:00", memory = "4 GB"', 'memory: "4 GB" does not fit here', "K, M, G or T" },
+  { 'time = "1:00:00", levels = { "avx2" }', 'levels[1]: "avx2" does not fit here', "x86-64-v3" },
+  { 'time = "1:00:00", architectures = { "sm_80" }', "architectures: stands without a GPU", "gpus = 1" },
+  { 'time = "1:00:00", gpus = 1, architectures = { "ampere" }', 'architectures[1]: "ampere" does not fit', "sm_80" },
+  { 'time = "1:00:00", options = { "--array=1-9" }', "options[1]: --array is written by the sweep", "other options" },
+  { 'time = "1:00:00", options = "--exclusive"', 'options: is "--exclusive"', "a list such as" },
+  { 'time = "1:00:00", prologue = { "a\\nb" }', "prologue[1]:", "a list of lines" },
+  { 'time = "1:00:00", min_tasks = 9, max_tasks = 5', "min_tasks: 9 is above max_tasks, 5", "at most max_tasks" },
+  { 'time = "1:00:00", scratch = "tmp"', 'scratch: "tmp" does not fit here', "an absolute path" },
+}
+
+function TestSites.test_messages()
+  for _, case in ipairs(WRONG) do
+    local site, message = read_site("return { " .. case[1] .. " }")
+    lu.assertNil(site, case[1])
+    lu.assertStrContains(message, case[2])
+    lu.assertStrContains(message, case[3])
+  end
+  local _, message = site_module.read(project, "cpu_node")
+  lu.assertStrContains(message, "no such site: cpu_node")
+  lu.assertStrContains(message, "did you mean cpu_nodes?")
+end
+
+-- ---- packing ----
+
+TestPacking = {}
+
+-- A cell whose runs are those of rates by seeds, without some.
+local function cell_of(id, rates, seeds, without)
+  local cell = { id = id, missing = {}, spec = { plan = { digest = "0123456789abcdef" } } }
+  for _, rate in ipairs(rates) do
+    for seed = seeds[1], seeds[2] do
+      local name = ("lr%s-seed%d"):format(rate, seed)
+      if not (without or {})[name] then
+        table.insert(cell.missing, { learning_rate = rate, seed = seed,
+          dir = ("%s/0123456789abcdef/%s"):format(id, name) })
+      end
+    end
+  end
+  return cell
+end
+
+local function show(groups)
+  local lines = {}
+  for i, group in ipairs(groups) do
+    lines[i] = ("%s %s %d:%d %d"):format(group.cell.id, table.concat(group.learning_rates, ","), group.seeds[1],
+      group.seeds[2], #group.runs)
+  end
+  return lines
+end
+
+function TestPacking.test_groups_are_rectangles_of_what_is_missing()
+  lu.assertEquals(show(packing.groups({ cell_of("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
+    { "a 0.1,0.2 0:1 4", "a 0.1,0.2 2:3 4", "a 0.1,0.2 4:4 2" })
+  lu.assertEquals(show(packing.groups({ cell_of("a", { 0.1, 0.2 }, { 0, 4 }, { ["lr0.2-seed2"] = true }) }, 9)),
+    { "a 0.1 0:4 5", "a 0.2 0:1 2", "a 0.2 3:4 2" })
+  lu.assertEquals(show(packing.groups({ cell_of("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
+    { "a 1,2 7:7 2", "a 1,2 8:8 2", "a 3 7:7 1", "a 3 8:8 1" })
+  lu.assertEquals(#packing.groups({ cell_of("a", { 1 }, { 0, 9 }), cell_of("b", { 1 }, { 0, 9 }) }, 1), 20)
+end
+
+function TestPacking.test_runs_with_a_folder_are_apart()
+  local cell = cell_of("a", { 1 }, { 0, 3 })
+  cell.missing[2].again, cell.missing[3].again = true, true
+  local groups = packing.groups({ cell }, 4)
+  lu.assertEquals(show(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
+  lu.assertEquals({ groups[1].again, groups[3].again }, { false, true })
+end
+
+local function timed(list)
+  local groups = {}
+  for i, seconds in ipairs(list) do
+    groups[i] = { seconds = seconds or nil, runs = { i }, name = i }
+  end
+  return groups
+end
+
+local function pack(list, most, least)
+  return packing.tasks(timed(list), { least = least or 1, most = most, seconds = 60 })
+end
+
+local function loads(tasks)
+  local sums, count = {}, 0
+  for i, groups in ipairs(tasks) do
+    sums[i] = 0
+    for _, group in ipairs(groups) do
+      sums[i], count = sums[i] + group.seconds, count + 1
+    end
+  end
+  return sums, count
+end
+
+function TestPacking.test_tasks_fit_their_time()
+  local list = {}
+  for i = 1, 100 do
+    list[i] = 10 + i % 7
+  end
+  local tasks, longest = pack(list, 1000)
+  local sums, count = loads(tasks)
+  lu.assertEquals(count, 100)
+  for _, sum in ipairs(sums) do
+    lu.assertTrue(sum <= 60 and sum > 0, sum)
+  end
+  lu.assertEquals(longest, math.max(table.unpack(sums)))
+  lu.assertTrue(#tasks <= 30, #tasks)
+end
+
+function TestPacking.test_limits_hold_before_times()
+  local tasks, longest = pack({ 50, 50, 50, 50 }, 2)
+  lu.assertEquals({ #tasks, longest, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
+  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- one is longer than a task: it goes on after a requeue
+  lu.assertEquals({ #pack({ 1, 1 }, 9), #pack({ 1, 1, 1 }, 9, 2), #pack({ 1, 1 }, 9, 5) }, { 1, 2, 2 })
+  local even, unknown = pack({ false, false, false, false, false }, 2)
+  lu.assertEquals({ #even[1], #even[2], unknown }, { 3, 2, nil })
+end
+
+-- ---- texts ----
+
+TestScript = {}
+
+local JOB = { name = "probe-1", tasks = 7, folder = "/r/.slurm/1", runs = "/r", trainers = "/r/.slurm/trainers",
+  directory = "/home", study = "probe (small)", groups = 9, count = 20 }
+
+function TestScript.test_head()
+  local site = assert(read_site([[return { partition = "p", account = "a", time = "1-00:00:00", gpus = 1, cpus = 3,
+    memory = "2G", options = { "--exclusive" }, prologue = { "module load x" }, scratch = "/s/$USER" }]]))
+  local text = script.text(site, JOB, "BODY\n")
+  lu.assertEquals(text, [[
+#!/bin/sh
+#SBATCH --job-name=probe-1
+#SBATCH --array=1-7
+#SBATCH --partition=p
+#SBATCH --account=a
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=3
+#SBATCH --gres=gpu:1
+#SBATCH --mem=2G
+#SBATCH --time=1-00:00:00
+#SBATCH --signal=B:TERM@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=/r/.slurm/1/logs/%a.txt
+#SBATCH --chdir=/home
+#SBATCH --exclusive
+#
+# probe (small): 20 runs in 9 processes of training, 7 tasks. What is done: ./longhand sweep status
+
+module load x
+
+export TMPDIR="/s/$USER"
+mkdir -p "$TMPDIR" || exit 4
+export LONGHAND_CACHE="$TMPDIR/longhand" CUDA_CACHE_PATH="$TMPDIR/compute"
+
+folder=/r/.slurm/1
+runs=/r
+trainers=/r/.slurm/trainers
+BODY
+]])
+end
+
+function TestScript.test_what_the_site_leaves_out_is_absent()
+  local text = script.text(assert(read_site('return { time = "1:00:00" }')), JOB, "")
+  for _, word in ipairs({ "partition", "account", "qos", "gres", "mem", "TMPDIR", "module" }) do
+    lu.assertNil(text:find(word, 1, true), word)
+  end
+end
+
+local function tasks()
+  local groups = packing.groups({ cell_of("a", { 0.001 }, { 0, 2 }), cell_of("b", { 1e-05, 0.5 }, { 3, 3 }) }, 2)
+  for _, group in ipairs(groups) do
+    group.defaults, group.trainer, group.flags = "00ff", group.cell.id .. "-77", { "--data=/a b/c.jsonl" }
+  end
+  groups[3].again = true
+  return { { groups[1], groups[3] }, { groups[2] } }
+end
+
+function TestScript.test_list_and_back()
+  local text = script.list({ cpus = 2, gpus = 0 }, tasks())
+  lu.assertEquals(text, [[
+1 new a 0123456789abcdef 00ff a-77 'lr0.001-seed0 lr0.001-seed1' --threads 2 --seeds 0:1 --learning-rate 0.001 ]]
+    .. [[--device cpu '--data=/a b/c.jsonl'
+1 again b 0123456789abcdef 00ff b-77 'lr1e-05-seed3 lr0.5-seed3' --threads 2 --seeds 3:3 --learning-rate 1e-05,0.5 ]]
+    .. [[--device cpu '--data=/a b/c.jsonl'
+2 new a 0123456789abcdef 00ff a-77 lr0.001-seed2 --threads 2 --seeds 2:2 --learning-rate 0.001 --device cpu ]]
+    .. [['--data=/a b/c.jsonl'
+]])
+  local at = "/0123456789abcdef/lr"
+  lu.assertEquals(script.runs_of(text), { ["a" .. at .. "0.001-seed0"] = 1, ["a" .. at .. "0.001-seed1"] = 1,
+    ["b" .. at .. "1e-05-seed3"] = 1, ["b" .. at .. "0.5-seed3"] = 1, ["a" .. at .. "0.001-seed2"] = 2 })
+end
+
+-- ---- the queue, and folders ----
+
+TestQueue = {}
+
+function TestQueue.test_lines_of_squeue()
+  local list = queue.parse("probe-1|12|3|RUNNING|1:02|n7|None\nprobe-1|12|4|PENDING|0:00||Resources\nnonsense\n"
+    .. "x|5|N/A|COMPLETING|0:01|n1|a|b\n")
+  lu.assertEquals(#list, 3)
+  lu.assertEquals(list[1], { name = "probe-1", job = "12", task = 3, state = "RUNNING", elapsed = "1:02", node = "n7",
+    reason = "None", running = true })
+  lu.assertEquals({ list[2].running, list[2].reason, list[3].task, list[3].running }, { false, "Resources", 0, true })
+end
+
+-- A folder in which the tasks above were submitted.
+local function submitted()
+  support.clean()
+  local out = support.write("out/here", ""):match("^(.*)/")
+  local dir, n = records.open(out)
+  local study = { name = "probe", path = "probe.lua", scale = "small", set = {} }
+  support.write("out/.slurm/" .. n .. "/record.json", records.text(study, { real = "/s.lua" }, "probe-1"))
+  support.write("out/.slurm/" .. n .. "/runs.txt", script.list({ cpus = 2, gpus = 0 }, tasks()))
+  return out, dir
+end
+
+function TestQueue.test_records()
+  local out, dir = submitted()
+  lu.assertEquals(dir, out .. "/.slurm/1")
+  local list = records.list(out)
+  lu.assertEquals({ #list, list[1].study, list[1].scale, list[1].set[1], list[1].name, list[1].cancelled },
+    { 1, "probe", "small", nil, "probe-1", false })
+  lu.assertEquals(select(2, records.open(out)), 2)
+  lu.assertEquals(#records.list(out), 1) -- the second has no record: it was never submitted
+  local live = records.in_queue(list, queue.parse("probe-1|12|2|PENDING|0:00||Priority\nother|13|1|RUNNING|0:00|n|\n"))
+  local count = 0
+  for _, at in pairs(live) do
+    count = count + 1
+    lu.assertEquals({ at.task.job, at.task.task, at.record.n }, { "12", 2, 1 })
+  end
+  lu.assertEquals(count, 1)
+  lu.assertNotNil(live["a/0123456789abcdef/lr0.001-seed2"])
+end
+
+function TestQueue.test_one_sweep_at_a_time()
+  local out = submitted()
+  local release = assert(records.take(out))
+  local second, message = records.take(out)
+  lu.assertNil(second)
+  lu.assertStrContains(message, "another sweep is submitting jobs for this folder")
+  lu.assertStrContains(message, out .. "/.slurm/submitting")
+  release()
+  lu.assertNotNil(records.take(out))
+  local host = support.shell("uname -n"):gsub("%s+$", "")
+  support.write("out/.slurm/submitting/owner", host .. " 999999999\n") -- no such process: it was killed
+  lu.assertNotNil(records.take(out))
+end
+
+function TestQueue.test_what_attempts_left()
+  local out = submitted()
+  local dir = "a/0123456789abcdef/lr0.001-seed2"
+  local run = { dir = dir, state = "absent" }
+  lu.assertNil(attempts.state(out, run))
+  local function attempt(name, step)
+    local place = ("out/a/0123456789abcdef/.attempts/%s/%s/"):format(name, dir)
+    support.write(place .. "window.jsonl", ('{"step":5,"x":1}\n{"step":%d,"x":1}\n'):format(step))
+    support.write(place .. "checkpoint.safetensors", name)
+  end
+  attempt("12-1", 20)
+  attempt("12-2", 40)
+  attempt("12-3", 30)
+  lu.assertEquals(attempts.best(out, run).step, 40)
+  lu.assertEquals(attempts.state(out, run), "stopped")
+  lu.assertEquals(attempts.adopt({ cells = { { spec = {}, runs = { run } } } }, out), 1)
+  lu.assertEquals(support.read(out .. "/" .. dir .. "/checkpoint.safetensors"), "12-2")
+  lu.assertNil(attempts.state(out, run)) -- the others are of no use any more
+end
+
+support.run()

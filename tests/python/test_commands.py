@@ -1,0 +1,74 @@
+"""Building and training from Python: python3 tests/python/test_commands.py SPEC
+
+SPEC is plain.lua of tests/system/test_analyze.sh, whose trainer is built: nothing is compiled here.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import longhand  # noqa: E402
+from longhand import launcher  # noqa: E402
+
+SPEC = pathlib.Path(sys.argv[1])
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.out = cls.folder / "runs"
+
+    def train(self, out="runs", **flags):
+        return longhand.train(SPEC, out=self.folder / out, threads=1, **{"progress": launcher.quiet, **flags})
+
+    def test_a_build_is_a_trainer(self):
+        said = []
+        trainer = longhand.build(SPEC, levels="best", progress=said.append)
+        self.assertEqual([trainer.info()["id"], said], ["plain", []])
+        self.assertEqual(trainer.path.parent.parent, ROOT / "build" / "trainers")
+        lines = trainer.run("sample", length=3, count=2).splitlines()
+        self.assertEqual([len(json.loads(line)["input"]) for line in lines], [3, 3])
+        with self.assertRaisesRegex(longhand.UsageError, "no such flag: --long"):
+            trainer.run("sample", long=3, progress=launcher.quiet)
+
+    def test_runs_come_back(self):
+        said = []
+        runs = self.train(seeds=range(0, 2), steps=10, no_eval=True, progress=said.append)
+        self.assertEqual([(run.id, run.seed, run.info["exit"]) for run in runs], [("plain", 0, 0), ("plain", 1, 0)])
+        self.assertTrue(any("2 runs" in line for line in said), said)
+        with self.assertRaisesRegex(longhand.InputError, "there is a trained run here"):
+            self.train(steps=10, no_eval=True)
+        runs = self.train(seed=1, resume=True)
+        self.assertEqual([(run.seed, run.info["step"]) for run in runs], [(1, 30)])
+        self.assertEqual([row["length"] for row in runs.evaluations()], [4, 8])
+
+    def test_ctrl_c_leaves_a_checkpoint(self):
+        def interrupt(line):
+            if "threads 1" in line:
+                while not list((self.folder / "stopped").glob("*/*/*/metrics.jsonl")):
+                    time.sleep(0.02)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.train("stopped", steps=10**8, no_eval=True, progress=interrupt)
+        run, = longhand.runs(self.folder / "stopped")
+        self.assertEqual(run.info["exit"], 75)
+        with run.checkpoint() as tensors:
+            step = int(tensors.metadata["step"])
+        self.assertLess(step, 10**8)
+        run, = self.train("stopped", steps=step + 1, resume=True, no_eval=True)
+        self.assertEqual(run.info["exit"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,245 @@
+"""Specs, formulas and commands from Python, without a trainer: python3 tests/python/test_specs.py"""
+
+import contextlib
+import io
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import longhand  # noqa: E402
+from longhand import functions as f, launcher, lua, tracing  # noqa: E402
+
+REST = {"model": {"use": "ruoss_encoder"}, "train": {"use": "quick"}, "eval": {"use": "quick"}}
+
+
+def own_bias(x):
+    penalty = x.slope * f.log1p(abs(x.distance))
+    bonus = f.select(f.less(x.distance, 0), x.left, 0)
+    return x.score - penalty + bonus
+
+
+OWN_BIAS = {
+    "task": {"kind": "bucket_sort"},
+    "encoding": {"score": own_bias, "parameters": {"slope": {"per": "layer_head", "init": "alibi_slopes"},
+                                                   "left": {"per": "layer_head", "init": 0}}},
+    "model": {"use": "ruoss_encoder"}, "train": {"use": "quick", "steps": 600}, "eval": {"use": "quick"},
+}
+
+
+class Door(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def refused(self, *texts, call, kind=longhand.LonghandError):
+        with self.assertRaises(kind) as caught:
+            call()
+        for text in texts:
+            self.assertIn(text, str(caught.exception))
+        return caught.exception
+
+
+class TestText(Door):
+    def test_values(self):
+        for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"),
+                            ('a"\\\n\x01é', '"a\\"\\\\\\n\\001é"'), ([], "{}"), ((1, 40), "{ 1, 40 }"),
+                            (range(1, 41), "{ 1, 40 }"), (range(20, 201, 20), "{ 20, 200, step = 20 }"),
+                            (longhand.Table(1, 2, step=3), "{ 1, 2, step = 3 }"),
+                            ({"kind": "rope", "end": 1, "2d": 2}, '{ kind = "rope", ["end"] = 1, ["2d"] = 2 }')):
+            self.assertEqual(lua.value(given), text)
+
+    def test_long_tables_are_broken(self):
+        text = lua.value({"values": list(range(100)), "name": "x" * 100})
+        self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
+        self.assertEqual(text.split("\n")[1], "  values = {")
+
+    def test_what_lua_has_no_word_for(self):
+        self.refused("model.dropout: None is a NoneType", call=lambda: lua.value({"model": {"dropout": None}}))
+        self.refused("nan: expected a finite number", call=lambda: lua.value(float("nan")))
+        self.refused("range(3, 1) holds no ascending lengths", call=lambda: lua.value(range(3, 1), "train.lengths"))
+        self.refused("1 is no name of a field", call=lambda: lua.value({1: 2}, "task"))
+
+
+class TestFormulas(Door):
+    def written(self, score):
+        return lua.value(score)
+
+    def test_names_of_python_become_those_of_lua(self):
+        self.assertEqual(self.written(own_bias), "function(x)\n"
+                         "  local penalty = x.slope * log1p(abs(x.distance))\n"
+                         "  local bonus = select(less(x.distance, 0), x.left, 0)\n"
+                         "  return x.score - penalty + bonus\nend")
+
+    def test_operators_bind_as_in_lua(self):
+        for score, text in ((lambda x: (x.score - (x.a - x.b)) * -x.c, "(x.score - (x.a - x.b)) * -x.c"),
+                            (lambda x: (-x.a) ** 2 + 2 ** -x.b ** 2, "(-x.a) ^ 2 + 2 ^ -x.b ^ 2"),
+                            (lambda x: (x.a ** 2) ** 3 - -1, "(x.a ^ 2) ^ 3 - -1"),
+                            (lambda x: x.a // 2 % (x.b / 3), "x.a // 2 % (x.b / 3)"),
+                            (lambda x: -(-x.a), "-(-x.a)"), (lambda x: 1 - x["end"], '1 - x["end"]')):
+            self.assertEqual(self.written(score), f"function(x) return {text} end")
+
+    def test_what_is_used_twice_is_written_once(self):
+        def score(x):
+            total = x.score
+            for _ in range(40):
+                total = total + total * x.a
+            return total
+
+        self.assertLess(len(self.written(score)), 4000)
+
+    def test_sums_have_variables_of_their_own(self):
+        def score(x):
+            far = f.log1p(abs(x.distance))
+
+            def term(m):
+                angle = far * (m + 1)
+                return f.cos(angle) + f.sum(2, lambda m: f.sin(angle * m) * far)
+
+            return x.score + f.sum(4, term) / 8
+
+        self.assertEqual(self.written(score), "function(x)\n"
+                         "  local far = log1p(abs(x.distance))\n"
+                         "  return x.score + sum(4, function(m)\n"
+                         "    local angle = far * (m + 1)\n"
+                         "    return cos(angle) + sum(2, function(m_2) return sin(angle * m_2) * far end)\n"
+                         "  end) / 8\nend")
+
+    def test_a_long_chain_is_no_deep_one(self):
+        def score(x):
+            total = x.score
+            for place in range(3000):
+                total = total + place
+            return total
+
+        text = self.written(score)
+        self.assertTrue(text.endswith(" + 2999\nend"))
+        self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
+
+    def test_what_python_would_do_is_refused(self):
+        for score, text in ((lambda x: x.score if x.distance < 0 else 0, "less(a, b)"),
+                            (lambda x: x.score and x.a, "select(condition, a, b)"),
+                            (lambda x: max(x.score, 0), "less(a, b)"), (lambda x: x.a == 1, "equal(a, b)"),
+                            (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's")):
+            self.refused("a formula cannot be traced", text, call=lambda: self.written(score))
+        kept = []
+        self.written(lambda x: kept.append(x) or x.score)
+        self.refused("x.a is used outside", call=lambda: self.written(lambda x: x.score + kept[0].a))
+
+    def test_operators_are_those_of_the_generator(self):
+        events = {"__idiv": "__floordiv__", "__div": "__truediv__", "__unm": "__neg__", "__band": "__and__",
+                  "__bor": "__or__", "__bxor": "__xor__", "__bnot": "__invert__", "__shl": "__lshift__",
+                  "__shr": "__rshift__"}
+        facts = launcher.facts()["formulas"]
+        a, b = (tracing.Traced("symbol", name, None) for name in "ab")
+        for event, word in facts["operators"].items():
+            node = getattr(tracing.Traced, events.get(event, event + "__"))(*([a] if event == "__unm" else [a, b]))
+            self.assertEqual((node.kind, node.word), ("operator", word))
+        for event in facts["refused"]:
+            if event != "__concat":  # Python has no such operator
+                self.refused(facts["refused"][event]["expected"],
+                             call=lambda: getattr(a, events.get(event, event + "__"))(b))
+
+    def test_functions_are_those_of_the_generator(self):
+        self.assertIn("log1p", dir(f))
+        with self.assertRaisesRegex(AttributeError, "no function 'lgo'; expected: abs, all, "):
+            f.lgo
+        self.assertEqual([name for name in dir(f) if not callable(getattr(f, name))], [])
+
+
+class TestSpecs(Door):
+    def test_a_spec_is_the_same_as_in_lua(self):
+        spec = longhand.Spec(self.folder / "own_bias.lua", **OWN_BIAS)
+        self.assertEqual(spec.check()["digest"],
+                         longhand.check(ROOT / "examples/own_bias/own_bias.lua")["digest"])
+        text = spec.path.read_text()
+        self.assertEqual(text, spec.text)
+        self.assertIn("return {\n  task     = { kind = \"bucket_sort\" },\n  encoding = {\n    score = function(x)\n"
+                      "      local penalty = ", text)
+
+    def test_the_guide_is_right(self):
+        guide = (ROOT / "docs" / "python.md").read_text()
+        source = guide.split("```python\n")[1].split("```")[0]
+        os.chdir(self.folder)
+        try:
+            exec(compile(source, "docs/python.md", "exec"), names := {})
+        finally:
+            os.chdir(ROOT)
+        self.assertEqual(names["spec"].text, guide.split("```lua\n")[1].split("```")[0])
+
+    def test_mistakes_have_fields_and_hints(self):
+        spec = longhand.Spec(task={"kind": "bucket_srt"}, encoding={"score": lambda x: x.score - x.slpe}, **REST)
+        error = self.refused('task.kind: there is no task "bucket_srt"', "x.slpe", kind=longhand.SpecError,
+                             call=spec.check)
+        self.assertEqual([error.field, error.hint], ["task.kind", 'did you mean "bucket_sort"?'])
+        self.assertEqual([(e["field"], e["line"]) for e in error.errors], [("task.kind", 2), ("encoding.score", 3)])
+        error = self.refused("expected: ", kind=longhand.SpecError,
+                             call=lambda: longhand.build("bucket_sort_rope", set={"model.widht": 5}))
+        self.assertEqual(error.field, "model.widht")
+        self.refused("no such spec: bucket_srt", kind=longhand.SpecError, call=lambda: longhand.check("bucket_srt"))
+
+    def test_values_that_are_set(self):
+        self.assertNotEqual(longhand.check("bucket_sort_rope")["digest"],
+                            longhand.check("bucket_sort_rope", set={"precision": "float64",
+                                                                    "train.lengths": range(1, 21)})["digest"])
+
+    def test_a_file_is_asked_for(self):
+        self.refused("the spec has no file", call=lambda: longhand.train(longhand.Spec(**OWN_BIAS)))
+
+    def test_a_plan(self):
+        self.assertEqual(longhand.plan("bucket_sort_rope")["parameters"], 249413)
+
+
+class TestCommands(Door):
+    def test_exit_codes_are_exceptions(self):
+        said = []
+        for code, kind in ((1, longhand.InputError), (2, longhand.UsageError), (4, longhand.MachineError),
+                           (75, longhand.StoppedError), (9, longhand.CommandError)):
+            script = f"echo out; echo why >&2; exit {code}"
+            error = self.refused("why", kind=kind, call=lambda: launcher.run(["sh", "-c", script], said.append))
+            self.assertEqual((type(error), error.code, error.output, error.said), (kind, code, "out\n", "why"))
+        self.assertEqual(said, ["why"] * 5)
+        self.refused("ended by signal 9", kind=longhand.CommandError,
+                     call=lambda: launcher.run(["sh", "-c", "kill -9 $$"]))
+        self.refused("hint: did you mean --steps?", kind=longhand.UsageError,
+                     call=lambda: longhand.train("bucket_sort_rope", stepz=5, progress=launcher.quiet))
+
+    def test_lines_go_to_stderr_as_they_come(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(launcher.run(["sh", "-c", "echo one >&2; echo two; echo three >&2"]), "two\n")
+        self.assertEqual(said.getvalue(), "one\nthree\n")
+
+    def test_interrupts_end_the_command_and_wait(self):
+        mark = self.folder / "mark"
+        script = f"trap 'sleep 0.3; echo saved >{mark}; exit 75' INT; echo ready >&2; while :; do sleep 0.05; done"
+
+        def interrupt(_):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+
+        def fail(_):
+            raise RuntimeError("no more of this")
+
+        for progress, kind in ((interrupt, KeyboardInterrupt), (fail, RuntimeError)):
+            with self.assertRaises(kind):
+                launcher.run(["sh", "-c", script], progress)
+            self.assertEqual(mark.read_text(), "saved\n")
+            mark.unlink()
+
+    def test_where_longhand_is(self):
+        self.assertEqual(launcher.root(), ROOT)
+        os.environ["LONGHAND_ROOT"] = str(self.folder)
+        try:
+            self.refused(f"there is no Longhand in {self.folder}", "LONGHAND_ROOT", call=launcher.root)
+        finally:
+            del os.environ["LONGHAND_ROOT"]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+"""Sweeping, reporting and exporting from Python: python3 tests/python/test_studies.py STUDY RUNS
+
+STUDY is sweep.lua of tests/system/test_sweep.sh, RUNS a folder that it was swept into: nothing is trained here. What
+other packages add is checked where they are installed.
+"""
+
+import csv
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import longhand  # noqa: E402
+from longhand import launcher  # noqa: E402
+
+STUDY, RUNS = (pathlib.Path(path) for path in sys.argv[1:3])
+CELLS = [("parity", 0), ("parity", 1), ("sort", 0), ("sort", 1)]
+
+
+class Studies(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_a_sweep_gives_its_runs(self):
+        said = []
+        runs = longhand.sweep(STUDY, out=RUNS, progress=said.append)
+        self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS)
+        self.assertEqual(runs[0].axes["study"], "sweep")
+        self.assertIn("4 done, 0 to do", said[0])
+        rows = longhand.evaluations(RUNS, study=STUDY).where(task="sort", seed=1)
+        self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
+        self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.quiet))
+
+    def test_a_report_is_written(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there may be no gnuplot
+            report = longhand.report(RUNS, out=self.folder / "report", progress=launcher.quiet)
+        self.assertEqual(report.folder, self.folder / "report")
+        self.assertIn("two cells", report.text)
+        self.assertTrue(report.page.exists())
+        one, other = longhand.runs(RUNS)[:2]
+        self.assertIn("seed", longhand.compare(one, other))
+        with self.assertRaisesRegex(longhand.InputError, "there is no folder"):
+            longhand.report(self.folder / "none", progress=launcher.quiet)
+
+    def read_csv(self, folder, name):
+        with open(folder / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_tables_say_what_python_reads(self):
+        longhand.call(["export", "csv", RUNS, "--out", self.folder / "csv"], launcher.quiet)
+        table, mine = self.read_csv(self.folder / "csv", "evaluations.csv"), longhand.evaluations(RUNS)
+        self.assertEqual(len(table), 16)
+        for row, wanted in zip(table, mine):
+            self.assertEqual((row["study"], row["task"], row["id"], row["digest"], row["split"]),
+                             ("sweep", wanted["id"], wanted["id"], wanted["digest"], wanted["split"]))
+            for name in ("seed", "learning_rate", "step", "length", "examples", "accuracy", "exact_match", "loss"):
+                self.assertAlmostEqual(float(row[name]), wanted[name], places=7, msg=name)
+        self.assertEqual([(row["state"], row["task"], int(row["seed"]))
+                          for row in self.read_csv(self.folder / "csv", "runs.csv")],
+                         [("evaluated", *cell) for cell in CELLS])
+
+    def test_what_is_damaged_is_left_out(self):
+        damaged = self.folder / "damaged"
+        shutil.copytree(RUNS, damaged)
+        pathlib.Path(longhand.runs(damaged)[0].path, "run.json").write_text("{")
+        with self.assertRaisesRegex(longhand.InputError, r"damaged and left out:\n  .*run\.json"):
+            longhand.call(["export", "csv", damaged], launcher.quiet)
+        self.assertEqual(len(self.read_csv(damaged / "csv", "evaluations.csv")), 12)
+        with self.assertWarns(longhand.LonghandWarning):
+            runs = longhand.runs(damaged, study=STUDY)
+        self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS[1:])
+
+    def test_events_are_written_by_a_package(self):
+        """Or the line is told that installs one."""
+        words = ["export", "tensorboard", RUNS, "--out", self.folder / "events"]
+        os.environ["LONGHAND_PYTHON"] = sys.executable
+        self.addCleanup(os.environ.pop, "LONGHAND_PYTHON")
+        if importlib.util.find_spec("tensorboardX"):
+            for _ in range(2):  # the second export takes the place of the first
+                longhand.call(words, launcher.quiet)
+                self.assertEqual(len(list((self.folder / "events").glob("*/*/lr0.001-seed*/events.out.*"))), 4)
+        elif not importlib.util.find_spec("torch"):
+            with self.assertRaisesRegex(longhand.MachineError, "-m pip install tensorboardX"):
+                longhand.call(words, launcher.quiet)
+        os.environ["LONGHAND_PYTHON"] = "no-such-python"
+        with self.assertRaisesRegex(longhand.MachineError, "there is no no-such-python"):
+            longhand.call(words, launcher.quiet)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,36 @@
+# The Python package: specs, formulas and commands without a trainer. What needs one is in test_analyze.sh, the notebook
+# in test_own_bias.sh.
+
+. tests/system/common.sh
+
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
+
+# What pip installs finds the clone that it is from, and has its version.
+installs() {
+    mkdir "$work/clone" && cp -r python VERSION "$work/clone" && mkdir "$work/clone/generator" &&
+        ln -s "$root/longhand" "$work/clone/longhand" && ln -s "$root/generator/main.lua" "$work/clone/generator" &&
+        "$PYTHON" -m pip install -q --no-build-isolation --no-index --no-deps --target "$work/site" \
+            "$work/clone/python" || return
+    cd / && PYTHONPATH=$work/site "$PYTHON" -c '
+import importlib.metadata, pathlib, sys, longhand
+clone = pathlib.Path(sys.argv[1], "clone")
+assert longhand.launcher.root() == clone, longhand.launcher.root()
+version = (clone / "VERSION").read_text().strip().replace("-dev", ".dev0")
+assert importlib.metadata.version("longhand") == version
+assert longhand.check("bucket_sort_rope")["id"] == "bucket_sort_rope"
+' "$work"
+}
+
+if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+    expect python_writes_specs_and_runs_commands "$PYTHON" tests/python/test_specs.py
+    if "$PYTHON" -c 'import sys, importlib.util
+sys.exit(not all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))))'; then
+        expect python_package_is_installed_by_pip installs
+    else
+        echo "skip python_package_is_installed_by_pip: no pip, setuptools and wheel"
+    fi
+else
+    echo "skip python_writes_specs_and_runs_commands: no Python 3.9 or later"
+fi
+finish

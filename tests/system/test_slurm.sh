@@ -1,0 +1,272 @@
+# A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test's own. 24 runs
+# are packed into tasks; one is preempted, a trainer and a whole task are killed; what is missing is submitted again, and
+# the report is that of the same study swept here without a failure. Then what a user gets wrong.
+
+. tests/system/common.sh
+
+for program in munged slurmctld slurmd sbatch; do
+    if ! PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null; then
+        echo "skip slurm: $program is not installed (Debian: slurmctld slurmd slurm-client munge)"
+        exit 0
+    fi
+done
+if [ "$(id -u)" != 0 ]; then
+    echo "skip slurm: a node of a cluster is started by root"
+    exit 0
+fi
+PATH=$PATH:/usr/sbin:/sbin
+
+# ---- the cluster ----
+
+export SLURM_CONF=$work/etc/slurm.conf
+node=$(uname -n | cut -d . -f 1)
+
+stop_cluster() {
+    [ ! -e "$work/etc/up" ] || timeout 5 scancel --user=root 2>/dev/null
+    for program in slurmd slurmctld munged; do
+        pid=$(cat "$work/etc/$program.pid" 2>/dev/null) && kill "$pid" 2>/dev/null || continue
+        for i in $(seq 50); do
+            kill -0 "$pid" 2>/dev/null || break
+            [ "$i" -lt 50 ] || kill -9 "$pid"
+            sleep 0.1
+        done
+    done
+    left=$(processes "$work/") && kill -9 $left 2>/dev/null
+    rm -rf "$work"
+}
+trap stop_cluster EXIT
+
+start_cluster() {
+    mkdir "$work/etc" && chmod 755 "$work" "$work/etc" || return
+    dd if=/dev/urandom of="$work/etc/key" bs=128 count=1 2>/dev/null && chmod 400 "$work/etc/key" || return
+    munged --force --key-file="$work/etc/key" --socket="$work/etc/munge" --pid-file="$work/etc/munged.pid" \
+        --log-file="$work/etc/munged.log" --seed-file="$work/etc/seed" 2>"$work/etc/munged.err" || return
+    port=$((20000 + $$ % 20000))
+    cat >"$SLURM_CONF" <<END
+ClusterName=test
+SlurmctldHost=$node(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$work/etc/munge,cred_expire=5
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
+MaxArraySize=11
+ReturnToService=2
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+StateSaveLocation=$work/etc/ctld
+SlurmdSpoolDir=$work/etc/d
+SlurmctldPidFile=$work/etc/slurmctld.pid
+SlurmdPidFile=$work/etc/slurmd.pid
+SlurmctldLogFile=$work/etc/slurmctld.log
+SlurmdLogFile=$work/etc/slurmd.log
+KillWait=2
+NodeName=$node NodeAddr=127.0.0.1 CPUs=2 RealMemory=100 State=UNKNOWN
+PartitionName=main Nodes=$node Default=YES MaxTime=60 State=UP OverSubscribe=FORCE:2
+END
+    mkdir "$work/etc/ctld" "$work/etc/d" && slurmctld && slurmd || return
+    touch "$work/etc/up"
+    until_true sh -c 'sinfo -h -o %T | grep -qE "idle|mixed"'
+}
+
+# Waits until the command holds, for at most two minutes: command.
+until_true() {
+    for i in $(seq 1200); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# ---- the study ----
+
+cat >"$work/grid.lua" <<'END2'
+return {
+  title = "a study of 24 runs",
+  base = {
+    model = { use = "small_encoder", layers = 1, feedforward = 16 },
+    train = { batch = 4, steps = 12000, lengths = { 1, 4 }, log_every = 500, checkpoint = { every = 2000 } },
+    eval = { lengths = { 3, 6 }, examples = 16 },
+    encoding = { kind = "none" },
+  },
+  axes = { { name = "task", values = {
+    { name = "parity", spec = { task = { kind = "parity_check" } } },
+    { name = "sort", spec = { task = { kind = "bucket_sort" } } },
+  } } },
+  seeds = { 0, 5 },
+  learning_rates = { 1e-3, 2e-3 },
+}
+END2
+
+level=$(make -s print-levels LEVELS=best)
+site() { # NAME FIELDS
+    echo "return { time = \"0:10:00\", levels = { \"$level\" }, memory = \"10M\", $2 }" >"$work/$1.lua"
+}
+site here 'partition = "main", replicas = 2, min_tasks = 4'
+site nowhere 'partition = "nowhere"'
+site held 'partition = "main", options = { "--hold" }'
+
+# What to do and where, more words: the verb sweep.
+sweep() {
+    where=$1
+    shift
+    ./longhand sweep "$@" --out "$work/$where"
+}
+
+results() {
+    (cd "$work/$1" && find . -path ./.slurm -prune -o \( -name checkpoint.safetensors -o -name eval.jsonl \) -print |
+        sort | xargs cksum)
+    (cd "$work/$1" && find . -path ./.slurm -prune -o -name metrics.jsonl -print | sort |
+        xargs sed 's/,"steps_per_second":[^}]*//')
+}
+
+idle() { [ -z "$(squeue -h)" ]; }
+
+# Process numbers of what runs with such a path in its command, the one that looks excepted: an absolute path.
+processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
+
+trainers() { processes "$work/$1/.slurm/trainers/" | grep .; }
+parent_of() { cut -d ' ' -f 4 "/proc/$1/stat"; }
+
+local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
+
+# The script alone: nothing is written.
+dry_run() {
+    sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/said" || return
+    [ ! -e "$work/none" ] && sh -n "$work/job.sh" && grep -q '^#SBATCH --array=1-4$' "$work/job.sh" &&
+        grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/said"
+}
+
+# What a trainer has left here before: a run that was trained for a while, whose folder is replaced.
+trained_before() {
+    ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
+        --out "$work/cluster" && ends_with 0 "1 stopped" sweep cluster status "$work/grid.lua"
+}
+
+submits() {
+    ends_with 0 "4 tasks, 24 runs; $work/cluster/.slurm/1/job.sh" sweep cluster "$work/grid.lua" \
+        --slurm "$work/here.lua"
+}
+
+# A second call has nothing to do: what is in the queue is left alone.
+submits_once() {
+    ends_with 0 "24 with tasks in the queue" sweep cluster "$work/grid.lua" --slurm "$work/here.lua" &&
+        [ ! -e "$work/cluster/.slurm/2" ]
+}
+
+goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
+
+# A task's time is over (of all the one whose number is that of the array), another one is preempted; then the trainer
+# of one is killed, and the whole of another.
+strikes() {
+    until_true test -s "$work/cluster/.slurm/1/logs/4.txt" && kill -TERM $(processes "$work/etc/d/job00001/") &&
+        until_true goes_back_by_itself && [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ] &&
+        scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" && until_true trainers cluster || return
+    kill -9 $(trainers cluster | head -1) && sleep 0.5 && until_true trainers cluster || return
+    last=$(trainers cluster | tail -1) && kill -9 "$(parent_of "$last")" "$last"
+    until_true idle
+}
+
+says_what_is_missing() {
+    ends_with 0 "in no task of the queue: ./longhand sweep resubmit" sweep cluster status "$work/grid.lua" || return
+    cp "$work/.got" "$work/status" && ! grep -q '24 of 24' "$work/status"
+}
+
+resubmits() {
+    ends_with 0 "tasks, " sweep cluster resubmit "$work/grid.lua" && until_true idle &&
+        ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua"
+}
+
+same_bits() {
+    results local >"$work/want" && results cluster | cmp - "$work/want" && [ "$(grep -c . "$work/want")" -gt 100 ]
+}
+
+same_report() {
+    for where in local cluster; do
+        ./longhand report "$work/$where" --study "$work/grid.lua" --out "$work/report-$where" >/dev/null 2>&1
+        sed -e '/[0-9] s\|[0-9] h\|[0-9] min/d' "$work/report-$where/report.txt" | sed "s|$where||g" >"$work/$where.txt"
+    done
+    cmp "$work/local.txt" "$work/cluster.txt" && grep -q '12 of 12' "$work/cluster.txt"
+}
+
+nothing_is_left() {
+    [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] && [ -z "$(trainers cluster)" ]
+}
+
+# ---- what a user gets wrong, and what is there for it ----
+
+no_such_partition() {
+    ends_with 1 "sbatch said" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
+        grep -q 'invalid partition' "$work/.got" && [ -z "$(ls "$work/bad/.slurm" | grep '^[0-9]')" ]
+}
+
+nothing_of_this_study() {
+    cp "$work/grid.lua" "$work/other.lua" &&
+        ends_with 1 "expected: one of the studies that were: grid" sweep cluster resubmit "$work/other.lua" &&
+        ends_with 1 "nothing of " sweep bad cancel "$work/grid.lua"
+}
+
+two_at_once() {
+    mkdir -p "$work/held/.slurm/submitting" &&
+        ends_with 4 "another sweep is submitting jobs for this folder" sweep held "$work/grid.lua" \
+            --slurm "$work/held.lua" && rmdir "$work/held/.slurm/submitting"
+}
+
+waits_in_the_queue() {
+    ends_with 0 "1 task, 24 runs" sweep held "$work/grid.lua" --slurm "$work/held.lua" &&
+        ends_with 0 "24 queued" sweep held status "$work/grid.lua" >"$work/said" 2>&1 ||
+        ends_with 0 "12 queued" sweep held status "$work/grid.lua" || return
+    ends_with 1 "tasks of Slurm work in this folder" sweep held "$work/grid.lua"
+}
+
+edited_study() {
+    sed 's/batch = 4/batch = 5/' "$work/grid.lua" >"$work/edited" && cp "$work/grid.lua" "$work/kept" &&
+        cp "$work/edited" "$work/grid.lua" &&
+        ends_with 0 "24 runs of job" sweep held status "$work/grid.lua" && grep -q 'it was edited' "$work/.got" &&
+        cp "$work/kept" "$work/grid.lua"
+}
+
+cancels() {
+    ends_with 0 "cancelled: job" sweep held cancel "$work/grid.lua" && until_true idle &&
+        ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
+}
+
+# The script by hand, the same task twice at once, of a list that was cut: each run is there once, with the same bits.
+twice_at_once() {
+    script=$work/held/.slurm/1
+    sed -i '3,$d' "$script/runs.txt"
+    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/first" 2>&1 &
+    first=$!
+    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
+    results held >"$work/got" && [ "$(grep -c eval.jsonl "$work/got")" -eq 2 ] &&
+        ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
+}
+
+expect slurm_cluster_starts start_cluster
+if [ "$failures" -eq 0 ]; then
+    expect slurm_local_runs local_runs
+    expect slurm_dry_run dry_run
+    expect slurm_trained_before trained_before
+    expect slurm_submits submits
+    expect slurm_submits_once submits_once
+    expect slurm_strikes strikes
+    expect slurm_goes_back_by_itself goes_back_by_itself
+    expect slurm_says_what_is_missing says_what_is_missing
+    expect slurm_resubmits resubmits
+    expect slurm_same_bits same_bits
+    expect slurm_same_report same_report
+    expect slurm_nothing_is_left nothing_is_left
+    expect slurm_no_such_partition no_such_partition
+    expect slurm_nothing_of_this_study nothing_of_this_study
+    expect slurm_two_at_once two_at_once
+    expect slurm_waits_in_the_queue waits_in_the_queue
+    expect slurm_edited_study edited_study
+    expect slurm_cancels cancels
+    expect slurm_twice_at_once twice_at_once
+fi
+finish
