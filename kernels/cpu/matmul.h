@@ -7,9 +7,14 @@
  * OUTER_COLUMNS factors. TILE_... and OUTER_... are tuned.h's, COLUMNS are vectors: they say which sums are made side by
  * side, never the order of one, which runs over k, or over rows. K and N are multiples of 16 (schema.lua enforces it
  * for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
+ *
+ * Where both K and N are wide, weights and gradients pass through the caches once for a block of tokens, and rows of
+ * either factor lie in few cache sets: such products ask for memory ahead of its use and copy what they read often.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
+
+#include <stdbool.h>
 
 #include "kernels/cpu/vector.h"
 #include "longhand/laps.h"
@@ -22,6 +27,15 @@ enum finish {
     FINISH_ADD,       /* y = sum + other[m][n] */
     FINISH_RELU_GRAD  /* y = other[m][n] > 0 ? sum : 0, other being the activation */
 };
+
+enum {
+    NARROW = 160,             /* K or N of a product that stays in the caches, at most */
+    SLICE_BYTES = 128 * 1024, /* of a panel that is read for every tile, beside the next slice in a second cache */
+    GRADIENT_ROWS = 168,      /* a gradient of weights is summed over, at most, before it is added */
+    GRADIENT_DEPTH = 256      /* of K, which it copies together */
+};
+
+INLINE int is_wide(const int K, const int N) { return K > NARROW && N > NARROW; }
 
 INLINE int widest_divisor(int vectors, int most) {
     for (int columns = most; columns > 1; columns--)
@@ -50,11 +64,155 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
+/* sum = what y[TILE_ROWS][columns] starts from; y, other: at the tile's first element. */
+INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
+                       vector sum[TILE_ROWS][TILE_COLUMNS]) {
+    UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) sum[i][j] = load(other + j * LANES);
+            else if (finish == FINISH_ADD) sum[i][j] = load(other + i * N + j * LANES);
+            else sum[i][j] = (vector){0};
+        }
+    }
+}
+
+INLINE void end_tile(const int columns, const int N, const enum finish finish, const real *other,
+                     vector sum[TILE_ROWS][TILE_COLUMNS], real *y) {
+    UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            vector result = sum[i][j];
+            if (finish == FINISH_BIAS_RELU) result = keep_where(result > 0, result);
+            if (finish == FINISH_RELU_GRAD) result = keep_where(load(other + i * N + j * LANES) > 0, result);
+            store(y + i * N + j * LANES, result);
+        }
+    }
+}
+
+/* Sums of the next `depth` of K for all rows, finished where they are the last ones; before, they lie in y. a, y,
+ * other: at the first row. The slice behind this one is fetched meanwhile, evenly over all tiles. */
+INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
+                           const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
+                           bool last) {
+    const int columns = panel_width(N) / LANES, by_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
+    const real *next = slice + depth * columns * LANES;
+    const int step = columns * LANES / (round_up(rows, TILE_ROWS) / TILE_ROWS);
+    for (int m = 0; m < rows; m += TILE_ROWS) {
+        const real *own = by_row ? other + m * N : other;
+        vector sum[TILE_ROWS][TILE_COLUMNS];
+        if (first) begin_tile(columns, N, finish, own, sum);
+        else begin_tile(columns, N, FINISH_ADD, y + m * N, sum);
+        for (int k = 0; k < depth; k++) {
+            __builtin_prefetch(next, 0, 2);
+            next += step;
+            vector weight[TILE_COLUMNS];
+            UNROLL
+            for (int j = 0; j < columns; j++) weight[j] = load(slice + (k * columns + j) * LANES);
+            UNROLL
+            for (int i = 0; i < TILE_ROWS; i++) {
+                vector x = broadcast(a[(m + i) * K + k]);
+                UNROLL
+                for (int j = 0; j < columns; j++) sum[i][j] += x * weight[j];
+            }
+        }
+        if (last) end_tile(columns, N, finish, own, sum, y + m * N);
+        else end_tile(columns, N, FINISH_STORE, NULL, sum, y + m * N);
+    }
+}
+
+/* matmul where it is wide. */
+INLINE void wide_matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels,
+                        real *y, const enum finish finish, const real *other) {
+    const int width = panel_width(N), most = SLICE_BYTES / REAL_BYTES / width, depth = most < K ? most : K;
+    for (int n = 0; n < N; n += width) {
+        for (int k = 0; k < K; k += depth)
+            multiply_slice(rows, K, N, K - k < depth ? K - k : depth, a + k, panels + n * K + k * width, y + n, finish,
+                           finish == FINISH_STORE ? NULL : other + n, k == 0, k + depth >= K);
+    }
+}
+
+/* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns], rows of a, dy and dw so far apart. Sums run over
+ * rows in order and are then added to dw, whose lines are far away by then: with PREFETCH_GRADIENTS those of the
+ * tile below are asked for meanwhile, a line with each row. */
+INLINE void gradient_tile(int rows, const int columns, const int a_step, const real *restrict a, const int dy_step,
+                          const real *restrict dy, const int N, real *restrict dw) {
+    vector sum[OUTER_ROWS][OUTER_COLUMNS];
+    UNROLL
+    for (int i = 0; i < OUTER_ROWS; i++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            sum[i][j] = (vector){0};
+        }
+    }
+    for (int m = 0; m < rows; m++) {
+        if (PREFETCH_GRADIENTS && m < OUTER_ROWS * columns)
+            __builtin_prefetch(dw + (OUTER_ROWS + m % OUTER_ROWS) * N + m / OUTER_ROWS * LANES, 1);
+        vector factor[OUTER_COLUMNS];
+        UNROLL
+        for (int j = 0; j < columns; j++) factor[j] = load(dy + m * dy_step + j * LANES);
+        UNROLL
+        for (int i = 0; i < OUTER_ROWS; i++) {
+            vector x = broadcast(a[m * a_step + i]);
+            UNROLL
+            for (int j = 0; j < columns; j++) sum[i][j] += x * factor[j];
+        }
+    }
+    UNROLL
+    for (int i = 0; i < OUTER_ROWS; i++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) add_at(dw + i * N + j * LANES, sum[i][j]);
+    }
+}
+
+/* packed[rows][OUTER_ROWS] = a[rows][OUTER_ROWS], and so on to the right, rows of a K apart. */
+INLINE void pack_factors(int rows, const int K, int depth, const real *restrict a, real *restrict packed) {
+    for (int m = 0; m < rows; m++)
+        for (int k = 0; k < depth; k += OUTER_ROWS) {
+            UNROLL
+            for (int i = 0; i < OUTER_ROWS; i++) packed[k * rows + m * OUTER_ROWS + i] = a[m * K + k + i];
+        }
+}
+
+/* Some columns of dw[depth][N] += packed^T dy[rows][N]: packed by pack_factors, dy copied here. */
+INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
+                            const real *restrict dy, real *restrict dw) {
+    real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));
+    const int width = columns * LANES;
+    for (int m = 0; m < rows; m++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) store(copy + m * width + j * LANES, load(dy + m * N + j * LANES));
+    }
+    for (int k = 0; k < depth; k += OUTER_ROWS)
+        gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
+}
+
+/* matmul_weight_grad where it is wide; rows: at most GRADIENT_ROWS. */
+INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
+                             real *restrict dw) {
+    real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));
+    const int columns = OUTER_COLUMNS, rest = N / LANES % columns;
+    for (int k = 0; k < K; k += GRADIENT_DEPTH) {
+        const int depth = K - k < GRADIENT_DEPTH ? K - k : GRADIENT_DEPTH;
+        pack_factors(rows, K, depth, a + k, packed);
+        int n = 0;
+        for (; n + columns * LANES <= N; n += columns * LANES)
+            packed_gradient(rows, columns, depth, packed, N, dy + n, dw + k * N + n);
+        if (rest > 0) packed_gradient(rows, rest, depth, packed, N, dy + n, dw + k * N + n);
+    }
+}
+
 /* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T).
  * With FINISH_ADD other may be y, which is then added to: a tile has read its part of other before it stores. */
 INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
                    const enum finish finish, const real *other) {
     LH_TIMED(LH_PART_PRODUCTS);
+    if (is_wide(K, N)) {
+        wide_matmul(rows, K, N, a, panels, y, finish, other);
+        return;
+    }
     const int columns = panel_width(N) / LANES;
     for (int n = 0; n < N; n += columns * LANES) {
         const real *panel = panels + n * K;
@@ -100,6 +258,11 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
 INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                                real *restrict dw) {
     LH_TIMED(LH_PART_PRODUCTS);
+    if (is_wide(K, N)) {
+        for (int m = 0; m < rows; m += GRADIENT_ROWS)
+            wide_weight_grad(rows - m < GRADIENT_ROWS ? rows - m : GRADIENT_ROWS, K, N, a + m * K, dy + m * N, dw);
+        return;
+    }
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
     for (int n = 0; n < N; n += columns * LANES) {
         for (int k = 0; k < K; k += OUTER_ROWS) {

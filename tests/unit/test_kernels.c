@@ -147,6 +147,19 @@ NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_ADD, y);
 }
 
+/* As in a wide model: a panel is one slice and a part of another; a gradient has two parts, and columns left over. */
+enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
+enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
+NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
+    switch (finish) {
+    case FINISH_STORE: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_STORE, other); break;
+    case FINISH_BIAS: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS, other); break;
+    case FINISH_BIAS_RELU: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS_RELU, other); break;
+    case FINISH_ADD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_ADD, other); break;
+    case FINISH_RELU_GRAD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_RELU_GRAD, other); break;
+    }
+}
+
 /* What `finish` makes of the plain product y[rows][N]. */
 static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
     for (int m = 0; m < rows; m++) {
@@ -179,6 +192,7 @@ static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) 
     real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *y = reals(room * N);
     real *other = random_reals(3, rows * N, room * N), *panels = panels_of(K, N, w);
     if (fixed) fixed_matmul(rows, a, panels, y, other);
+    else if (is_wide(K, N)) matmul_of_wide(rows, a, panels, y, finish, other);
     else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
     double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, 0);
     want = realloc(want, (size_t)rows * (size_t)N * sizeof *want);
@@ -197,6 +211,13 @@ static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
             for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
                 for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++)
                     check_matmul(rows[r], inner[k], vectors[n] * LANES, finish, 0);
+}
+
+static void test_matmul_wide_every_finish_matches_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, 2 * TILE_ROWS + 1};
+    for (enum finish finish = FINISH_STORE; finish <= FINISH_RELU_GRAD; finish++)
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_matmul(rows[r], WIDE_K, WIDE_N, finish, 0);
 }
 
 static void test_matmul_constant_sizes_match_reference(void **state) {
@@ -239,6 +260,7 @@ INLINE void weight_grad(int rows, int K, const int N, const real *a, const real 
 
 NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *dw, real *db) {
     switch (vectors) {
+    case GRADIENT_N / LANES: weight_grad(rows, GRADIENT_K, GRADIENT_N, a, dy, dw, db); break;
     case 1: weight_grad(rows, K, 1 * LANES, a, dy, dw, db); break;
     case 2: weight_grad(rows, K, 2 * LANES, a, dy, dw, db); break;
     case 3: weight_grad(rows, K, 3 * LANES, a, dy, dw, db); break;
@@ -264,6 +286,26 @@ static void test_weight_grad_any_rows_match_reference(void **state) {
     for (int rows = 1; rows <= 13; rows += 3)
         for (int k = 1; k <= 3; k++)
             for (int n = 1; n <= 3; n++) check_weight_grad(rows, k * 8, n * LANES);
+}
+
+static void test_weight_grad_wide_matches_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, OUTER_ROWS * OUTER_COLUMNS + 1, GRADIENT_ROWS, GRADIENT_ROWS + 3};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_weight_grad(rows[r], GRADIENT_K, GRADIENT_N);
+}
+
+/* However a gradient is cut, up to GRADIENT_ROWS rows are one sum in order: bits of the plain loop. */
+static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
+    (void)state;
+    const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
+    real *a = random_reals(1, rows * K, rows * K), *dy = random_reals(2, rows * N, rows * N);
+    real *dw = random_reals(3, K * N, K * N), *want = random_reals(3, K * N, K * N);
+    for (int k = 0; k < K; k += OUTER_ROWS)
+        for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, want + k * N + n);
+    real *db = random_reals(4, N, N);
+    any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
+    assert_memory_equal(dw, want, (size_t)K * (size_t)N * sizeof *dw);
+    free_all(a, dy, dw, db, want);
 }
 
 static void test_transpose_odd_rows_swaps_indices(void **state) {
@@ -685,8 +727,11 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_weights_each_exponential_and_their_sum_in_order),
     cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),
+    cmocka_unit_test(test_matmul_wide_every_finish_matches_reference),
     cmocka_unit_test(test_matmul_in_place_adds_to_what_is_there),
     cmocka_unit_test(test_weight_grad_any_rows_match_reference),
+    cmocka_unit_test(test_weight_grad_wide_matches_reference),
+    cmocka_unit_test(test_weight_grad_wide_has_the_bits_of_one_sum),
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),
     cmocka_unit_test(test_products_with_rows_any_head_width_exact),
