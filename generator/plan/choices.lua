@@ -130,14 +130,19 @@ local function draw_choices(plan, list)
   end
 end
 
+local function pair_words(relative)
+  return relative.toeplitz and "made once per step for every key - query; queries side by side read neighbours"
+    or relative.turned and "differences of random positions: on the CPU queries are turned by their positions, once, and "
+      .. "multiplied with the sinusoids of the keys'; on a GPU every pair gathers its own"
+    or "differences of random positions: every pair gathers its own, which is several times slower"
+end
+
 local function vector_choices(plan, list)
   local several = plan.streams[2] ~= nil
   for _, family in ipairs(several and plan.attentions or { plan.first }) do
     local toeplitz = family.relative.toeplitz
     list[#list + 1] = family.relative.kind ~= "none" and { what = several and "distance vectors, " .. family.name
-      or "vectors of distances", value = toeplitz and "by diagonal" or "by pair",
-      why = toeplitz and "made once per step for every key - query; queries side by side read neighbours"
-        or "differences of random positions: every pair gathers its own, which is several times slower" } or nil
+      or "vectors of distances", value = toeplitz and "by diagonal" or "by pair", why = pair_words(family.relative) } or nil
   end
 end
 

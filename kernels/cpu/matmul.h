@@ -95,17 +95,17 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order and are then added to
- * dw, whose lines are far away by then: with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
-INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
-                               real *restrict dw) {
-    LH_TIMED(LH_PART_PRODUCTS);
+/* dw[K][N] += a[rows][K]^T dy[rows][N], rows of a being `stride` apart; exactly `rows` rows are read, TILE at a time of the
+ * K, which it divides. Sums run over rows in order and are then added to dw, whose lines may be far away by then: with
+ * PREFETCH_GRADIENTS they are asked for before the rows are summed. */
+INLINE void add_outer(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
+                      const real *restrict dy, real *restrict dw) {
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
     for (int n = 0; n < N; n += columns * LANES) {
-        for (int k = 0; k < K; k += OUTER_ROWS) {
+        for (int k = 0; k < K; k += TILE) {
             vector sum[OUTER_ROWS][OUTER_COLUMNS];
             UNROLL
-            for (int i = 0; i < OUTER_ROWS; i++) {
+            for (int i = 0; i < TILE; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
                     if (PREFETCH_GRADIENTS) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
@@ -117,22 +117,26 @@ INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *r
                 UNROLL
                 for (int j = 0; j < columns; j++) factor[j] = load(dy + m * N + n + j * LANES);
                 UNROLL
-                for (int i = 0; i < OUTER_ROWS; i++) {
-                    vector x = broadcast(a[m * K + k + i]);
+                for (int i = 0; i < TILE; i++) {
+                    vector x = broadcast(a[m * stride + k + i]);
                     UNROLL
                     for (int j = 0; j < columns; j++) sum[i][j] += x * factor[j];
                 }
             }
             UNROLL
-            for (int i = 0; i < OUTER_ROWS; i++) {
+            for (int i = 0; i < TILE; i++) {
                 UNROLL
-                for (int j = 0; j < columns; j++) {
-                    real *to = dw + (k + i) * N + n + j * LANES;
-                    store(to, load(to) + sum[i][j]);
-                }
+                for (int j = 0; j < columns; j++) add_at(dw + (k + i) * N + n + j * LANES, sum[i][j]);
             }
         }
     }
+}
+
+/* dw[K][N] += a[rows][K]^T dy[rows][N], both without gaps. */
+INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
+                               real *restrict dw) {
+    LH_TIMED(LH_PART_PRODUCTS);
+    add_outer(rows, OUTER_ROWS, K, K, N, a, dy, dw);
 }
 
 /* db[N] += column sums of dy[rows][N]. */

@@ -1,0 +1,93 @@
+/* Vectors of differences of positions, without a vector for each pair.
+ *
+ * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Those of a difference
+ * p - q are sums of products of those of p and of q, so a query that is turned by its position q has with the row of p the
+ * product that it would have, as it was, with the row of p - q. D channels of a head come from a row by a weight [C][D].
+ */
+#ifndef LONGHAND_KERNELS_TURNED_H
+#define LONGHAND_KERNELS_TURNED_H
+
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/matmul.h"
+
+enum { TURNED_KEYS = 8 }; /* whose products are summed side by side: rows and products of so many more have room */
+
+/* weights[h] = [C][D] of head h, from weight [C][C], whose columns are all heads side by side. */
+INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
+    for (int h = 0; h < C / D; h++)
+        for (int c = 0; c < C; c++, weights += D) memcpy(weights, weight + c * C + h * D, D * sizeof(real));
+}
+
+/* turned [C][LANES]: LANES queries, columns of D channels, times the weight, turned by their positions, whose rows are
+ * the columns of `place`, `stride` from one channel to the next. */
+INLINE void turn_queries(const int D, const int C, const vector *query, const real *restrict weight,
+                         const real *restrict place, int stride, real *restrict turned) {
+    for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
+        vector of_sine[SIDE_BY_SIDE], of_cosine[SIDE_BY_SIDE];
+        dot_rows(D, SIDE_BY_SIDE, query, D, weight + m * D, of_sine);
+        dot_rows(D, SIDE_BY_SIDE, query, D, weight + (C / 2 + m) * D, of_cosine);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) {
+            vector sine = load(place + (m + u) * stride), cosine = load(place + (C / 2 + m + u) * stride);
+            store(turned + (m + u) * LANES, of_sine[u] * cosine + of_cosine[u] * sine);
+            store(turned + (C / 2 + m + u) * LANES, of_cosine[u] * cosine - of_sine[u] * sine);
+        }
+    }
+}
+
+/* products [keys][LANES] of turned queries with rows [keys][C], both rounded up to whole TURNED_KEYS. */
+INLINE void dot_turned(const int C, int keys, const real *restrict turned, const real *restrict rows,
+                       real *restrict products) {
+    for (int j = 0; j < keys; j += TURNED_KEYS, rows += TURNED_KEYS * C, products += TURNED_KEYS * LANES) {
+        vector sum[TURNED_KEYS];
+        UNROLL
+        for (int u = 0; u < TURNED_KEYS; u++) sum[u] = (vector){0};
+        for (int c = 0; c < C; c++) {
+            vector channel = load(turned + c * LANES);
+            UNROLL
+            for (int u = 0; u < TURNED_KEYS; u++) sum[u] += channel * rows[u * C + c];
+        }
+        UNROLL
+        for (int u = 0; u < TURNED_KEYS; u++) store(products + u * LANES, sum[u]);
+    }
+}
+
+/* The gradient [LANES][C] of turned queries, from those of their products [keys][LANES]; of the first `queries`, zero
+ * behind whole tiles of them. */
+INLINE void turned_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
+                        real *restrict dturned) {
+    const int tile = widest_divisor(LANES, OUTER_ROWS);
+    memset(dturned, 0, LANES * C * sizeof(real));
+    add_outer(keys, tile, round_up(queries, tile), LANES, C, dproducts, rows, dturned);
+}
+
+/* A query's gradient as it was before it was turned by the position of `row`; in place. */
+INLINE void turn_back(const int C, const real *restrict row, real *restrict dquery) {
+    real *restrict of_sines = dquery, *restrict of_cosines = dquery + C / 2;
+    for (int m = 0; m < C / 2; m++) {
+        const real sine = row[m], cosine = row[C / 2 + m], of_sine = of_sines[m], of_cosine = of_cosines[m];
+        of_sines[m] = of_sine * cosine - of_cosine * sine;
+        of_cosines[m] = of_sine * sine + of_cosine * cosine;
+    }
+}
+
+/* back [LANES][D] = x [LANES][C] times the weight. Reads and writes LANES elements from the start of every row on. */
+INLINE void through_weight(const int D, const int C, const real *restrict x, const real *restrict weight, real *back) {
+    const int side = LANES < 8 ? LANES : 8;
+    for (int i = 0; i < LANES; i += side) {
+        for (int d = 0; d < D; d += LANES) {
+            vector sum[8];
+            UNROLL
+            for (int u = 0; u < side; u++) sum[u] = (vector){0};
+            for (int c = 0; c < C; c++) {
+                vector row = load(weight + c * D + d);
+                UNROLL
+                for (int u = 0; u < side; u++) sum[u] += row * x[(i + u) * C + c];
+            }
+            UNROLL
+            for (int u = 0; u < side; u++) store(back + (i + u) * D + d, sum[u]);
+        }
+    }
+}
+
+#endif
