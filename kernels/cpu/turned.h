@@ -35,21 +35,29 @@ INLINE void turn_queries(const int D, const int C, const vector *query, const re
     }
 }
 
-/* products [keys][LANES] of turned queries with rows [keys][C], both rounded up to whole TURNED_KEYS. */
-INLINE void dot_turned(const int C, int keys, const real *restrict turned, const real *restrict rows,
-                       real *restrict products) {
-    for (int j = 0; j < keys; j += TURNED_KEYS, rows += TURNED_KEYS * C, products += TURNED_KEYS * LANES) {
+/* products [keys][LANES] of turned queries with rows [keys][C], SIDE keys at a time. */
+INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *restrict turned,
+                          const real *restrict rows, real *restrict products) {
+    for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
         vector sum[TURNED_KEYS];
         UNROLL
-        for (int u = 0; u < TURNED_KEYS; u++) sum[u] = (vector){0};
+        for (int u = 0; u < SIDE; u++) sum[u] = (vector){0};
         for (int c = 0; c < C; c++) {
             vector channel = load(turned + c * LANES);
             UNROLL
-            for (int u = 0; u < TURNED_KEYS; u++) sum[u] += channel * rows[u * C + c];
+            for (int u = 0; u < SIDE; u++) sum[u] += channel * rows[u * C + c];
         }
         UNROLL
-        for (int u = 0; u < TURNED_KEYS; u++) store(products + u * LANES, sum[u]);
+        for (int u = 0; u < SIDE; u++) store(products + u * LANES, sum[u]);
     }
+}
+
+/* The same, so many keys at a time that fewer are behind the last; rows and products are there up to whole TURNED_KEYS. */
+INLINE void dot_turned(const int C, int keys, const real *restrict turned, const real *restrict rows,
+                       real *restrict products) {
+    const int fewer = TURNED_KEYS - 1;
+    if (round_up(keys, fewer) < round_up(keys, TURNED_KEYS)) dot_turned_by(C, fewer, keys, turned, rows, products);
+    else dot_turned_by(C, TURNED_KEYS, keys, turned, rows, products);
 }
 
 /* The gradient [LANES][C] of turned queries, from those of their products [keys][LANES]; of the first `queries`, zero
@@ -71,10 +79,12 @@ INLINE void turn_back(const int C, const real *restrict row, real *restrict dque
     }
 }
 
-/* back [LANES][D] = x [LANES][C] times the weight. Reads and writes LANES elements from the start of every row on. */
-INLINE void through_weight(const int D, const int C, const real *restrict x, const real *restrict weight, real *back) {
+/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole runs of 8. Reads and writes LANES
+ * elements from the start of every row on. */
+INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
+                           real *restrict back) {
     const int side = LANES < 8 ? LANES : 8;
-    for (int i = 0; i < LANES; i += side) {
+    for (int i = 0; i < rows; i += side) {
         for (int d = 0; d < D; d += LANES) {
             vector sum[8];
             UNROLL

@@ -344,7 +344,7 @@ INLINE void check_turned(const int D, const int C) {
         for (int c = 0; c < C; c++) row[c] = place[c * LANES + i];
         turn_back(C, row, turned + i * C);
     }
-    through_weight(D, C, turned, of_head, back);
+    through_weight(D, C, LANES, turned, of_head, back);
     for (int i = 0; i < LANES; i++) {
         double got[64], dquery[64] = {0};
         for (int j = 0; j < PLACES; j++) {
