@@ -95,11 +95,12 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-/* dw[K][N] += a[rows][K]^T dy[rows][N], rows of a being `stride` apart; exactly `rows` rows are read, TILE at a time of the
- * K, which it divides. Sums run over rows in order and are then added to dw, whose lines may be far away by then: with
- * PREFETCH_GRADIENTS they are asked for before the rows are summed. */
-INLINE void add_outer(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
-                      const real *restrict dy, real *restrict dw) {
+/* dw[K][N] = or += a[rows][K]^T dy[rows][N], rows of a being `stride` apart; exactly `rows` rows are read, TILE at a time
+ * of the K, which it divides. Sums run over rows in order and are then added to dw, whose lines may be far away by then:
+ * with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
+enum outer { OUTER_STORE, OUTER_ADD };
+INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
+                       const real *restrict dy, real *restrict dw, const enum outer outer) {
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
     for (int n = 0; n < N; n += columns * LANES) {
         for (int k = 0; k < K; k += TILE) {
@@ -108,7 +109,7 @@ INLINE void add_outer(int rows, const int TILE, int K, int stride, const int N, 
             for (int i = 0; i < TILE; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
-                    if (PREFETCH_GRADIENTS) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
+                    if (PREFETCH_GRADIENTS && outer == OUTER_ADD) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
                     sum[i][j] = (vector){0};
                 }
             }
@@ -126,7 +127,11 @@ INLINE void add_outer(int rows, const int TILE, int K, int stride, const int N, 
             UNROLL
             for (int i = 0; i < TILE; i++) {
                 UNROLL
-                for (int j = 0; j < columns; j++) add_at(dw + (k + i) * N + n + j * LANES, sum[i][j]);
+                for (int j = 0; j < columns; j++) {
+                    real *to = dw + (k + i) * N + n + j * LANES;
+                    if (outer == OUTER_ADD) sum[i][j] += load(to);
+                    store(to, sum[i][j]);
+                }
             }
         }
     }
@@ -136,7 +141,7 @@ INLINE void add_outer(int rows, const int TILE, int K, int stride, const int N, 
 INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                                real *restrict dw) {
     LH_TIMED(LH_PART_PRODUCTS);
-    add_outer(rows, OUTER_ROWS, K, K, N, a, dy, dw);
+    outer_sums(rows, OUTER_ROWS, K, K, N, a, dy, dw, OUTER_ADD);
 }
 
 /* db[N] += column sums of dy[rows][N]. */

@@ -10,7 +10,10 @@
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/matmul.h"
 
-enum { TURNED_KEYS = 8 }; /* whose products are summed side by side: rows and products of so many more have room */
+enum {
+    TURNED_KEYS = 8,                      /* whose products are summed side by side: rows and products have room for whole */
+    TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are */
+};
 
 /* weights[h] = [C][D] of head h, from weight [C][C], whose columns are all heads side by side. */
 INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
@@ -60,13 +63,11 @@ INLINE void dot_turned(const int C, int keys, const real *restrict turned, const
     else dot_turned_by(C, TURNED_KEYS, keys, turned, rows, products);
 }
 
-/* The gradient [LANES][C] of turned queries, from those of their products [keys][LANES]; of the first `queries`, zero
- * behind whole tiles of them. */
+/* The gradient [queries][C] of turned queries, from those of their products [keys][LANES]; of whole TURNED_SIDES. */
 INLINE void turned_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
                         real *restrict dturned) {
-    const int tile = widest_divisor(LANES, OUTER_ROWS);
-    memset(dturned, 0, LANES * C * sizeof(real));
-    add_outer(keys, tile, round_up(queries, tile), LANES, C, dproducts, rows, dturned);
+    const int tile = widest_divisor(TURNED_SIDE, OUTER_ROWS);
+    outer_sums(keys, tile, round_up(queries, TURNED_SIDE), LANES, C, dproducts, rows, dturned, OUTER_STORE);
 }
 
 /* A query's gradient as it was before it was turned by the position of `row`; in place. */
@@ -79,23 +80,22 @@ INLINE void turn_back(const int C, const real *restrict row, real *restrict dque
     }
 }
 
-/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole runs of 8. Reads and writes LANES
+/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole TURNED_SIDES. Reads and writes LANES
  * elements from the start of every row on. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict back) {
-    const int side = LANES < 8 ? LANES : 8;
-    for (int i = 0; i < rows; i += side) {
+    for (int i = 0; i < rows; i += TURNED_SIDE) {
         for (int d = 0; d < D; d += LANES) {
-            vector sum[8];
+            vector sum[TURNED_SIDE];
             UNROLL
-            for (int u = 0; u < side; u++) sum[u] = (vector){0};
+            for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
             for (int c = 0; c < C; c++) {
                 vector row = load(weight + c * D + d);
                 UNROLL
-                for (int u = 0; u < side; u++) sum[u] += row * x[(i + u) * C + c];
+                for (int u = 0; u < TURNED_SIDE; u++) sum[u] += row * x[(i + u) * C + c];
             }
             UNROLL
-            for (int u = 0; u < side; u++) store(back + (i + u) * D + d, sum[u]);
+            for (int u = 0; u < TURNED_SIDE; u++) store(back + (i + u) * D + d, sum[u]);
         }
     }
 }

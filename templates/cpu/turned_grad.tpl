@@ -28,5 +28,5 @@
         add_at(head->dbiases + (${H} + d) * LANES, dposition[d] * factor);
         dq[d] += dposition[d];
     }
-    % call("add_outer", partial and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(relative.vectors, H), "WIDTH", "rows", partial and "dturned + before * WIDTH" or "dturned", "head->dweight")
+    % call("outer_sums", partial and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(relative.vectors, H), "WIDTH", "rows", partial and "dturned + before * WIDTH" or "dturned", "head->dweight", "OUTER_ADD")
 }
