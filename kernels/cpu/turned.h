@@ -15,10 +15,31 @@ enum {
     TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are */
 };
 
+/* A head of half a vector has the channels of two rows of its weight in turn, so that they fill one. */
+INLINE int rows_in_turn(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
+
+/* Where channel d of row c is. */
+INLINE int weight_at(const int D, int c, int d) {
+    const int turns = rows_in_turn(D);
+    return (c / turns * D + d) * turns + c % turns;
+}
+
 /* weights[h] = [C][D] of head h, from weight [C][C], whose columns are all heads side by side. */
 INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
-    for (int h = 0; h < C / D; h++)
-        for (int c = 0; c < C; c++, weights += D) memcpy(weights, weight + c * C + h * D, D * sizeof(real));
+    for (int h = 0; h < C / D; h++, weights += C * D)
+        for (int c = 0; c < C; c++)
+            for (int d = 0; d < D; d++) weights[weight_at(D, c, d)] = weight[c * C + h * D + d];
+}
+
+/* The products of LANES queries with SIDE_BY_SIDE rows of the weight, from the first of `weight` on. */
+INLINE void dot_weight(const int D, const vector *query, const real *restrict weight, vector *sum) {
+    UNROLL
+    for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] = query[0] * weight[weight_at(D, u, 0)];
+    UNROLL
+    for (int d = 1; d < D; d++) {
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] += query[d] * weight[weight_at(D, u, d)];
+    }
 }
 
 /* turned [C][LANES]: LANES queries, columns of D channels, times the weight, turned by their positions, whose rows are
@@ -27,8 +48,8 @@ INLINE void turn_queries(const int D, const int C, const vector *query, const re
                          const real *restrict place, int stride, real *restrict turned) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
         vector of_sine[SIDE_BY_SIDE], of_cosine[SIDE_BY_SIDE];
-        dot_rows(D, SIDE_BY_SIDE, query, D, weight + m * D, of_sine);
-        dot_rows(D, SIDE_BY_SIDE, query, D, weight + (C / 2 + m) * D, of_cosine);
+        dot_weight(D, query, weight + m * D, of_sine);
+        dot_weight(D, query, weight + (C / 2 + m) * D, of_cosine);
         UNROLL
         for (int u = 0; u < SIDE_BY_SIDE; u++) {
             vector sine = load(place + (m + u) * stride), cosine = load(place + (C / 2 + m + u) * stride);
@@ -80,11 +101,39 @@ INLINE void turn_back(const int C, const real *restrict row, real *restrict dque
     }
 }
 
+/* x[0] and x[1] in turn. */
+INLINE vector broadcast_both(const real *x) {
+    typedef int64_t whole __attribute__((vector_size(LH_VECTOR_BYTES)));
+    int64_t both;
+    memcpy(&both, x, sizeof both);
+    return (vector)(both - (whole){0});
+}
+
+/* Rows of TURNED_SIDE queries through the weight of a head of half a vector. */
+INLINE void through_rows_in_turn(const int D, const int C, const real *restrict x, const real *restrict weight,
+                                 real *restrict back) {
+    vector sum[TURNED_SIDE];
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
+    for (int c = 0; c < C; c += 2) {
+        vector rows = load(weight + c * D);
+        UNROLL
+        for (int u = 0; u < TURNED_SIDE; u++) sum[u] += rows * broadcast_both(x + u * C + c);
+    }
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u += 2)
+        store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
+}
+
 /* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole TURNED_SIDES. Reads and writes LANES
  * elements from the start of every row on. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict back) {
     for (int i = 0; i < rows; i += TURNED_SIDE) {
+        if (rows_in_turn(D) == 2) {
+            through_rows_in_turn(D, C, x + i * C, weight, back + i * D);
+            continue;
+        }
         for (int d = 0; d < D; d += LANES) {
             vector sum[TURNED_SIDE];
             UNROLL

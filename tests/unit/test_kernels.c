@@ -365,6 +365,7 @@ INLINE void check_turned(const int D, const int C) {
 
 static void test_turned_queries_have_products_of_differences(void **state) {
     (void)state;
+    check_turned(2, 16);
     check_turned(4, 16);
     check_turned(8, 64);
     check_turned(12, 48);
