@@ -109,7 +109,8 @@ INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N,
             for (int i = 0; i < TILE; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
-                    if (PREFETCH_GRADIENTS && outer == OUTER_ADD) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
+                    if (PREFETCH_GRADIENTS && outer == OUTER_ADD)
+                        __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
                     sum[i][j] = (vector){0};
                 }
             }

@@ -11,7 +11,7 @@
 #include "kernels/cpu/matmul.h"
 
 enum {
-    TURNED_KEYS = 8,                      /* whose products are summed side by side: rows and products have room for whole */
+    TURNED_KEYS = 8, /* whose products are summed side by side: rows and products have room for whole */
     TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are */
 };
 
@@ -60,8 +60,8 @@ INLINE void turn_queries(const int D, const int C, const vector *query, const re
 }
 
 /* products [keys][LANES] of turned queries with rows [keys][C], SIDE keys at a time. */
-INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *restrict turned,
-                          const real *restrict rows, real *restrict products) {
+INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *restrict turned, const real *restrict rows,
+                          real *restrict products) {
     for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
         vector sum[TURNED_KEYS];
         UNROLL

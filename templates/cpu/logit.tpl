@@ -101,6 +101,9 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 % else
 /* The scaled logits of a group with N keys, from j on; key: row 0 of the head's keys. */
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
+% if biases and not turned then
+    vector far[SIDE_BY_SIDE]; /* chains of their own, so that they do not wait for the others */
+% end
     key += j * ${K};
 % if turned then
     dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
@@ -109,10 +112,14 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 % elseif biases then
     dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
     UNROLL
-    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+    for (int u = 0; u < N; u++) far[u] = group->position[0] * load(group->rows - j - u);
+    UNROLL
+    for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) {
         UNROLL
-        for (int u = 0; u < N; u++) sum[u] += group->position[d] * load(group->rows + d * group->stride - j - u);
+        for (int u = 0; u < N; u++) far[u] += group->position[d] * load(group->rows + d * group->stride - j - u);
     }
+    UNROLL
+    for (int u = 0; u < N; u++) sum[u] += far[u];
 % elseif related then
     UNROLL
     for (int u = 0; u < N; u++) sum[u] = (vector){0};
