@@ -5,6 +5,7 @@
 #include <string.h>
 
 _Thread_local lh_laps lh_laps_here = {.part = LH_PART_REST};
+bool lh_laps_fine;
 
 static _Atomic uint64_t totals[LH_PARTS];
 

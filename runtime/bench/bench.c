@@ -9,7 +9,7 @@
 #include "bench/crew.h"
 #include "bench/peak.h"
 
-static const double PEAK_SHARE = 0.2; /* of a window's time */
+static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* of a window's time; steps that are counted have the rest */
 
 typedef struct peak_job {
     lh_peak_function *function;
@@ -80,12 +80,26 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
     for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
 }
 
+/* Adds what each part takes of about `seconds` of steps, with fine laps, whose cost is in no rate. */
+static lh_status measure_parts(lh_crew *crew, double seconds, const window *last, double *ticks, double parts[LH_PARTS],
+                               lh_error *error) {
+    uint64_t before[LH_PARTS], after[LH_PARTS];
+    window w;
+    lh_laps_read(before);
+    lh_laps_fine = true;
+    lh_status status = measure_steps(crew, steps_for(last, seconds), &w, error);
+    lh_laps_fine = false;
+    lh_laps_read(after);
+    *ticks += (double)w.ticks * crew->workers;
+    for (int part = 0; part < LH_PARTS; part++) parts[part] += (double)(after[part] - before[part]);
+    return status;
+}
+
 static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = crew->request->target->cpu;
     int windows = crew->request->windows > 0 ? crew->request->windows : LH_BENCH_WINDOWS;
     double rates[LH_BENCH_WINDOWS], worked[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
     double ticks = 0, whole = seconds / windows;
-    uint64_t before[LH_PARTS], after[LH_PARTS];
     peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
     window w;
@@ -94,13 +108,10 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
     if (job.function != NULL) measure_peak(&job, crew->workers, PEAK_SHARE * whole);
     for (int i = 0; status == LH_OK && i < windows; i++) {
         if (job.function != NULL) peaks[i] = measure_peak(&job, crew->workers, PEAK_SHARE * whole);
-        lh_laps_read(before);
-        status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE) * whole), &w, error);
-        lh_laps_read(after);
+        status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * whole), &w, error);
         rates[i] = (double)(w.steps * crew->count) / w.seconds;
         worked[i] = w.processor / (double)(w.steps * crew->count);
-        ticks += (double)w.ticks * crew->workers;
-        for (int part = 0; part < LH_PARTS; part++) result->parts[part] += (double)(after[part] - before[part]);
+        if (status == LH_OK) status = measure_parts(crew, PARTS_SHARE * whole, &w, &ticks, result->parts, error);
     }
     if (status != LH_OK) return status;
     result->steps_per_second = median(rates, windows);

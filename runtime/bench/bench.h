@@ -28,7 +28,7 @@ typedef struct lh_bench_result {
     double flops_per_second;   /* executed */
     double nominal_per_second; /* nominal */
     double peak;               /* operations per second of all threads; 0: not known for this level or device */
-    double parts[LH_PARTS];    /* shares of the time of all threads; their sum is 1 */
+    double parts[LH_PARTS];    /* shares of the time of all threads, in steps of their own; their sum is 1 */
 } lh_bench_result;
 
 /* Measures one mode at one task length; medians over windows of steps that alternate with windows of the peak loop.

@@ -9,8 +9,9 @@
 #include "train/json_text.h"
 
 static const char *const part_names[LH_PARTS] = {
-    [LH_PART_SAMPLING] = "sampling",   [LH_PART_ATTENTION] = "attention", [LH_PART_PRODUCTS] = "products",
-    [LH_PART_OPTIMISER] = "optimiser", [LH_PART_WAITING] = "waiting",     [LH_PART_REST] = "rest",
+    [LH_PART_SAMPLING] = "sampling", [LH_PART_ATTENTION] = "attention", [LH_PART_EXPONENTIALS] = "exponentials",
+    [LH_PART_PRODUCTS] = "products", [LH_PART_OPTIMISER] = "optimiser", [LH_PART_WAITING] = "waiting",
+    [LH_PART_REST] = "rest",
 };
 
 static const char *const mode_names[] = {[LH_MODE_TRAIN] = "train", [LH_MODE_EVALUATE] = "eval"};
@@ -24,6 +25,11 @@ static lh_status parse_mode(const char *word, unsigned *modes, lh_error *error) 
     else if (strcmp(word, mode_names[LH_MODE_EVALUATE]) == 0) *modes = 1 << LH_MODE_EVALUATE;
     else return lh_fail(error, LH_ERR_USAGE, "--mode: '%.40s'\n  expected: train or eval", word);
     return LH_OK;
+}
+
+/* The part of the time that is needed if multiply-adds run at their peak and exponentials as they do. */
+static double share_of_limit(const lh_bench_result *r) {
+    return r->flops_per_second / r->peak + r->parts[LH_PART_EXPONENTIALS];
 }
 
 static void print_parts(const lh_bench_result *r) {
@@ -48,6 +54,7 @@ static void print_json(const lh_bench_result *r) {
     lh_json_number(&json, "peak_flops_per_second", r->peak);
     lh_json_number(&json, "share_of_peak", r->peak > 0 ? r->flops_per_second / r->peak : NAN);
     lh_json_number(&json, "share_of_peak_nominal", r->peak > 0 ? r->nominal_per_second / r->peak : NAN);
+    lh_json_number(&json, "share_of_limit", r->peak > 0 ? share_of_limit(r) : NAN);
     print_parts(r);
     lh_json_end(&json);
     printf("\n");
@@ -58,9 +65,9 @@ static void print_head(const lh_target *target) {
     else
         printf("%s, sm_%d (%s); code: %s\n", target->spec.id, target->cuda.architecture, target->cuda.name,
                target->cuda.image);
-    printf("%-5s %6s %6s %8s %7s %9s %8s %8s %6s %7s", "mode", "length", "tokens", "replicas", "threads", "steps/s",
-           "GFLOP/s", "peak", "share", "nominal");
-    for (int part = 0; part < LH_PARTS; part++) printf(" %9s", part_names[part]);
+    printf("%-5s %6s %6s %8s %7s %9s %8s %8s %6s %7s %6s", "mode", "length", "tokens", "replicas", "threads", "steps/s",
+           "GFLOP/s", "peak", "share", "nominal", "limit");
+    for (int part = 0; part < LH_PARTS; part++) printf(" %12s", part_names[part]);
     printf("\n");
 }
 
@@ -68,9 +75,10 @@ static void print_text(const lh_bench_result *r) {
     printf("%-5s %6d %6d %8d %7d %9.2f %8.1f %8.1f", mode_names[r->mode], r->length, r->tokens, r->replicas, r->threads,
            r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
     if (r->peak > 0)
-        printf(" %5.1f%% %6.1f%%", 100.0 * r->flops_per_second / r->peak, 100.0 * r->nominal_per_second / r->peak);
-    else printf(" %6s %7s", "-", "-");
-    for (int part = 0; part < LH_PARTS; part++) printf(" %8.1f%%", 100.0 * r->parts[part]);
+        printf(" %5.1f%% %6.1f%% %5.1f%%", 100.0 * r->flops_per_second / r->peak,
+               100.0 * r->nominal_per_second / r->peak, 100.0 * share_of_limit(r));
+    else printf(" %6s %7s %6s", "-", "-", "-");
+    for (int part = 0; part < LH_PARTS; part++) printf(" %11.1f%%", 100.0 * r->parts[part]);
     printf("\n");
 }
 
@@ -126,10 +134,13 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "bench", "Steps per second per task length; sampling, dropout, clipping and the optimiser are in a step.",
         "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; medians of both.\n"
         "The share counts the operations that the code executes, the nominal share the dense count of the model.\n"
+        "Exponentials of a softmax are in no peak: limit is the share of the peak with their part of the time added, "
+        "the\n"
+        "rest being what neither multiply-adds at their peak nor exponentials need.\n"
         "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all together.\n"
         "On a CUDA device the peak is not known, and the threads and parts are of those that make its batches.\n"
-        "Behind that, the parts of the time of all threads; their sum is 100%. rest: normalisation, dropout,\n"
-        "embedding, loss, packing weights, adding up gradients.\n"
+        "Behind that, the parts of the time of all threads, of steps that are timed apart; their sum is 100%. rest:\n"
+        "normalisation, dropout, embedding, loss, packing weights, adding up gradients.\n"
         "Of decoders also how many answers a second they give one after the other, on the processor: of a batch and\n"
         "of one sequence on one thread, with the keys and values of the tokens before; and that by a pass for each."};
     static const int32_t standard[] = {20, 40};

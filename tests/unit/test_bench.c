@@ -47,6 +47,27 @@ static void test_laps_nested_parts_apart(void **state) {
     assert_true(ticks[LH_PART_REST] < ticks[LH_PART_PRODUCTS]);
 }
 
+static void sleep_in_exponentials(void *argument, int index, int count) {
+    (void)argument, (void)index, (void)count;
+    LH_TIMED(LH_PART_ATTENTION);
+    sleep_ms(20);
+    LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
+    sleep_ms(40);
+}
+
+/* They are a part where laps are fine, and attention's otherwise. */
+static void test_laps_exponentials_only_where_fine(void **state) {
+    (void)state;
+    double ticks[LH_PARTS];
+    booked_by(1, sleep_in_exponentials, ticks);
+    assert_true(ticks[LH_PART_EXPONENTIALS] == 0 && ticks[LH_PART_ATTENTION] > 0);
+    lh_laps_fine = true;
+    booked_by(1, sleep_in_exponentials, ticks);
+    lh_laps_fine = false;
+    double ratio = ticks[LH_PART_EXPONENTIALS] / ticks[LH_PART_ATTENTION];
+    assert_true(ratio > 1 && ratio < 4);
+}
+
 static void one_sleeps_all_meet(void *argument, int index, int count) {
     (void)argument, (void)count;
     if (index == 0) sleep_ms(60);
@@ -178,13 +199,10 @@ static void test_crew_failure_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_laps_nested_parts_apart),
-        cmocka_unit_test(test_laps_meeting_is_waiting),
-        cmocka_unit_test(test_bench_slow_shard_is_waiting),
-        cmocka_unit_test(test_bench_replicas_side_by_side),
-        cmocka_unit_test(test_crew_replicas_same_bits),
-        cmocka_unit_test(test_crew_failure_reported),
-        cmocka_unit_test(test_bench_skipped_work_is_not_executed),
+        cmocka_unit_test(test_laps_nested_parts_apart),     cmocka_unit_test(test_laps_exponentials_only_where_fine),
+        cmocka_unit_test(test_laps_meeting_is_waiting),     cmocka_unit_test(test_bench_slow_shard_is_waiting),
+        cmocka_unit_test(test_bench_replicas_side_by_side), cmocka_unit_test(test_crew_replicas_same_bits),
+        cmocka_unit_test(test_crew_failure_reported),       cmocka_unit_test(test_bench_skipped_work_is_not_executed),
     };
     return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

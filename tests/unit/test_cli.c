@@ -347,10 +347,11 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
 }
 
 static void assert_parts_add_up(const json_t *parts) {
-    static const char *const names[] = {"sampling", "attention", "products", "optimiser", "waiting", "rest"};
+    static const char *const names[] = {"sampling",  "attention", "exponentials", "products",
+                                        "optimiser", "waiting",   "rest"};
     double sum = 0;
-    assert_int_equal(json_object_size(parts), 6);
-    for (int i = 0; i < 6; i++) {
+    assert_int_equal(json_object_size(parts), 7);
+    for (int i = 0; i < 7; i++) {
         double share = json_number_value(json_object_get(parts, names[i]));
         assert_true(share >= 0);
         sum += share;
@@ -371,6 +372,7 @@ static void test_bench_json_complete(void **state) {
                                        "peak_flops_per_second",
                                        "share_of_peak",
                                        "share_of_peak_nominal",
+                                       "share_of_limit",
                                        "parts"};
     lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1", NULL);
     char *rest = result.out;

@@ -65,6 +65,40 @@ static void test_exp_negative_nan_of_any_bits_stays_nan(void **state) {
     assert_true(isnan(exp_negative((vector)((bits){0} - 1))[LANES - 1])); /* all bits */
 }
 
+static vector exp_of_weight(vector x) {
+    exp_for_softmax(1, &x);
+    return x;
+}
+
+static void test_exp_for_softmax_whole_range_relative_error_small(void **state) {
+    (void)state;
+    const double lowest = REAL_BYTES == 8 ? -707 : -86.9, ulp = REAL_BYTES == 8 ? 0x1p-52 : 0x1p-23;
+    for (int i = 0; i < 200000; i++) {
+        real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
+        double got = exp_of_weight(broadcast(x))[i % LANES], want = exp(x), allowed = (2.2 - 0.65 * x) * ulp;
+        if (!(fabs(got - want) <= allowed * want)) lh_assert_close(&got, &want, 1, allowed, 0);
+    }
+}
+
+static void test_exp_for_softmax_zero_far_below_and_nan(void **state) {
+    (void)state;
+    assert_true(exp_of_weight(broadcast(0))[0] == 1);
+    assert_true(exp_of_weight(broadcast((real)-INFINITY))[0] == 0);
+    assert_true(exp_of_weight(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
+    assert_true(exp_of_weight(broadcast(-(real)0x1p127))[0] == 0);
+    assert_true(isnan(exp_of_weight(broadcast((real)INFINITY) - broadcast((real)INFINITY))[0]));
+}
+
+static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
+    (void)state;
+    for (real_bits below = 1; below <= 512; below *= 2) {
+        vector nan = (vector)((bits)broadcast((real)NAN) | below);
+        real weights[5 * LANES];
+        for (int j = 0; j < 5; j++) store(weights + j * LANES, nan);
+        assert_true(isnan(exp_weights(5, nan, weights)[0]));
+    }
+}
+
 /* Groups of SIDE_BY_SIDE and what remains of them are one and the same to a weight. */
 static void test_exp_weights_each_exponential_and_their_sum_in_order(void **state) {
     (void)state;
@@ -74,7 +108,7 @@ static void test_exp_weights_each_exponential_and_their_sum_in_order(void **stat
         for (int i = 0; i < (MOST + 1) * LANES; i++) weights[i] = (real)(-0.37 * (i * 29 % 101));
         vector sum = {0}, want[MOST + 1], largest = broadcast((real)1.5);
         for (int j = 0; j <= MOST; j++) want[j] = load(weights + j * LANES);
-        for (int j = 0; j < count; j++) sum += want[j] = exp_negative(want[j] - largest);
+        for (int j = 0; j < count; j++) sum += want[j] = exp_of_weight(want[j] - largest);
         vector got = exp_weights(count, largest, weights);
         assert_memory_equal(&got, &sum, sizeof sum);
         assert_memory_equal(weights, want, sizeof want);
@@ -710,6 +744,9 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_negative_whole_range_relative_error_small),
     cmocka_unit_test(test_exp_negative_zero_and_far_below),
     cmocka_unit_test(test_exp_negative_nan_of_any_bits_stays_nan),
+    cmocka_unit_test(test_exp_for_softmax_whole_range_relative_error_small),
+    cmocka_unit_test(test_exp_for_softmax_zero_far_below_and_nan),
+    cmocka_unit_test(test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum),
     cmocka_unit_test(test_exp_weights_each_exponential_and_their_sum_in_order),
     cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),

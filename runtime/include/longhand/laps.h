@@ -3,11 +3,13 @@
  * A thread is in one part at a time. LH_TIMED(part) reads the processor's counter, books what has passed to the part
  * that ends here, and does the same at the end of the block it stands in. It belongs into coarse operations (a matrix
  * product, the attention of a block of sequences): a lap costs some 10 ns. base/team.c books whole regions and the
- * meetings of threads. No number of a run depends on any of this.
+ * meetings of threads. What is too short for laps in every run stands in LH_TIMED_FINELY, which counts only while
+ * lh_laps_fine is set. No number of a run depends on any of this.
  */
 #ifndef LONGHAND_LAPS_H
 #define LONGHAND_LAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
@@ -15,12 +17,13 @@
 #endif
 
 typedef enum lh_part {
-    LH_PART_SAMPLING,  /* examples and positions */
-    LH_PART_ATTENTION, /* logits, softmax, weighted sums, rotations; not the products around them */
-    LH_PART_PRODUCTS,  /* matrix products of the layers */
-    LH_PART_OPTIMISER, /* norm of the gradient, clipping, update */
-    LH_PART_WAITING,   /* for other threads */
-    LH_PART_REST,      /* normalisation, dropout, loss, embedding, packing, folding gradients, ... */
+    LH_PART_SAMPLING,     /* examples and positions */
+    LH_PART_ATTENTION,    /* logits, softmax, weighted sums, rotations; not the products around them */
+    LH_PART_EXPONENTIALS, /* those of the softmax, which belong to attention where laps are not fine */
+    LH_PART_PRODUCTS,     /* matrix products of the layers */
+    LH_PART_OPTIMISER,    /* norm of the gradient, clipping, update */
+    LH_PART_WAITING,      /* for other threads */
+    LH_PART_REST,         /* normalisation, dropout, loss, embedding, packing, folding gradients, ... */
     LH_PARTS
 } lh_part;
 
@@ -31,6 +34,7 @@ typedef struct lh_laps {
 } lh_laps;
 
 extern _Thread_local lh_laps lh_laps_here;
+extern bool lh_laps_fine; /* changes only while no team is at work */
 
 /* The processor's counter: constant rate, the same on all processors. Its unit matters to nobody: only shares of it
  * are told. */
@@ -63,6 +67,15 @@ static inline void lh_lap_back(const lh_part *before) { lh_lap(*before); }
 
 /* From here to the end of the block the time belongs to this part. */
 #define LH_TIMED(this_part) __attribute__((cleanup(lh_lap_back))) const lh_part lh_part_before = lh_lap(this_part)
+
+static inline void lh_fine_lap_back(const lh_part *before) {
+    if (*before != LH_PARTS) lh_lap(*before);
+}
+
+/* The same where laps are fine; otherwise the time stays with the part around it. */
+#define LH_TIMED_FINELY(this_part) \
+    __attribute__((cleanup(lh_fine_lap_back))) const lh_part lh_part_around = \
+        lh_laps_fine ? lh_lap(this_part) : LH_PARTS
 
 /* The calling thread counts from zero, now, in LH_PART_REST. */
 void lh_laps_begin(void);

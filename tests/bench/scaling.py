@@ -1,0 +1,148 @@
+"""Steps per second against length, batch, width, layers, threads and replicas, beside what `plan` predicts.
+
+    python3 tests/bench/scaling.py [--seconds S] [--rounds R] [--axes length,width] [--out DIR]
+
+The base encoder on parity_check, one value at a time changed from T = 41, batch 32, width 64, 5 layers, one thread.
+Every trainer is built for its one length, and runs in each round once, in turn with the others of its axis; the table
+and the picture have medians. Steps are counted by the second that the processor worked, but for the axes of threads and
+replicas, which are by the clock. The prediction is the number of operations that `plan` prints (of a forward pass a
+third), at the rate of the value that is marked: where a curve leaves it, something else than operations decides.
+Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out. Not a test.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BASE = {"length": 41, "batch": 32, "width": 64, "layers": 5, "threads": 1, "replicas": 1}
+CORES = len(os.sched_getaffinity(0))
+COUNTS = sorted({1, 2, 4, 8, 16, CORES} & set(range(1, CORES + 1)))
+AXES = {
+    "length": [8, 16, 21, 32, 41, 80, 160, 320, 640, 1000, 1500],
+    "batch": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    "width": [32, 64, 128, 256, 512, 1024],
+    "layers": [1, 2, 3, 4, 5, 6, 8, 12],
+    "threads": COUNTS,
+    "replicas": COUNTS,
+}
+MODES = {"train": "training", "eval": "forward"}
+
+
+def longhand(*words):
+    done = subprocess.run([ROOT / "longhand", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"scaling.py: ./longhand {' '.join(words)}\n{done.stderr}")
+    return done.stdout
+
+
+def settings(point):
+    tokens = point["length"] - 1  # parity's one output token is the last
+    values = {"train.lengths": f"{{{tokens},{tokens}}}", "train.batch": point["batch"], "model.width": point["width"],
+              "model.feedforward": 4 * point["width"], "model.layers": point["layers"]}
+    return [word for field, value in values.items() for word in ("--set", f"{field}={value}")]
+
+
+def build(point):
+    """The trainer of a point, and the operations of its step as `plan` has them."""
+    words = ["parity_check_sinusoid", *settings(point)]
+    told, plan = longhand("build", *words, "--levels", "best"), longhand("plan", *words, "--json")
+    return re.search(r"^(\S+/trainer)", told, re.M).group(1), json.loads(plan)["flops_per_step"]
+
+
+def rates(trainer, point, axis, seconds):
+    """Steps per second by mode."""
+    words = ["bench", "--lengths", str(point["length"] - 1), "--seconds", str(seconds), "--json"]
+    words += ["--threads", str(point["replicas"] if axis == "replicas" else point["threads"])]
+    words += ["--replicas", str(point["replicas"])] if axis == "replicas" else []
+    lines = subprocess.run([ROOT / trainer, *words], capture_output=True, text=True, check=True).stdout.splitlines()
+    found = {}
+    for line in map(json.loads, lines):
+        if line.get("mode") in MODES:
+            by_clock = axis in ("threads", "replicas")
+            found[line["mode"]] = line["steps_per_second"] if by_clock else 1 / line["processor_seconds_per_step"]
+    return found
+
+
+def measure(axis, rounds, seconds):
+    points = [{**BASE, axis: value} for value in AXES[axis]]
+    built = [build(point) for point in points]
+    seen = [{mode: [] for mode in MODES} for _ in points]
+    for turn in range(rounds):
+        for at, (point, (trainer, _)) in enumerate(zip(points, built)):
+            print(f"\r{axis}: round {turn + 1} of {rounds}, {at + 1} of {len(points)} ", end="", file=sys.stderr)
+            for mode, rate in rates(trainer, point, axis, seconds).items():
+                seen[at][mode].append(rate)
+    print(file=sys.stderr)
+    rows = [{"value": point[axis], "operations": operations,
+             **{mode: statistics.median(seen[at][mode]) for mode in MODES}}
+            for at, (point, (_, operations)) in enumerate(zip(points, built))]
+    anchor = next(row for row in rows if row["value"] == BASE[axis])
+    for row in rows:
+        more = row["value"] if axis in ("threads", "replicas") else anchor["operations"] / row["operations"]
+        row["predicted"] = {mode: anchor[mode] * more for mode in MODES}
+    return rows
+
+
+def table(results):
+    for axis, rows in results.items():
+        yield f"{axis:>10}" + "".join(f"  {name:>10} {'predicted':>10} {'ratio':>6}" for name in MODES.values())
+        for row in rows:
+            cells = [f"{row[mode]:10.4g} {row['predicted'][mode]:10.4g} {row[mode] / row['predicted'][mode]:6.2f}"
+                     for mode in MODES]
+            yield f"{row['value']:>9}{'*' if row['value'] == BASE[axis] else ' '}  {'  '.join(cells)}"
+        yield ""
+
+
+def draw(results, out):
+    lines = ["set terminal svg size 900,560 font 'sans,11' background '#ffffff'", f"set output '{out}/scaling.svg'",
+             f"set multiplot layout {(len(results) + 2) // 3},3", "set logscale xy", "set grid lc rgb '#dddddd'",
+             "set key bottom left reverse Left samplen 2", "set format y '%.3g'"]
+    for axis, rows in results.items():
+        ticks = ", ".join(str(row["value"]) for row in rows[::max(1, len(rows) // 5)])
+        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", "set ylabel 'steps per second'",
+                  f"$data_{axis} << EOD"]
+        for row in rows:
+            numbers = row["value"], *(row[mode] for mode in MODES), *(row["predicted"][mode] for mode in MODES)
+            lines.append(" ".join(f"{number:.6g}" for number in numbers))
+        lines += ["EOD", f"plot $data_{axis} using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#1f5fa8' title 'training', "
+                  f"'' using 1:4 with lines dt 2 lc rgb '#1f5fa8' title 'predicted', "
+                  f"'' using 1:3 with linespoints pt 7 ps 0.5 lc rgb '#b5541c' title 'forward only', "
+                  f"'' using 1:5 with lines dt 2 lc rgb '#b5541c' title 'predicted'"]
+    try:
+        subprocess.run(["gnuplot"], input="\n".join(lines) + "\n", text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as failure:
+        print(f"scaling.py: no picture: {failure}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=1, help="per mode, value and round (1)")
+    parser.add_argument("--rounds", type=int, default=3, help="(3)")
+    parser.add_argument("--axes", default=",".join(AXES), help=f"of {','.join(AXES)}")
+    parser.add_argument("--out", default=str(ROOT / "build" / "bench" / "scaling"), help="folder of results")
+    given = parser.parse_args()
+    axes = given.axes.split(",")
+    for axis in axes:
+        if axis not in AXES:
+            parser.error(f"--axes: no axis '{axis}', expected {', '.join(AXES)}")
+    out = pathlib.Path(given.out)
+    out.mkdir(parents=True, exist_ok=True)
+    results = {}
+    for axis in axes:
+        results[axis] = measure(axis, given.rounds, given.seconds)
+    text = "\n".join(table(results))
+    print(text)
+    (out / "scaling.txt").write_text(text)
+    (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "axes": results}, indent=1))
+    draw(results, out)
+
+
+if __name__ == "__main__":
+    main()
