@@ -125,27 +125,33 @@ INLINE void through_rows_in_turn(const int D, const int C, const real *restrict 
         store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
 }
 
-/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole TURNED_SIDES. Reads and writes LANES
- * elements from the start of every row on. */
+/* `count` <= LANES channels of TURNED_SIDE rows of back, from the first of `weight` and `back` on. */
+INLINE void through_channels(const int count, const int D, const int C, const real *restrict x,
+                             const real *restrict weight, real *restrict back) {
+    vector sum[TURNED_SIDE];
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
+    for (int c = 0; c < C; c++) {
+        vector row = load(weight + c * D);
+        UNROLL
+        for (int u = 0; u < TURNED_SIDE; u++) sum[u] += row * x[u * C + c];
+    }
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u++) memcpy(back + u * D, &sum[u], (size_t)count * sizeof(real));
+}
+
+/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole TURNED_SIDES. Reads LANES elements
+ * from the start of the weight's rows on. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict back) {
-    for (int i = 0; i < rows; i += TURNED_SIDE) {
+    const int whole = D / LANES * LANES;
+    for (int i = 0; i < rows; i += TURNED_SIDE, x += TURNED_SIDE * C, back += TURNED_SIDE * D) {
         if (rows_in_turn(D) == 2) {
-            through_rows_in_turn(D, C, x + i * C, weight, back + i * D);
+            through_rows_in_turn(D, C, x, weight, back);
             continue;
         }
-        for (int d = 0; d < D; d += LANES) {
-            vector sum[TURNED_SIDE];
-            UNROLL
-            for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
-            for (int c = 0; c < C; c++) {
-                vector row = load(weight + c * D + d);
-                UNROLL
-                for (int u = 0; u < TURNED_SIDE; u++) sum[u] += row * x[(i + u) * C + c];
-            }
-            UNROLL
-            for (int u = 0; u < TURNED_SIDE; u++) store(back + (i + u) * D + d, sum[u]);
-        }
+        for (int d = 0; d < whole; d += LANES) through_channels(LANES, D, C, x, weight + d, back + d);
+        if (D > whole) through_channels(D - whole, D, C, x, weight + whole, back + whole);
     }
 }
 
