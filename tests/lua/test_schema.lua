@@ -293,7 +293,7 @@ function TestSchema.test_absent_follows_the_features()
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
-  local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
+  local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local turns = others .. "rotate rotation " .. scalings
