@@ -121,7 +121,9 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 }
 
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t self_code_elements(int T) { return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH; }
+INLINE size_t self_code_elements(int T) {
+    return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
+}
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }

@@ -130,14 +130,20 @@ local function draw_choices(plan, list)
   end
 end
 
+local function pair_words(relative)
+  return relative.toeplitz and "made once per step for every key - query; queries side by side read neighbours"
+    or relative.turned and "differences of random positions: on the CPU a query is turned by its position, once, and "
+      .. "multiplied with the sinusoids of the keys'; on a GPU every pair gathers its own"
+    or "differences of random positions: every pair gathers its own, which is several times slower"
+end
+
 local function vector_choices(plan, list)
   local several = plan.streams[2] ~= nil
   for _, family in ipairs(several and plan.attentions or { plan.first }) do
-    local toeplitz = family.relative.toeplitz
-    list[#list + 1] = family.relative.kind ~= "none" and { what = several and "distance vectors, " .. family.name
-      or "vectors of distances", value = toeplitz and "by diagonal" or "by pair",
-      why = toeplitz and "made once per step for every key - query; queries side by side read neighbours"
-        or "differences of random positions: every pair gathers its own, which is several times slower" } or nil
+    local relative = family.relative
+    list[#list + 1] = relative.kind ~= "none" and { what = several and "distance vectors, " .. family.name
+      or "vectors of distances", value = relative.toeplitz and "by diagonal" or "by pair", why = pair_words(relative) }
+      or nil
   end
 end
 

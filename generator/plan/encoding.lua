@@ -80,19 +80,21 @@ end
 -- `shared`, headers of the kernels.
 local function derive_shared(plan)
   local wanted = {}
-  plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.cpu_headers = false, false, false, {}
+  plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.turns, plan.cpu_headers = false, false, false, false, {}
   for _, family in ipairs(plan.attentions) do
     local scored = family.score.kind ~= "none"
     plan.any_sums = plan.any_sums or family.sums
     family.behind = family.relative.behind or scored
     family.behind_previous = plan.last_behind
     plan.last_behind = family.behind and family.name or plan.last_behind
-    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases
+    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases and family.relative.toeplitz
+    plan.turns = plan.turns or family.relative.turned
+    wanted.turned = wanted.turned or family.relative.turned
     wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
     wanted.score = wanted.score or scored or family.mask.kind ~= "none"
     wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
   end
-  for _, header in ipairs({ "rotation", "score", "geometric" }) do
+  for _, header in ipairs({ "rotation", "turned", "score", "geometric" }) do
     plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
   end
 end
@@ -233,7 +235,7 @@ local function derive_draws(plan)
   -- A row of its table is one token's of every sequence.
   plan.additive.from_tables = not (plan.input_draw and plan.input_draw.kind == "sequence")
   local added = plan.additive.kind == "sinusoid"
-  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids
+  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids or plan.turns
   plan.tables = added or plan.sinusoids
   for _, each in ipairs(plan.attentions) do
     plan.tables = plan.tables or each.rotation.kind == "rope"

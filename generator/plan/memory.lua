@@ -13,6 +13,7 @@ local M = {}
 
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
+local TURNED_KEYS = 8 -- kernels/cpu/turned.h
 local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/train/engine.c
 local PROGRAM = 2.5e6 -- of a process that has no engine: `trainer info`, gcc 12.2 and glibc 2.36
 
@@ -76,8 +77,10 @@ local function family_scratch(family, sizes, queries, keys)
   elseif family.relative.toeplitz then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
+  local turned = family.relative.turned
+    and sizes.reals(family.relative.width * lanes) + sizes.reals(round_up(keys, TURNED_KEYS) * lanes) or 0
   local keep = family.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
-  return rows + sizes.reals(dlogits) + keep
+  return rows + sizes.reals(dlogits) + turned + keep
 end
 
 -- A set of the score's tables for T queries and S keys: score.inc.tpl.
@@ -96,12 +99,11 @@ end
 
 -- Rows of vectors of distances for T queries and S keys, at most.
 local function relative_rows(family, T, S)
-  local relative, positions = family.relative, family.positions
-  if relative.toeplitz then
-    return T + S - 1
+  local relative = family.relative
+  if relative.turned then
+    return relative.width -- of the weight's gradient
   end
-  local most, pairs_of = positions.max_position or positions.distance.max_position, family.cross and T * S
-  return relative.biases and math.min(pairs_of or T * (T - 1) + 1, 2 * most - 1) or relative.rows
+  return relative.toeplitz and T + S - 1 or relative.rows
 end
 
 -- What the blocks of a shard add up: sums.tpl.
@@ -123,14 +125,16 @@ end
 -- What lies behind the struct `shared` for an attention: relative_tables.tpl, score.inc.tpl.
 local function family_behind(plan, family, sizes, T, S)
   local relative, real, bytes = family.relative, sizes.real, 0
-  if relative.behind then
+  local function stride(places)
+    return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
+  end
+  if relative.turned then
+    local of_set = round_up(S, TURNED_KEYS) + stride(T + sizes.lanes - 1)
+    bytes = taken(relative.sets * of_set * plan.width * real)
+  elseif relative.behind then
     local codes = relative.biases and round_up(relative_rows(family, T, S), sizes.tile_rows) * plan.width or 0
-    local stride = (round_up(T + S + sizes.lanes - 2, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
-    local rows = relative.toeplitz and stride * relative.width or codes
-    local sets = relative.biases and relative.sets + (relative.toeplitz and family.layers or 0) or 0
-    local offsets = relative.toeplitz and 0 or relative.sets
-      * (S * round_up(T, sizes.lanes) + (family.ranged and sizes.lanes or 0))
-    bytes = taken((sets * codes + family.layers * rows) * real + offsets * INTEGER)
+    local sets = relative.biases and relative.sets + family.layers or 0
+    bytes = taken((sets * codes + family.layers * stride(T + S + sizes.lanes - 2) * relative.width) * real)
   end
   return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)
 end
@@ -245,9 +249,6 @@ local function draws(family)
   end
   if distance.draws then
     numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
-  end
-  if family.relative.biases and not family.relative.toeplitz then
-    numbers = numbers + family.relative.sets * (2 * (positions.max_position or distance.max_position) + 1)
   end
   return numbers * INTEGER
 end

@@ -8,8 +8,8 @@
  * side, never the order of one, which runs over k, or over rows. K and N are multiples of 16 (schema.lua enforces it
  * for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
  *
- * Where both K and N are wide, weights and gradients pass through the caches once for a block of tokens, and rows of
- * either factor lie in few cache sets: such products ask for memory ahead of its use and copy what they read often.
+ * Panels are asked for ahead of their use, slice by slice where K is long. Where both K and N are wide, gradients pass
+ * through the caches once for a block of tokens, and rows of either factor lie in few cache sets: they are copied.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -29,7 +29,7 @@ enum finish {
 };
 
 enum {
-    NARROW = 160,             /* K or N of a product that stays in the caches, at most */
+    NARROW = 160,             /* K or N of a gradient that stays in the caches, at most */
     SLICE_BYTES = 128 * 1024, /* of a panel that is read for every tile, beside the next slice in a second cache */
     GRADIENT_ROWS = 168,      /* a gradient of weights is summed over, at most, before it is added */
     GRADIENT_DEPTH = 256      /* of K, which it copies together */
@@ -123,17 +123,6 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
     }
 }
 
-/* matmul where it is wide. */
-INLINE void wide_matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels,
-                        real *y, const enum finish finish, const real *other) {
-    const int width = panel_width(N), most = SLICE_BYTES / REAL_BYTES / width, depth = most < K ? most : K;
-    for (int n = 0; n < N; n += width) {
-        for (int k = 0; k < K; k += depth)
-            multiply_slice(rows, K, N, K - k < depth ? K - k : depth, a + k, panels + n * K + k * width, y + n, finish,
-                           finish == FINISH_STORE ? NULL : other + n, k == 0, k + depth >= K);
-    }
-}
-
 /* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns], rows of a, dy and dw so far apart. Sums run over
  * rows in order and are then added to dw, whose lines are far away by then: with PREFETCH_GRADIENTS those of the
  * tile below are asked for meanwhile, a line with each row. */
@@ -209,69 +198,30 @@ INLINE void wide_weight_grad(int rows, const int K, const int N, const real *res
 INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
                    const enum finish finish, const real *other) {
     LH_TIMED(LH_PART_PRODUCTS);
-    if (is_wide(K, N)) {
-        wide_matmul(rows, K, N, a, panels, y, finish, other);
-        return;
-    }
-    const int columns = panel_width(N) / LANES;
-    for (int n = 0; n < N; n += columns * LANES) {
-        const real *panel = panels + n * K;
-        for (int m = 0; m < rows; m += TILE_ROWS) {
-            vector sum[TILE_ROWS][TILE_COLUMNS];
-            UNROLL
-            for (int i = 0; i < TILE_ROWS; i++) {
-                UNROLL
-                for (int j = 0; j < columns; j++) {
-                    if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) sum[i][j] = load(other + n + j * LANES);
-                    else if (finish == FINISH_ADD) sum[i][j] = load(other + (m + i) * N + n + j * LANES);
-                    else sum[i][j] = (vector){0};
-                }
-            }
-            for (int k = 0; k < K; k++) {
-                vector weight[TILE_COLUMNS];
-                UNROLL
-                for (int j = 0; j < columns; j++) weight[j] = load(panel + (k * columns + j) * LANES);
-                UNROLL
-                for (int i = 0; i < TILE_ROWS; i++) {
-                    vector x = broadcast(a[(m + i) * K + k]);
-                    UNROLL
-                    for (int j = 0; j < columns; j++) sum[i][j] += x * weight[j];
-                }
-            }
-            UNROLL
-            for (int i = 0; i < TILE_ROWS; i++) {
-                UNROLL
-                for (int j = 0; j < columns; j++) {
-                    vector result = sum[i][j];
-                    if (finish == FINISH_BIAS_RELU) result = keep_where(result > 0, result);
-                    if (finish == FINISH_RELU_GRAD)
-                        result = keep_where(load(other + (m + i) * N + n + j * LANES) > 0, result);
-                    store(y + (m + i) * N + n + j * LANES, result);
-                }
-            }
-        }
+    const int width = panel_width(N), most = SLICE_BYTES / REAL_BYTES / width, depth = most < K ? most : K;
+    for (int n = 0; n < N; n += width) {
+        for (int k = 0; k < K; k += depth)
+            multiply_slice(rows, K, N, K - k < depth ? K - k : depth, a + k, panels + n * K + k * width, y + n, finish,
+                           finish == FINISH_STORE ? NULL : other + n, k == 0, k + depth >= K);
     }
 }
 
-/* dw[K][N] += a[rows][K]^T dy[rows][N]; exactly `rows` rows are read. Sums run over rows in order and are then added to
- * dw, whose lines are far away by then: with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
-INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
-                               real *restrict dw) {
-    LH_TIMED(LH_PART_PRODUCTS);
-    if (is_wide(K, N)) {
-        for (int m = 0; m < rows; m += GRADIENT_ROWS)
-            wide_weight_grad(rows - m < GRADIENT_ROWS ? rows - m : GRADIENT_ROWS, K, N, a + m * K, dy + m * N, dw);
-        return;
-    }
+/* dw[K][N] = or += a[rows][K]^T dy[rows][N], rows of a being `stride` apart; exactly `rows` rows are read, TILE at a time
+ * of the K, which it divides. Sums run over rows in order and are then added to dw, whose lines may be far away by then:
+ * with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
+enum outer { OUTER_STORE, OUTER_ADD };
+INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
+                       const real *restrict dy, real *restrict dw, const enum outer outer) {
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);
     for (int n = 0; n < N; n += columns * LANES) {
-        for (int k = 0; k < K; k += OUTER_ROWS) {
+        for (int k = 0; k < K; k += TILE) {
             vector sum[OUTER_ROWS][OUTER_COLUMNS];
             UNROLL
-            for (int i = 0; i < OUTER_ROWS; i++) {
+            for (int i = 0; i < TILE; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
-                    if (PREFETCH_GRADIENTS) __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
+                    if (PREFETCH_GRADIENTS && outer == OUTER_ADD)
+                        __builtin_prefetch(dw + (k + i) * N + n + j * LANES, 1);
                     sum[i][j] = (vector){0};
                 }
             }
@@ -280,22 +230,35 @@ INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *r
                 UNROLL
                 for (int j = 0; j < columns; j++) factor[j] = load(dy + m * N + n + j * LANES);
                 UNROLL
-                for (int i = 0; i < OUTER_ROWS; i++) {
-                    vector x = broadcast(a[m * K + k + i]);
+                for (int i = 0; i < TILE; i++) {
+                    vector x = broadcast(a[m * stride + k + i]);
                     UNROLL
                     for (int j = 0; j < columns; j++) sum[i][j] += x * factor[j];
                 }
             }
             UNROLL
-            for (int i = 0; i < OUTER_ROWS; i++) {
+            for (int i = 0; i < TILE; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
                     real *to = dw + (k + i) * N + n + j * LANES;
-                    store(to, load(to) + sum[i][j]);
+                    if (outer == OUTER_ADD) sum[i][j] += load(to);
+                    store(to, sum[i][j]);
                 }
             }
         }
     }
+}
+
+/* dw[K][N] += a[rows][K]^T dy[rows][N], both without gaps. */
+INLINE void matmul_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
+                               real *restrict dw) {
+    LH_TIMED(LH_PART_PRODUCTS);
+    if (!is_wide(K, N)) {
+        outer_sums(rows, OUTER_ROWS, K, K, N, a, dy, dw, OUTER_ADD);
+        return;
+    }
+    for (int m = 0; m < rows; m += GRADIENT_ROWS)
+        wide_weight_grad(rows - m < GRADIENT_ROWS ? rows - m : GRADIENT_ROWS, K, N, a + m * K, dy + m * N, dw);
 }
 
 /* db[N] += column sums of dy[rows][N]. */

@@ -147,7 +147,11 @@ INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequenc
 /* Where the gradients of a head add up. */
 INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *head) {
 % if relative.biases then
+% if relative.turned then
+    head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH;
+% else
     head->drows = w->sums.${name}.rows[l] + h * ${PREFIX}HEAD_WIDTH;
+% end
     head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
 % elseif relates then
     head->drows = w->sums.${name}.rows[l];
@@ -250,6 +254,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % elseif opens then
         const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
 % end
+% if relative.turned then
+        ${name}_far_logits(head, ${from}, ${to});
+% end
         vector largest = broadcast(-(real)__builtin_inf());
         int j = ${from};
 % for _, part in ipairs(parts) do
@@ -283,7 +290,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         store_columns(${PREFIX}HEAD_WIDTH, ${stop}, ${row}, WIDTH, o, out);
     }
 }
-% if relates then
+% if relative.turned then
+% include("cpu/turned_grad.tpl")
+% elseif relates then
 % include("cpu/relative_grad.tpl")
 % include("cpu/relative_rows_grad.tpl")
 % end
@@ -309,6 +318,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     memset(dlogits - ${PREFIX}KEYS * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % elseif relative.toeplitz and not spans then
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
+% end
+% if relative.turned then
+    % include("cpu/attend_rows.tpl")
 % end
 % local group_from = partial and "first_group" or "0"
     for (int first = ${group_from}; first < ${partial and query_to or "T"}; first += LANES) {
@@ -338,6 +350,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % if spans then
         int begin, end;
         ${name}_span(head, first, &begin, &end);
+% end
+% if relative.turned and score.recomputes then
+        ${name}_far_logits(head, ${from}, ${to});
 % end
         for (int j = ${from}; j < ${to}; j++) {
 % if score.recomputes then
@@ -369,7 +384,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % if relative.toeplitz then
         memset(dlogits + ${to} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
-% if relates then
+% if relative.turned then
+        % call(name .. "_turned_queries", "head", "first", spans and "begin, end", "dlogits", "scratch", "inverse", "dq")
+% elseif relates then
         % call(name .. "_relative_queries", "head", "first", spans and "begin, end", "dlogits", relative.biases and "inverse", "dq")
 % end
         UNROLL
@@ -378,28 +395,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         weights += ${name}_group_weights(${S});
         dlogits += ${step};
     }
-    for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
-        real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
-% if drops then
-        real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
-% else
-        real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+% if not relative.turned then
+    % include("cpu/attend_rows.tpl")
 % end
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
-            const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
-            const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
-            *(${name}_part *)(row + d) = *g * dout_factor;
-% if relative.biases then
-            const ${name}_part *content = (const ${name}_part *)(head->content_bias + d);
-            const ${name}_part *position = (const ${name}_part *)(head->position_bias + d);
-            *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *content) * query_factor;
-            *(${name}_part *)(row + 2 * ${PREFIX}HEAD_WIDTH + d) = (*q + *position) * query_factor;
-% else
-            *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = *q * query_factor;
-% end
-        }
-    }
 }
 
 % include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans })
@@ -418,7 +416,7 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
 % end
 % if relative.toeplitz then
     for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${(spans or partial) and "head, " or ""}${T_S}, x, scratch, head->drows);
-% elseif relates then
+% elseif relates and not relative.turned then
     for (int i = ${partial and "head->first_query" or "0"}; i < ${partial and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
 % end
 }

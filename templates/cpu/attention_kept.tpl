@@ -29,7 +29,7 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
 }
 
-% if drops then
+% if drops or relative.turned then
 /* Room for one head. */
 % else
 /* Room for one head's backward pass. */
@@ -51,12 +51,20 @@ typedef struct ${name}_scratch {
 % else
     real *rows; /* [queries][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
 % end
+% if relative.turned then
+    real *turned; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
+    real *far; /* [keys][LANES] their products */
+% end
 } ${name}_scratch;
 
 static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, ${lengths}, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
 % if drops and eval_dropout then
     scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
+% end
+% if relative.turned then
+    scratch->turned = take(memory, used, WIDTH * LANES * sizeof(real));
+    scratch->far = take(memory, used, (size_t)round_up(${S}, TURNED_KEYS) * LANES * sizeof(real));
 % end
     if (!train) return;
 % if drops and not eval_dropout then

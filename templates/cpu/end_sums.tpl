@@ -1,18 +1,22 @@
 % local of_step = ("step->shape.length[%d]"):format(queries.stream) .. (cross and (", step->shape.length[%d]"):format(keys.stream) or "")
 % if relative.kind ~= "none" then
-% if relative.kind == "transformer_xl" then
+% if relative.toeplitz and relative.biases then
 NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
-    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
-% if relative.toeplitz then
-    int count = ${name}_distance_count(${of_step});
-% else
-    int count = ((const shared *)step->shared)->${prefix}relative_count[set];
 % end
+% if relative.biases then
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+% if relative.turned then
+    (void)step;
+    for (int c = 0; c < WIDTH; c++)
+        for (int k = 0; k < WIDTH; k++) g->${prefix}relative[k * WIDTH + c] += sums->weights[l][c * WIDTH + k];
+% else
+    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
+    int count = ${name}_distance_count(${of_step});
     ${name}_relative_weight_grad(count, ${name}_codes(step, set), sums->rows[l], g->${prefix}relative);
+% end
     for (int c = 0; c < WIDTH; c++) {
         int of_head = c / ${PREFIX}HEAD_WIDTH * 2 * ${PREFIX}HEAD_WIDTH;
         const real *sum = sums->biases[l] + (of_head + c % ${PREFIX}HEAD_WIDTH) * LANES;

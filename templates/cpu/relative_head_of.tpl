@@ -6,10 +6,16 @@ head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH * head.stride;
 % else
 head.rows = ${name}_rows(w->step, l);
 % end
-% elseif relative.biases then
-head.offset = ${name}_offsets(w->step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0);
-head.queries = round_up(head.T, LANES);
-head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH;
+% elseif relative.turned then
+const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
+head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
+head.codes = ${name}_codes(w->step, set);
+head.places = ${name}_places(w->step, set);
+head.place_stride = ${name}_place_stride(head.T);
+head.table = w->step->tables;
+head.position = w->shared->${prefix}position[${positions.layer_index}];
+head.turned = w->${name}.turned;
+head.far = w->${name}.far;
 % else
 head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
 % if cross then

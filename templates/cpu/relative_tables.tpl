@@ -1,14 +1,19 @@
-% local per_distance = relative.kind == "transformer_xl"
+% local turned, per_distance = relative.turned, relative.kind == "transformer_xl" and relative.toeplitz
 % local row_width = per_distance and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
 % local lengths = cross and "int T, int S" or "int T"
 % local T_S, S = cross and "T, S" or "T", cross and "S" or "T"
 % local of_step = ("step->shape.length[%d]"):format(queries.stream) .. (cross and (", step->shape.length[%d]"):format(keys.stream) or "")
+% local of_queries = ("step->shape.length[%d]"):format(queries.stream)
 % local of_keys = ("step->shape.length[%d]"):format(keys.stream)
+% if turned then
+enum { ${PREFIX}RELATIVE_SETS = ${relative.sets} }; /* sets of positions in one pass${relative.sets_words} */
+% else
 enum {
     ${PREFIX}RELATIVE_SETS = ${relative.sets}, /* sets of distances in one pass${relative.sets_words} */
     ${PREFIX}RELATIVE_WIDTH = ${row_width} /* channels of a row: ${relative.width_words} */
 };
+% end
 
 % if relative.toeplitz then
 % if cross then
@@ -34,18 +39,6 @@ INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
     return ${of_keys} - 1 - x;
 % end
 }
-% elseif per_distance then
-% if cross then
-/* Rows of T queries and S keys, at most: one for every distance that occurs. */
-INLINE int ${name}_most_rows(int T, int S) {
-    int64_t pairs = (int64_t)T * S;
-% else
-/* Rows of sequences of T tokens, at most: one for every distance that occurs. */
-INLINE int ${name}_most_rows(int T) {
-    int64_t pairs = (int64_t)T * (T - 1) + 1;
-% end
-    return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
-}
 % end
 % if relative.kind == "shaw" then
 % if relative.toeplitz then
@@ -57,20 +50,39 @@ INLINE int ${name}_table_row(int distance) {
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 % end
-% if relative.behind then
+% if turned then
+/* Rows of the sinusoids of keys: whole runs of keys. */
+INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, TURNED_KEYS) * WIDTH; }
+
+/* Those of queries lie channel by channel, so many elements from one to the next: an odd number of vectors, to spread
+ * over the sets of a cache, with LANES queries from every one on. */
+INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
+
+/* Behind the struct shared, by length: ${relative.behind_words}. */
+INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
+    real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return codes + (size_t)set * ${name}_code_elements(${of_keys});
+}
+INLINE real *${name}_places(const lh_cpu_step *step, int set) {
+    size_t set_elements = (size_t)${name}_place_stride(${of_queries}) * WIDTH;
+    return ${name}_codes(step, ${PREFIX}RELATIVE_SETS) + (size_t)set * set_elements;
+}
+
+static size_t ${name}_relative_bytes(${lengths}) {
+    size_t of_set = ${name}_code_elements(${S}) + (size_t)${name}_place_stride(T) * WIDTH;
+    return ${PREFIX}RELATIVE_SETS * of_set * sizeof(real);
+}
+% elseif relative.behind then
 
 % if per_distance then
-% local most = name .. (relative.toeplitz and "_distance_count(" or "_most_rows(") .. T_S .. ")"
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
-INLINE size_t ${name}_code_elements(${lengths}) { return (size_t)round_up(${most}, TILE_ROWS) * WIDTH; }
+INLINE size_t ${name}_code_elements(${lengths}) {
+    return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
+}
 
 % end
-/* Elements of a layer's rows: ${relative.toeplitz and "[RELATIVE_WIDTH][row_stride]" or "[rows][WIDTH]"}. */
-% if relative.toeplitz then
+/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t ${name}_row_elements(${lengths}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
-% else
-INLINE size_t ${name}_row_elements(${lengths}) { return ${name}_code_elements(${T_S}); }
-% end
 
 /* Behind the struct shared, by length: ${relative.behind_words}. */
 % if per_distance then
@@ -87,36 +99,17 @@ INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
     return rows + (size_t)l * ${name}_row_elements(${of_step});
 % end
 }
-% if relative.toeplitz and per_distance then
+% if per_distance then
 INLINE real *${name}_product(const lh_cpu_step *step, int l) {
     return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_code_elements(${of_step});
 }
 % end
-% if per_distance and not relative.toeplitz then
-% if ranged then
-/* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last; behind
- * the last key another vector, for LANES queries from any on. */
-% else
-/* For every pair of tokens where its row starts: [keys][queries], queries filled up to whole vectors by the last. */
-% end
-% if ranged then
-INLINE size_t ${name}_offset_elements(${lengths}) { return (size_t)${S} * (size_t)round_up(T, LANES) + LANES; }
-% else
-INLINE size_t ${name}_offset_elements(${lengths}) { return (size_t)${S} * (size_t)round_up(T, LANES); }
-% end
-INLINE int32_t *${name}_offsets(const lh_cpu_step *step, int set) {
-    return (int32_t *)${name}_rows(step, ${stack.count}) + (size_t)set * ${name}_offset_elements(${of_step});
-}
-% end
 
 static size_t ${name}_relative_bytes(${lengths}) {
-% if not per_distance then
-    return ${stack.count} * ${name}_row_elements(${T_S}) * sizeof(real);
-% elseif relative.toeplitz then
+% if per_distance then
     return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_code_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real);
 % else
-    return (${PREFIX}RELATIVE_SETS * ${name}_code_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real)
-            + ${PREFIX}RELATIVE_SETS * ${name}_offset_elements(${T_S}) * sizeof(int32_t);
+    return ${stack.count} * ${name}_row_elements(${T_S}) * sizeof(real);
 % end
 }
 % end

@@ -13,7 +13,3 @@ int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][${PREFIX}MAX_POSITION]; /* th
 % end
 int32_t ${prefix}distance_scratch[${PREFIX}DISTANCE_DRAWS][${PREFIX}MAX_POSITION];
 % end
-% if relative.kind == "transformer_xl" and not relative.toeplitz then
-int32_t ${prefix}relative_row[${relative.sets}][2 * ${PREFIX}MAX_POSITION]; /* by distance + MAX_POSITION - 1; those that occur */
-int ${prefix}relative_count[${relative.sets}];
-% end

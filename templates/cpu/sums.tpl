@@ -13,7 +13,11 @@ typedef struct ${name}_number_sums {
 /* What the blocks of a shard add up of the ${name}-attentions for the end of the shard. */
 typedef struct ${name}_sums {
 % if relative.kind ~= "none" then
+% if relative.turned then
+    real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, from a head's channel */
+% else
     real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
+% end
 % if relative.biases then
     real *biases[${stack.count}]; /* [HEADS][content, position][HEAD_WIDTH][LANES] of the biases, lanes not yet summed */
 % end
@@ -28,10 +32,13 @@ typedef struct ${name}_sums {
 
 static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, ${lengths}) {
 % if relative.kind == "none" then
+% elseif relative.turned then
+    (void)T;
+% if cross then
+    (void)S;
+% end
 % elseif relative.toeplitz then
     size_t rows = (size_t)${name}_distance_count(${T_S});
-% elseif relative.biases then
-    size_t rows = (size_t)${name}_most_rows(${T_S});
 % else
     size_t rows = ${relative.rows_text};
     (void)T;
@@ -41,7 +48,11 @@ static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used,
 % end
 % if relative.kind ~= "none" then
     for (int l = 0; l < ${stack.count}; l++) {
+% if relative.turned then
+        sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
+% else
         sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
+% end
 % if relative.biases then
         sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
 % end

@@ -33,6 +33,9 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 % if lined then
         open_${name}_lines(head, first, 0, head->${S}, columns);
 % end
+% if relative.turned then
+        ${name}_far_logits(head, 0, head->${S});
+% end
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {
             vector score = ${score};

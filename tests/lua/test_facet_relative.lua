@@ -23,7 +23,9 @@ function TestRelative.test_rows_of_the_two_kinds()
   lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)
-  lu.assertFalse(plan("transformer_xl", "difference").toeplitz)
+  local turned = plan("transformer_xl", "difference")
+  lu.assertEquals({ turned.toeplitz, turned.turned, turned.behind, xl.turned }, { false, true, true, false })
+  lu.assertFalse(plan("shaw", "difference").turned)
   lu.assertFalse(plan("shaw", "difference").behind)
   lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), 16).kind, "none")
 end

@@ -305,7 +305,7 @@ function TestSchema.test_absent_follows_the_features()
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
-  local relative = "signed_sinusoid position_bias table_row relative_table visible " .. geometric
+  local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local turns = others .. "rotate rotation " .. scalings
@@ -322,11 +322,11 @@ function TestSchema.test_absent_follows_the_features()
   lu.assertEquals(absent(XL),
     turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(absent(SHAW, RANDOM),
-    turns .. "signed_sinusoid position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
+    turns .. "position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
     others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
-    .. "signed_sinusoid position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
+    .. "position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
@@ -335,7 +335,7 @@ function TestSchema.test_absent_follows_the_features()
     others .. scalings .. relative
       .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    turns .. "signed_sinusoid position_bias visible " .. geometric
+    turns .. "position_bias visible " .. geometric
     .. "GRID_WIDTH cyclic FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
     turns .. relative .. "GRID_WIDTH cyclic FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"

@@ -3,6 +3,7 @@
 -- Input: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
+--   turned     transformer_xl by differences of positions: a pair has no row, queries are turned by their positions
 --   sets       how many sets of distances a step has: one for each layer, or one that all layers share
 --   width      channels of a row: all heads side by side (transformer_xl), or one head's, shared by the heads (shaw)
 --   biases     transformer_xl: content and position bias
@@ -23,14 +24,14 @@ local function sets(distance, positions, layers)
   return draws >= layers and layers or 1
 end
 
-local NONE = { kind = "none", toeplitz = false, biases = false, behind = false, vectors = 2 }
+local NONE = { kind = "none", toeplitz = false, turned = false, biases = false, behind = false, vectors = 2 }
 
 local function add_words(plan)
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = plan.biases and "all heads side by side" or "the heads share it"
   plan.behind_words = not plan.biases and "the rows of each layer"
-    or plan.toeplitz and "the sets' sinusoids, the layers' rows, and these before they are transposed"
-    or "the sets' sinusoids, the layers' rows"
+    or plan.turned and "the sinusoids of the sets' keys, and of their queries, channel by channel"
+    or "the sets' sinusoids, the layers' rows, and these before they are transposed"
 end
 
 function M.plan(encoding, family, width)
@@ -43,6 +44,7 @@ function M.plan(encoding, family, width)
   local plan = {
     kind = relative.kind,
     toeplitz = toeplitz,
+    turned = biases and not toeplitz,
     sets = sets(distance, positions, family.layers),
     biases = biases,
     behind = toeplitz or biases,

@@ -44,7 +44,7 @@ return {
   { path = "encoding.relative.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "there are none" },
-      { name = "transformer_xl", fingerprints = { "signed_sinusoid", "position_bias" },
+      { name = "transformer_xl", fingerprints = { "position_bias" },
         doc = "(q + u) k + (q + v) W R: a learned map W of the distance's sinusoid R, learned biases u and v" },
       { name = "shaw", fingerprints = { "table_row", "relative_table" },
         doc = "q (k + a): a learned vector a per distance, shared by the heads" },

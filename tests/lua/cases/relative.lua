@@ -36,7 +36,12 @@ M.cases = {
 M.identifiers = {
   { "RELATIVE_SETS", relative },
   { "self_group_dlogits", function(case) return relative(case) and case.family.relative.toeplitz end },
-  { "self_pair_offset", function(case) return relative(case) and not case.family.relative.toeplitz end },
+  { "self_pair_offset", function(case) return case.family.relative.kind == "shaw"
+    and not case.family.relative.toeplitz end },
+  { "signed_sinusoid", function(case)
+    return case.family.relative.kind == "transformer_xl" and case.family.relative.toeplitz
+  end },
+  { "self_turned_queries", function(case) return case.family.relative.turned end },
   { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
   { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }
@@ -45,8 +50,10 @@ M.sections = {
   { "relative.index", "relative", "attention_self.inc",
     { "self_logits", "self_relative_queries", "self_relative_rows_grad" } },
   { "relative.differences", "relative, differences", "attention_self.inc",
-    { "self_pair_offset", "load_self_rows", "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
+    { "load_self_queries", "self_far_logits", "self_logits", "self_turned_queries" } },
   { "relative.shaw", "shaw", "attention_self.inc", { "self_logits", "self_relative_queries" } },
+  { "relative.shaw_differences", "shaw, differences", "attention_self.inc",
+    { "self_pair_offset", "load_self_rows", "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
   { "relative.drawn", "relative, drawn", "step.c",
     { "shared", "drawn_distance", "draw_self_distances", "begin_step", "begin_shard", "end_self_relative" } },
   { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },

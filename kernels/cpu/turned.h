@@ -1,0 +1,158 @@
+/* Vectors of differences of positions, without a vector for each pair.
+ *
+ * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Those of a difference
+ * p - q are sums of products of those of p and of q, so a query that is turned by its position q has with the row of p the
+ * product that it would have, as it was, with the row of p - q. D channels of a head come from a row by a weight [C][D].
+ */
+#ifndef LONGHAND_KERNELS_TURNED_H
+#define LONGHAND_KERNELS_TURNED_H
+
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/matmul.h"
+
+enum {
+    TURNED_KEYS = 8, /* whose products are summed side by side: rows and products have room for whole */
+    TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are */
+};
+
+/* A head of half a vector has the channels of two rows of its weight in turn, so that they fill one. */
+INLINE int rows_in_turn(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
+
+/* Where channel d of row c is. */
+INLINE int weight_at(const int D, int c, int d) {
+    const int turns = rows_in_turn(D);
+    return (c / turns * D + d) * turns + c % turns;
+}
+
+/* weights[h] = [C][D] of head h, from weight [C][C], whose columns are all heads side by side. */
+INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
+    for (int h = 0; h < C / D; h++, weights += C * D)
+        for (int c = 0; c < C; c++)
+            for (int d = 0; d < D; d++) weights[weight_at(D, c, d)] = weight[c * C + h * D + d];
+}
+
+/* The products of LANES queries with SIDE_BY_SIDE rows of the weight, from the first of `weight` on. */
+INLINE void dot_weight(const int D, const vector *query, const real *restrict weight, vector *sum) {
+    UNROLL
+    for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] = query[0] * weight[weight_at(D, u, 0)];
+    UNROLL
+    for (int d = 1; d < D; d++) {
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] += query[d] * weight[weight_at(D, u, d)];
+    }
+}
+
+/* turned [C][LANES]: LANES queries, columns of D channels, times the weight, turned by their positions, whose rows are
+ * the columns of `place`, `stride` from one channel to the next. */
+INLINE void turn_queries(const int D, const int C, const vector *query, const real *restrict weight,
+                         const real *restrict place, int stride, real *restrict turned) {
+    for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
+        vector of_sine[SIDE_BY_SIDE], of_cosine[SIDE_BY_SIDE];
+        dot_weight(D, query, weight + m * D, of_sine);
+        dot_weight(D, query, weight + (C / 2 + m) * D, of_cosine);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) {
+            vector sine = load(place + (m + u) * stride), cosine = load(place + (C / 2 + m + u) * stride);
+            store(turned + (m + u) * LANES, of_sine[u] * cosine + of_cosine[u] * sine);
+            store(turned + (C / 2 + m + u) * LANES, of_cosine[u] * cosine - of_sine[u] * sine);
+        }
+    }
+}
+
+/* products [keys][LANES] of turned queries with rows [keys][C], SIDE keys at a time. */
+INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *restrict turned, const real *restrict rows,
+                          real *restrict products) {
+    for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
+        vector sum[TURNED_KEYS];
+        UNROLL
+        for (int u = 0; u < SIDE; u++) sum[u] = (vector){0};
+        for (int c = 0; c < C; c++) {
+            vector channel = load(turned + c * LANES);
+            UNROLL
+            for (int u = 0; u < SIDE; u++) sum[u] += channel * rows[u * C + c];
+        }
+        UNROLL
+        for (int u = 0; u < SIDE; u++) store(products + u * LANES, sum[u]);
+    }
+}
+
+/* The same, so many keys at a time that fewer are behind the last; rows and products are there up to whole TURNED_KEYS. */
+INLINE void dot_turned(const int C, int keys, const real *restrict turned, const real *restrict rows,
+                       real *restrict products) {
+    const int fewer = TURNED_KEYS - 1;
+    if (round_up(keys, fewer) < round_up(keys, TURNED_KEYS)) dot_turned_by(C, fewer, keys, turned, rows, products);
+    else dot_turned_by(C, TURNED_KEYS, keys, turned, rows, products);
+}
+
+/* The gradient [queries][C] of turned queries, from those of their products [keys][LANES]; of whole TURNED_SIDES. */
+INLINE void turned_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
+                        real *restrict dturned) {
+    const int tile = widest_divisor(TURNED_SIDE, OUTER_ROWS);
+    outer_sums(keys, tile, round_up(queries, TURNED_SIDE), LANES, C, dproducts, rows, dturned, OUTER_STORE);
+}
+
+/* A query's gradient as it was before it was turned by the position of `row`; in place. */
+INLINE void turn_back(const int C, const real *restrict row, real *restrict dquery) {
+    real *restrict of_sines = dquery, *restrict of_cosines = dquery + C / 2;
+    for (int m = 0; m < C / 2; m++) {
+        const real sine = row[m], cosine = row[C / 2 + m], of_sine = of_sines[m], of_cosine = of_cosines[m];
+        of_sines[m] = of_sine * cosine - of_cosine * sine;
+        of_cosines[m] = of_sine * sine + of_cosine * cosine;
+    }
+}
+
+/* x[0] and x[1] in turn. */
+INLINE vector broadcast_both(const real *x) {
+    typedef int64_t whole __attribute__((vector_size(LH_VECTOR_BYTES)));
+    int64_t both;
+    memcpy(&both, x, sizeof both);
+    return (vector)(both - (whole){0});
+}
+
+/* Rows of TURNED_SIDE queries through the weight of a head of half a vector. */
+INLINE void through_rows_in_turn(const int D, const int C, const real *restrict x, const real *restrict weight,
+                                 real *restrict back) {
+    vector sum[TURNED_SIDE];
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
+    for (int c = 0; c < C; c += 2) {
+        vector rows = load(weight + c * D);
+        UNROLL
+        for (int u = 0; u < TURNED_SIDE; u++) sum[u] += rows * broadcast_both(x + u * C + c);
+    }
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u += 2)
+        store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
+}
+
+/* `count` <= LANES channels of TURNED_SIDE rows of back, from the first of `weight` and `back` on. */
+INLINE void through_channels(const int count, const int D, const int C, const real *restrict x,
+                             const real *restrict weight, real *restrict back) {
+    vector sum[TURNED_SIDE];
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
+    for (int c = 0; c < C; c++) {
+        vector row = load(weight + c * D);
+        UNROLL
+        for (int u = 0; u < TURNED_SIDE; u++) sum[u] += row * x[u * C + c];
+    }
+    UNROLL
+    for (int u = 0; u < TURNED_SIDE; u++) memcpy(back + u * D, &sum[u], (size_t)count * sizeof(real));
+}
+
+/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole TURNED_SIDES. Reads LANES elements
+ * from the start of the weight's rows on. */
+INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
+                           real *restrict back) {
+    const int whole = D / LANES * LANES;
+    for (int i = 0; i < rows; i += TURNED_SIDE, x += TURNED_SIDE * C, back += TURNED_SIDE * D) {
+        if (rows_in_turn(D) == 2) {
+            through_rows_in_turn(D, C, x, weight, back);
+            continue;
+        }
+        for (int d = 0; d < whole; d += LANES) through_channels(LANES, D, C, x, weight + d, back + d);
+        if (D > whole) through_channels(D - whole, D, C, x, weight + whole, back + whole);
+    }
+}
+
+#endif

@@ -1,0 +1,22 @@
+for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
+    real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+% if drops then
+    real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+% else
+    real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+% end
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
+        const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
+        const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
+        *(${name}_part *)(row + d) = *g * dout_factor;
+% if relative.biases then
+        const ${name}_part *content = (const ${name}_part *)(head->content_bias + d);
+        const ${name}_part *position = (const ${name}_part *)(head->position_bias + d);
+        *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *content) * query_factor;
+        *(${name}_part *)(row + 2 * ${PREFIX}HEAD_WIDTH + d) = (*q + *position) * query_factor;
+% else
+        *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = *q * query_factor;
+% end
+    }
+}
