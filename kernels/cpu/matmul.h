@@ -99,7 +99,7 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
                            bool last) {
     const int columns = panel_width(N) / LANES, by_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
     const real *next = slice + depth * columns * LANES;
-    const int step = columns * LANES / (round_up(rows, TILE_ROWS) / TILE_ROWS);
+    const int tiles = round_up(rows, TILE_ROWS) / TILE_ROWS, step = tiles > 0 ? columns * LANES / tiles : 0;
     for (int m = 0; m < rows; m += TILE_ROWS) {
         const real *own = by_row ? other + m * N : other;
         vector sum[TILE_ROWS][TILE_COLUMNS];
