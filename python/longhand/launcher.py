@@ -61,10 +61,12 @@ def _pass_on(process, progress, last):
 
 def _end(process, progress, last):
     """Ends a command as Ctrl-C on a terminal would, and waits for it, so that a trainer can write its checkpoint. Once
-    more Ctrl-C ends a trainer at once."""
+    more Ctrl-C ends a trainer at once. Where SIGINT is ignored, as in a job of a shell's background, commands have that
+    from us: SIGTERM does the same."""
+    ending = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
     while True:
         try:
-            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, ending)
         except ProcessLookupError:
             pass
         try:

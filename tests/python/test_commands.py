@@ -59,6 +59,8 @@ class Commands(unittest.TestCase):
                     time.sleep(0.02)
                 os.kill(os.getpid(), signal.SIGINT)
 
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with self.assertRaises(KeyboardInterrupt):
             self.train("stopped", steps=10**8, no_eval=True, progress=interrupt)
         run, = longhand.runs(self.folder / "stopped")

@@ -45,10 +45,14 @@ all_done() {
 # mkdir makes a folder for one caller alone, on network file systems too.
 open_attempt() {
     mkdir -p "$cell/.attempts" || return
-    number=1
+    number=1 tries=0
     until mkdir "$cell/.attempts/$job-$number" 2>/dev/null; do
-        [ -d "$cell/.attempts/$job-$number" ] || return
-        number=$((number + 1))
+        if [ -d "$cell/.attempts/$job-$number" ]; then
+            number=$((number + 1))
+        else # another task has just tidied up
+            tries=$((tries + 1))
+            [ "$tries" -le 9 ] && mkdir -p "$cell/.attempts" || return
+        fi
     done
     attempt=$cell/.attempts/$job-$number
 }
@@ -113,7 +117,9 @@ group() {
     ! all_done || return 0
     open_attempt || { say "no folder can be made in $cell" && exit 4; }
     for run in $members; do
-        take "$run" || take "$run" || { say "$attempt: what is there of $run cannot be taken on" && exit 4; }
+        # What another task moves away meanwhile is through, or is there under its next name.
+        take "$run" || is_done "$run" || take "$run" || is_done "$run" || take "$run" ||
+            { say "$attempt: what is there of $run cannot be taken on" && exit 4; }
     done
     LONGHAND_DEFAULTS=$defaults "$trainers/$trainer" train --missing --out "$attempt" "$@" </dev/null 9<&- &
     pid=$!
