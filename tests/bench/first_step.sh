@@ -47,7 +47,7 @@ for round in $(seq "$rounds"); do
     measure nothing || exit
     rm -rf build/trainers
     measure runtime || exit
-    measure defaults --set "train.learning_rate=0.00$round" || exit
+    measure defaults --set "train.learning_rate=0.00123$round" || exit
 done
 echo "$spec, medians of $rounds, $(nproc) processors, $(make -s print-compiler)," \
     "level $(make -s print-levels LEVELS=best), $(date +%Y-%m-%d)"
