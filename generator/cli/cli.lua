@@ -144,6 +144,7 @@ local function add_report(parser)
   report:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
   report:option("--out"):argname("DIR"):description("where to; default: report, or report-STUDY, in RUNS; of two runs, "
     .. "nothing is written without it")
+  report:flag("--no-cache"):description("read all runs again, and draw all figures, although nothing has changed")
 end
 
 local function add_exports_of_runs(export)

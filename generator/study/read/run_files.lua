@@ -187,10 +187,31 @@ function M.evaluations(dir, notes, take)
   end)
 end
 
+-- A line of plain numbers, each name once, that fit run_shapes.lua; nil for any other.
+local function plain_metrics(line)
+  local row, at, shape = {}, 2, run_shapes.metrics
+  if line:byte() ~= ("{"):byte() then
+    return nil
+  end
+  repeat
+    local name, text, mark, behind = line:match('^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()', at)
+    local value = name and not row[name] and tonumber(text)
+    local of = value and (shape.fields[name] or shape.others)
+    if not value or value < of.min or value > of.max or of.type == "integer" and math.type(value) ~= "integer" then
+      return nil
+    end
+    row[name], at = value, behind
+  until mark == "}"
+  return at > #line and row.step and row or nil
+end
+
 -- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there.
 function M.metrics(dir, notes, take)
   return each_line(dir, "metrics.jsonl", notes, function(line)
-    local row, problem = decode_line(line, run_shapes.metrics)
+    local row, problem = plain_metrics(line), nil
+    if not row then
+      row, problem = decode_line(line, run_shapes.metrics)
+    end
     if row then
       take(row)
     end

@@ -24,49 +24,36 @@ local function epoch_of(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
 
--- The running accuracy in percent: of whole epochs, or where there are none, of windows of steps.
-local function running(run, unit)
-  local points, last, epoch = {}, 0, epoch_of(run)
+-- What metrics.jsonl says, in one reading: { loss, epoch }, lists of { step, value }: the loss that is logged, in nats
+-- per token, and the running accuracy in percent, of whole epochs or, where there are none, of windows of steps.
+local function logged(run)
+  local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
   for _, row in ipairs(runs.metrics(run)) do
+    loss[#loss + 1] = row.loss and { row.step, row.loss } or nil
     if epoch and row.epoch and row.epoch_accuracy and row.epoch > last then
       last = row.epoch
-      points[#points + 1] = { last * epoch / unit, 100 * row.epoch_accuracy }
+      running[#running + 1] = { last * epoch, 100 * row.epoch_accuracy }
     elseif not epoch and row.accuracy then
-      points[#points + 1] = { row.step / unit, 100 * row.accuracy }
+      running[#running + 1] = { row.step, 100 * row.accuracy }
     end
   end
-  return points
+  return { [M.LOSS] = loss, epoch = running }
 end
 
--- The loss that is logged, in nats per token.
-local function losses(run, unit)
-  local points = {}
-  for _, row in ipairs(runs.metrics(run)) do
-    points[#points + 1] = row.loss and { row.step / unit, row.loss } or nil
-  end
-  return points
-end
-
-local function evaluated(run, split, unit, metric)
-  local points = reached.points(run, split, metric)
-  for _, point in ipairs(points) do
-    point[1] = point[1] / unit
-  end
-  return points
-end
-
--- Curves of the runs of a cell at its best learning rate, those that have points.
-local function lists_of(cell, split, in_epochs, metric)
+-- Curves of the runs of a cell at its best learning rate, those that have points. read: what `logged` said of each run,
+-- which is asked once.
+local function lists_of(cell, split, in_epochs, metric, read)
   local lists = {}
   for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
-    local unit = in_epochs and epoch_of(run) or 1
     local points
-    if split == M.LOSS then
-      points = losses(run, unit)
-    elseif split == "epoch" then
-      points = running(run, unit)
+    if split == M.LOSS or split == "epoch" then
+      read[run] = read[run] or logged(run)
+      points = read[run][split]
     else
-      points = evaluated(run, split, unit, metric)
+      points = reached.points(run, split, metric)
+    end
+    for _, point in ipairs(in_epochs and points or {}) do
+      point[1] = point[1] / epoch_of(run)
     end
     lists[#lists + 1] = #points > 0 and points or nil
   end
@@ -102,38 +89,50 @@ local function panel_of(split, title, in_epochs, study)
     percent = split ~= M.LOSS, curves = {}, marks = {} }
 end
 
--- The panel of a set and a value; nil where nothing was measured.
-local function filled(panel, lines, split, in_epochs, context)
+-- The panels of a value of the axis of panels, by set, without those where nothing was measured.
+local function panels_of(study, item, value, splits, context)
+  local lines, cells, panels = lines_of(study, item, value), {}, {}
+  for i, entry in ipairs(lines) do
+    cells[i] = entry.cell
+  end
+  local in_epochs = all_have_epochs(cells)
+  for _, split in ipairs(splits) do
+    local set = TITLES[split] or views.SETS[split]
+    panels[split] = panel_of(split, value and views.label(item.panels, value) .. (#splits > 1 and ": " .. set or "")
+      or set, in_epochs, study)
+  end
   for _, entry in ipairs(lines) do
-    local lists = lists_of(entry.cell, split, in_epochs, context.metric)
-    for _, points in ipairs(lists) do
-      panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
+    local read = {} -- of one cell: the metrics of a whole study are more than memory holds
+    for _, split in ipairs(splits) do
+      local panel, lists = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
+      for _, points in ipairs(lists) do
+        panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
+      end
+      context.add(panel, lists, context.styles[entry.name], views.label(item.lines, entry.name), entry.cell)
     end
-    context.add(panel, lists, context.styles[entry.name], views.label(context.axis, entry.name), entry.cell)
   end
-  if #panel.curves == 0 then
-    return nil
+  for _, split in ipairs(splits) do
+    if #panels[split].curves == 0 then
+      panels[split] = nil
+    else
+      scales.fit(panels[split])
+    end
   end
-  scales.fit(panel)
-  return panel
+  return panels
 end
 
 -- styles: by name; add(panel, lists, style, title, cell): bold and faint curves. Second comes whether they show
 -- { loss, other }.
 function M.panels(study, item, styles, add)
-  local context = { styles = styles, add = add, metric = study.scored.metric, axis = item.lines }
-  local splits, panels, has = item.splits or M.SPLITS, {}, {}
+  local context, splits, by_value = { styles = styles, add = add }, item.splits or M.SPLITS, {}
+  for i, value in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
+    by_value[i] = panels_of(study, item, value, splits, context)
+  end
+  local panels, has = {}, {}
   for _, split in ipairs(splits) do
-    for _, value in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
-      local lines, cells = lines_of(study, item, value), {}
-      for i, entry in ipairs(lines) do
-        cells[i] = entry.cell
-      end
-      local in_epochs, set = all_have_epochs(cells), TITLES[split] or views.SETS[split]
-      local title = value and views.label(item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
-      local panel = filled(panel_of(split, title, in_epochs, study), lines, split, in_epochs, context)
-      panels[#panels + 1] = panel
-      has.loss, has.other = has.loss or panel and split == M.LOSS, has.other or panel and split ~= M.LOSS
+    for _, of in ipairs(by_value) do
+      panels[#panels + 1] = of[split]
+      has.loss, has.other = has.loss or of[split] and split == M.LOSS, has.other or of[split] and split ~= M.LOSS
     end
   end
   return panels, has

@@ -5,21 +5,25 @@
 -- Writes only below `out`; the runs are read and left alone.
 
 local beside = require("study.report.beside")
+local canonical = require("base.canonical")
 local cells = require("study.read.cells")
 local compare = require("study.report.compare")
 local curves = require("study.report.curves")
+local dependencies = require("base.dependencies")
 local draw = require("study.report.draw")
 local entries = require("study.report.entries")
 local figures = require("study.report.figures")
 local held_out = require("study.report.held_out")
 local items = require("study.report.items")
 local open = require("study.report.open")
+local lfs = require("lfs")
 local numbers = require("study.report.numbers")
 local published_module = require("study.read.published")
 local readings = require("study.read.readings")
 local reached = require("study.report.reached")
 local report_csv = require("study.report.report_csv")
 local report_page = require("study.report.report_page")
+local remembered = require("study.report.remembered")
 local runs = require("study.read.runs")
 local settings = require("study.report.settings")
 local shell = require("base.shell")
@@ -344,7 +348,7 @@ local function damage_text(report, out)
     wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
 end
 
--- Draws, and writes everything or nothing; an exit code and a message.
+-- Draws, and writes everything or nothing; an exit code and a message, and the files.
 local function write_report(options, report, out)
   local files, names = files_of(report)
   local _, problem, drawn
@@ -362,16 +366,14 @@ local function write_report(options, report, out)
   local damage = damage_text(report, out)
   problem = problem and "longhand report: " .. problem
   return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
-    or damage or problem
+    or damage or problem, files
 end
 
-function M.run(options)
-  if options.other then
-    return compare.run(options)
-  end
+-- Reads everything that a report is made of; nil and a message where it cannot be made.
+local function read_report(options)
   local study, message = open.study(options, "longhand report: ")
   if not study then
-    return INPUT, message
+    return nil, message
   end
   local list, papers
   list, message = items.check(study)
@@ -379,18 +381,58 @@ function M.run(options)
     papers, message = read_published(options.project, study, list)
   end
   if not papers then
+    return nil, message
+  end
+  return make_report(options, study, list, papers)
+end
+
+-- What decides, beside files, what a report is.
+local function question(options)
+  return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
+    scale = options.scale, out = options.out })
+end
+
+-- Makes the report and remembers it where it is whole.
+local function make(options, asked)
+  local began, said = os.time(), {}
+  local function say(text)
+    said[#said + 1] = text
+    options.say(text)
+  end
+  local read, report, message = dependencies.observe(read_report, options)
+  if not report then
     return INPUT, message
   end
-  local report = make_report(options, study, list, papers)
-  options.say((text_of(report, false):gsub("\n$", "")))
+  say((text_of(report, false):gsub("\n$", "")))
   local out = options.out
   if not out then
-    out, message = write.below(options.runs, "report" .. (study.name and "-" .. study.name or ""))
+    out, message = write.below(options.runs, "report" .. (report.study.name and "-" .. report.study.name or ""))
   end
   if not out then
     return INPUT, "longhand report: " .. message
   end
-  return write_report(options, report, out)
+  local code, files
+  code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
+  if code ~= ENVIRONMENT and not options.no_cache then
+    remembered.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
+      read)
+  end
+  return code, message
+end
+
+function M.run(options)
+  if options.other then
+    return compare.run(options)
+  end
+  local asked = question(options)
+  local record = not options.no_cache and remembered.recall(asked)
+  if not record then
+    return make(options, asked)
+  end
+  for _, text in ipairs(record.said) do
+    options.say(text)
+  end
+  return record.code, record.message
 end
 
 return M

@@ -1,0 +1,127 @@
+-- What a piece of work reads, so that it can be told later whether it would read the same again.
+--
+-- Input: a function. Output: M.observe gives the dependencies, { [path] = state }, and what the function returns. A
+-- state is a text: of a file its device, inode, size and times of change, of a folder that was listed its names, else
+-- what lies there, or that nothing does. M.state says how a path is now, M.hold whether all are as they were, M.settled
+-- whether they were already so before a time.
+-- Invariants: observed is all that goes through io.open, lfs.attributes and lfs.dir, files that are written apart; a
+-- file that is read as a module is not, M.modules has those. Each state is taken before the function sees the file.
+
+local lfs = require("lfs")
+local paths = require("base.paths")
+
+local M = {}
+
+local ABSENT = "absent"
+local LISTED = "names/" -- in front of a folder's names; a name holds no slash
+local COARSEST = 2 -- seconds: what the times of a file may be rounded to
+
+local streams = io -- its open is another one while work is observed
+local attributes, list, open = lfs.attributes, lfs.dir, io.open
+local reused = {}
+
+local function listing(path, own)
+  local names, front = {}, paths.absolute(path) .. "/"
+  local good = pcall(function()
+    for name in list(path) do
+      names[#names + 1] = not own[front .. name] and name or nil
+    end
+  end)
+  table.sort(names)
+  return good and LISTED .. table.concat(names, "/") or LISTED .. "/unreadable"
+end
+
+-- The state of a path; listed: its names, where it is a folder, but for those in `own`.
+function M.state(path, listed, own)
+  local found = attributes(path, reused)
+  if not found then
+    return ABSENT
+  elseif found.mode ~= "file" then
+    return listed and listing(path, own or {}) or found.mode
+  end
+  return ("file %d %d %d %d %d"):format(found.dev, found.ino, found.size, found.modification, found.change)
+end
+
+local function is_listed(state)
+  return state:sub(1, #LISTED) == LISTED
+end
+
+-- Calls work(...) and returns the dependencies, then what it returns.
+function M.observe(work, ...)
+  local found = {}
+  local function note(path, listed)
+    local before = type(path) == "string" and found[path]
+    if type(path) == "string" and (not before or listed and not is_listed(before)) then
+      found[path] = M.state(path, listed)
+    end
+  end
+  lfs.attributes = function(path, ...)
+    note(path)
+    return attributes(path, ...)
+  end
+  lfs.dir = function(path)
+    note(path, true)
+    return list(path)
+  end
+  streams.open = function(path, mode)
+    if not mode or mode:find("^rb?$") then
+      note(path)
+    end
+    return open(path, mode)
+  end
+  local results = table.pack(pcall(work, ...))
+  lfs.attributes, lfs.dir, streams.open = attributes, list, open
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return found, table.unpack(results, 2, results.n)
+end
+
+-- Adds the files of all modules that are loaded.
+function M.modules(found)
+  for name in pairs(package.loaded) do
+    local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
+    if path then
+      found[path] = found[path] or M.state(path)
+    end
+  end
+end
+
+-- Takes away what the work itself wrote since: own, by absolute path. A listing of a folder goes without these names.
+function M.without(found, own)
+  for path, state in pairs(found) do
+    if own[paths.absolute(path)] then
+      found[path] = nil
+    elseif is_listed(state) then
+      local front, kept = paths.absolute(path) .. "/", {}
+      for name in state:sub(#LISTED + 1):gmatch("[^/]+") do
+        kept[#kept + 1] = not own[front .. name] and name or nil
+      end
+      found[path] = LISTED .. table.concat(kept, "/")
+    end
+  end
+end
+
+-- Whether every path has the state that it had; own: as M.without has it.
+function M.hold(found, own)
+  for path, state in pairs(found) do
+    if M.state(path, is_listed(state), own) ~= state then
+      return false
+    end
+  end
+  return true
+end
+
+-- Whether all files had their last change well before a time: one that changes again within the same second, to as many
+-- bytes, has the same state.
+function M.settled(found, time)
+  for _, state in pairs(found) do
+    local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")
+    if modification and math.max(tonumber(modification), tonumber(change)) + COARSEST >= time then
+      return false
+    end
+  end
+  return true
+end
+
+return M

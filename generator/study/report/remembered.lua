@@ -1,0 +1,167 @@
+-- Reports that need not be made again: what one read, what it wrote and what it said, in the user's own cache.
+--
+-- Input: what was asked, a text. Output: M.recall gives { said, code, message } of a report that would be the same
+-- again, else nil. M.keep remembers one. docs/reports.md tells what a user has to know of it.
+-- Invariants: a record is trusted where it is whole, of this version, of this very question, and every file that it
+-- names, read or written, has the state it had. It is written under another name first. Where it cannot be, nothing is
+-- remembered, and nothing is said.
+
+local cache = require("base.cache")
+local canonical = require("base.canonical")
+local dependencies = require("base.dependencies")
+local input = require("base.input")
+local json = require("dkjson")
+local lfs = require("lfs")
+local paths = require("base.paths")
+local sha256 = require("base.sha256")
+local write = require("base.write")
+
+local M = {}
+
+local VERSION = "longhand report 1"
+local LARGEST = 256 << 20 -- bytes of a record
+local MOST_RECORDS = 64
+
+-- Where the record of a question is; nil where the user has no cache.
+local function place_of(asked)
+  local folder = cache.folder("reports")
+  return folder and ("%s/%s"):format(folder, sha256.digest(asked)), folder
+end
+
+-- A sum over the words of a text, in which each word's place counts.
+local function checksum(text)
+  local sum, at = #text, 1
+  while at + 63 <= #text do
+    local a, b, c, d, e, f, g, h
+    a, b, c, d, e, f, g, h, at = ("<i8i8i8i8i8i8i8i8"):unpack(text, at)
+    sum = ((((((((sum * 31 + a) * 31 + b) * 31 + c) * 31 + d) * 31 + e) * 31 + f) * 31 + g) * 31 + h)
+    sum = sum ~ (sum >> 29)
+  end
+  for i = at, #text do
+    sum = sum * 31 + text:byte(i)
+  end
+  return ("%016x"):format(sum)
+end
+
+-- The body as text; nil where a path cannot stand in a line.
+local function text_of(asked, report, states)
+  local lines = { VERSION, json.encode({ asked = asked, code = report.code, message = report.message,
+    said = report.said, own = canonical.sorted_keys(report.own) }) }
+  for path, state in pairs(states) do
+    if path:find("[\t\n]") or state:find("[\t\n]") then
+      return nil
+    end
+    lines[#lines + 1] = state .. "\t" .. path
+  end
+  local body = table.concat(lines, "\n") .. "\n"
+  return body .. checksum(body) .. "\n"
+end
+
+local function decode(text, asked)
+  local body, sum = text:match("^(.*\n)(%x+)\n$")
+  local version, head, at = text:match("^([^\n]*)\n([^\n]*)\n()")
+  if version ~= VERSION or not body or checksum(body) ~= sum then
+    return nil
+  end
+  local value = input.decode(head)
+  if type(value) ~= "table" or value.asked ~= asked then
+    return nil
+  end
+  value.states = {}
+  for state, path in body:gmatch("([^\t\n]*)\t([^\n]*)\n", at) do
+    value.states[path] = state
+  end
+  return value
+end
+
+function M.recall(asked)
+  local place = place_of(asked)
+  local text = place and input.read(place, LARGEST)
+  local record = text and decode(text, asked)
+  local own = {}
+  for _, path in ipairs(record and record.own or {}) do
+    own[path] = true
+  end
+  return record and dependencies.hold(record.states, own) and record or nil
+end
+
+-- The least recently used go where there are many.
+local function tidy(folder)
+  local records = {}
+  for name in lfs.dir(folder) do
+    local path = folder .. "/" .. name
+    if lfs.attributes(path, "mode") == "file" then
+      records[#records + 1] = { path = path, time = lfs.attributes(path, "modification") or 0 }
+    end
+  end
+  table.sort(records, function(a, b)
+    return a.time > b.time
+  end)
+  for i = MOST_RECORDS + 1, #records do
+    os.remove(records[i].path)
+  end
+end
+
+-- By how much the clock of the folder's file system is behind ours; 0 where it is not.
+local function behind(path)
+  lfs.touch(path)
+  return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
+end
+
+-- Whether a folder holds what was written: another report may have come between.
+local function holds(out, files)
+  for _, file in ipairs(files) do
+    if file.text and write.read(out .. "/" .. file.path) ~= file.text then
+      return false
+    end
+  end
+  return true
+end
+
+-- What a report wrote, and its folder, by absolute path.
+local function own_paths(report)
+  local own = { [paths.absolute(report.out)] = true }
+  for _, file in ipairs(report.files) do
+    own[paths.absolute(report.out .. "/" .. file.path)] = true
+  end
+  return own
+end
+
+-- The states of what was written. Their time becomes that of the reading: whoever changes one later gives it another.
+local function written(report)
+  local states = {}
+  for _, file in ipairs(report.files) do
+    local path = report.out .. "/" .. file.path
+    lfs.touch(path, report.began, report.began - 1)
+    states[path] = dependencies.state(path)
+  end
+  return states
+end
+
+-- report: { said, code, message, began, out, files }, files as write.files took them; read: the dependencies. Files
+-- that changed shortly before they were read, or since, are reason enough to remember nothing.
+function M.keep(asked, report, read)
+  local place, folder = place_of(asked)
+  if not place then
+    return
+  end
+  local began = report.began - behind(report.out .. "/" .. report.files[1].path)
+  local states = written(report)
+  report.own = own_paths(report)
+  dependencies.modules(read)
+  dependencies.without(read, report.own)
+  if not holds(report.out, report.files) or not dependencies.settled(read, began)
+    or not dependencies.hold(read, report.own) then
+    os.remove(place)
+    return
+  end
+  for path, state in pairs(read) do
+    states[path] = states[path] or state
+  end
+  local text = text_of(asked, report, states)
+  if text and write.file(place, text) then
+    tidy(folder)
+  end
+end
+
+return M

@@ -1,0 +1,253 @@
+-- Reports that are not made again: only where everything that they read and wrote is as it was.
+
+local support = dofile("tests/lua/support.lua")
+
+local dependencies = require("base.dependencies")
+local draw = require("study.report.draw")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local open = require("study.report.open")
+local report = require("study.report.report")
+local reports = require("reports")
+local write = require("base.write")
+
+local CASES = { "again", "same_size", "renamed", "moved", "deleted", "added", "record", "output", "version", "torn",
+  "no_cache" }
+local SETTLED = 4 -- seconds after which the times of a file say whether it changed since
+
+local root, reads
+
+TestRemembered = {}
+
+local system = os -- whose getenv is replaced
+local own = { draw = draw.run, study = open.study, getenv = os.getenv }
+
+local function place(name)
+  return ("%s/%s"):format(root, name)
+end
+
+local function write_runs(name)
+  for seed = 1, 2 do
+    reports.write_run("remembered/" .. name, "parity", seed, 0.1, { exit = 0, eval = reports.scored(80) })
+  end
+end
+
+-- Pictures are no part of this, and gnuplot takes its time; the user's cache is a folder of the test's. All cases wait
+-- for their files to grow old at once.
+local function prepare()
+  root = support.write("here", ""):match("^(.*)/") .. "/remembered"
+  draw.run = function()
+    return {}, nil, {}
+  end
+  open.study = function(...)
+    reads = reads + 1
+    return own.study(...)
+  end
+  system.getenv = function(name)
+    return name == "LONGHAND_CACHE" and root .. "/cache" or own.getenv(name)
+  end
+  for _, name in ipairs(CASES) do
+    write_runs(name)
+  end
+  support.shell("sleep " .. SETTLED)
+end
+
+function TestRemembered.setUp()
+  if not root then
+    prepare()
+  end
+end
+
+-- Makes a report of a case: how often runs were read for it, its exit code, what it said, and its list of runs.
+local function make(name, options)
+  local said = {}
+  local asked = setmetatable({ project = reports.project, runs = place(name), say = function(text)
+    said[#said + 1] = text
+  end }, { __index = options or {} })
+  reads = 0
+  local code, message = report.run(asked)
+  assert(code < 4, message)
+  return reads, code, table.concat(said, "\n"), support.read(place(name) .. "/report/runs.csv")
+end
+
+-- Two reports, of which the second is remembered; the first one's text and runs.
+local function make_twice(name)
+  local count, code, text, csv = make(name)
+  lu.assertEquals({ count, code }, { 1, 0 })
+  lu.assertEquals({ make(name) }, { 0, code, text, csv })
+  return text, csv
+end
+
+local function last_run(name)
+  return place(name) .. "/parity/" .. reports.DIGEST .. "/lr0.1-seed2"
+end
+
+local function record_of(name)
+  local found
+  for file in lfs.dir(root .. "/cache/reports") do
+    local path = root .. "/cache/reports/" .. file
+    if lfs.attributes(path, "mode") == "file" and support.read(path):find(place(name) .. "/report/", 1, true) then
+      found = path
+    end
+  end
+  return found
+end
+
+local function overwrite(path, text, mode)
+  local file = assert(io.open(path, mode or "r+b"))
+  assert(file:write(text))
+  assert(file:close())
+end
+
+-- The next report reads again, and is another one.
+local function assert_made_anew(name, csv_before, pattern)
+  local count, _, _, csv = make(name)
+  lu.assertEquals(count, 1)
+  lu.assertNotEquals(csv, csv_before)
+  lu.assertStrContains(csv, pattern)
+end
+
+function TestRemembered.testNothingChanged()
+  make_twice("again")
+end
+
+function TestRemembered.testSameSizeInTheSameSecond()
+  local _, csv = make_twice("same_size")
+  local path = last_run("same_size") .. "/eval.jsonl"
+  overwrite(path, reports.scored(70))
+  assert_made_anew("same_size", csv, ",evaluated,100,70,")
+  overwrite(path, reports.scored(60)) -- right behind the reading: size, inode and second are the same
+  assert_made_anew("same_size", csv, ",evaluated,100,60,")
+end
+
+function TestRemembered.testReplacedByRename()
+  local _, csv = make_twice("renamed")
+  local path = last_run("renamed") .. "/eval.jsonl"
+  local attributes = lfs.attributes(path)
+  overwrite(path .. ".new", reports.scored(70), "wb")
+  assert(lfs.touch(path .. ".new", attributes.access, attributes.modification))
+  assert(os.rename(path .. ".new", path))
+  assert_made_anew("renamed", csv, ",evaluated,100,70,")
+end
+
+-- Two folders that change places: no file has another time.
+function TestRemembered.testFoldersMoved()
+  local dir, other = last_run("moved"), place("moved") .. "/other"
+  write.make_directory(other)
+  overwrite(other .. "/run.json", support.read(dir .. "/run.json"), "wb")
+  overwrite(other .. "/eval.jsonl", reports.scored(70), "wb")
+  support.shell("sleep " .. SETTLED)
+  local _, csv = make_twice("moved")
+  assert(os.rename(dir, dir .. ".away"))
+  assert(os.rename(other, dir))
+  assert(write.remove_tree(dir .. ".away"))
+  assert_made_anew("moved", csv, ",evaluated,100,70,")
+end
+
+function TestRemembered.testFolderDeleted()
+  local _, csv = make_twice("deleted")
+  write.remove_tree(last_run("deleted"))
+  local count, _, text, now = make("deleted")
+  lu.assertEquals(count, 1)
+  lu.assertStrContains(text, "1 of 1 run has a score")
+  lu.assertNotEquals(now, csv)
+end
+
+function TestRemembered.testFolderAdded()
+  make_twice("added")
+  reports.write_run("remembered/added", "parity", 3, 0.1, { exit = 0, eval = reports.scored(80) })
+  local count, _, text = make("added")
+  lu.assertEquals(count, 1)
+  lu.assertStrContains(text, "3 of 3 runs have a score")
+end
+
+function TestRemembered.testRecordOfASweep()
+  make_twice("record")
+  overwrite(place("record") .. "/nothing.json", '{"study":"nothing","path":"nothing.lua"}', "wb")
+  reads = 0
+  local code, message = report.run({ project = reports.project, runs = place("record"), say = function() end })
+  lu.assertEquals({ reads, code }, { 1, 1 })
+  lu.assertStrContains(message, "no such study")
+end
+
+function TestRemembered.testOutputChanged()
+  make_twice("output")
+  local path = place("output") .. "/report/runs.csv"
+  local text = support.read(path)
+  overwrite(path, "X")
+  local count, _, _, csv = make("output")
+  lu.assertEquals({ count, csv }, { 1, text })
+  os.remove(place("output") .. "/report/index.html")
+  lu.assertEquals((make("output")), 1)
+end
+
+function TestRemembered.testOfAnotherVersion()
+  make_twice("version")
+  local path = record_of("version")
+  local text = support.read(path)
+  overwrite(path, (text:gsub("report 1", "report 0", 1)), "wb")
+  lu.assertEquals((make("version")), 1)
+end
+
+function TestRemembered.testTornAtAnyPlace()
+  make_twice("torn")
+  local path = record_of("torn")
+  local text = support.read(path)
+  for i = 0, 7 do
+    overwrite(path, text:sub(1, #text * i // 8), "wb")
+    lu.assertEquals((make("torn")), 1)
+  end
+  lu.assertEquals((make("torn")), 0) -- written again, as it was
+  local at = text:find("evaluated", 1, true) or #text // 2
+  overwrite(path, text:sub(1, at) .. "X" .. text:sub(at + 2), "wb")
+  lu.assertEquals((make("torn")), 1)
+end
+
+function TestRemembered.testWithoutACache()
+  make_twice("no_cache")
+  lu.assertEquals((make("no_cache", { no_cache = true })), 1)
+  lu.assertEquals((make("no_cache")), 1) -- what it wrote is another report than the one that is remembered
+  lu.assertEquals((make("no_cache")), 0)
+  write.remove_tree(root .. "/cache")
+  overwrite(root .. "/cache", "a file", "wb")
+  lu.assertEquals((make("no_cache")), 1)
+  lu.assertEquals((make("no_cache")), 1)
+  os.remove(root .. "/cache")
+end
+
+function TestRemembered.testYoungFilesAreNotTrusted()
+  write_runs("young")
+  lu.assertEquals((make("young")), 1)
+  lu.assertEquals((make("young")), 1)
+end
+
+function TestRemembered.testWhatIsObserved()
+  local path = support.write("seen/file", "text")
+  local folder = path:match("^(.*)/")
+  local found, result = dependencies.observe(function()
+    lfs.attributes(folder .. "/nothing", "mode")
+    for _ in lfs.dir(folder) do -- luacheck: ignore
+    end
+    io.open(folder .. "/made", "wb"):close()
+    return (support.read(path))
+  end)
+  lu.assertEquals(result, "text")
+  lu.assertEquals(found[folder .. "/nothing"], "absent")
+  lu.assertEquals(found[folder], "names/./../file")
+  lu.assertNil(found[folder .. "/made"])
+  lu.assertFalse(dependencies.hold(found))
+  os.remove(folder .. "/made")
+  lu.assertTrue(dependencies.hold(found))
+  lu.assertFalse(dependencies.settled(found, os.time()))
+  lu.assertTrue(dependencies.settled(found, os.time() + 9))
+  lu.assertErrorMsgContains("on purpose", dependencies.observe, function()
+    error("on purpose", 0)
+  end)
+  lu.assertNil(dependencies.observe(function() end)[path])
+end
+
+function TestRemembered.testZZLast()
+  draw.run, open.study, system.getenv = own.draw, own.study, own.getenv
+end
+
+support.run()
