@@ -16,7 +16,6 @@ local ABSENT = "absent"
 local LISTED = "names/" -- in front of a folder's names; a name holds no slash
 local COARSEST = 2 -- seconds: what the times of a file may be rounded to
 
-local streams = io -- its open is another one while work is observed
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
 local reused = {}
 
@@ -63,14 +62,15 @@ function M.observe(work, ...)
     note(path, true)
     return list(path)
   end
-  streams.open = function(path, mode)
+  rawset(io, "open", function(path, mode)
     if not mode or mode:find("^rb?$") then
       note(path)
     end
     return open(path, mode)
-  end
+  end)
   local results = table.pack(pcall(work, ...))
-  lfs.attributes, lfs.dir, streams.open = attributes, list, open
+  lfs.attributes, lfs.dir = attributes, list
+  rawset(io, "open", open)
   if not results[1] then
     error(results[2], 0)
   end
