@@ -1,0 +1,32 @@
+# The whole of a paper's study, 15 tasks by 13 encodings by 3 learning rates by 10 seeds, with trainers that are stand-ins
+# and die in 30 of 100 processes: as test_simulated.sh, and how long it takes.
+
+. tests/system/common.sh
+. tests/system/simulated.sh
+
+cat >"$work/grid.lua" <<'END'
+return {
+  title = "5,850 runs that fail",
+  base = { model = { use = "ruoss_encoder" }, train = { use = "ruoss" },
+    eval = { lengths = { list = { 50, 100, 200, 500 } }, examples = 500 } },
+  axes = { { name = "task", use = "ruoss_tasks" }, { name = "encoding", use = "ruoss_encodings" } },
+  seeds = { 0, 9 },
+  learning_rates = { 1e-4, 3e-4, 5e-4 },
+}
+END
+echo 'return { time = "1-00:00:00", replicas = 10, max_tasks = 200 }' >"$work/site.lua"
+
+without() { SIMULATED_FAILING=0 complete whole 5850; }
+failing() { SIMULATED_FAILING=30 complete failing 5850 && [ $rounds -gt 1 ]; }
+
+measured() {
+    from=$(date +%s)
+    "$@" && echo "$(($(date +%s) - from)) s: $*" >&3
+}
+
+exec 3>&2
+export SIMULATED_FAILING
+expect "5,850 runs of which none fails" measured without
+expect "5,850 runs of which many fail, submitted until all are done" measured failing
+expect "nothing is lost, and nothing counted twice" same
+finish

@@ -1,0 +1,47 @@
+-- The verb `sweep` with --slurm, whose trainers are stand-ins: nothing is compiled or trained, all else is as it is.
+--
+--     lua5.4 tests/system/simulated.lua ACTION STUDY SITE OUT TRAINERS
+--
+-- ACTION: run, resubmit or status. Below TRAINERS lies a trainer for each cell then: simulated_trainer.sh behind what
+-- it has to know of the cell.
+
+package.path = "generator/?.lua;" .. package.path
+
+local canonical = require("base.canonical")
+local tasks = require("spec.tasks")
+local tongues = require("base.tongues")
+local write = require("base.write")
+
+local action, study, site, out, folder = table.unpack(arg)
+local DEFAULTS = ("0"):rep(16)
+
+local function trainer_of(cell, body)
+  local resolved, lines = cell.spec.resolved, { "#!/bin/sh" }
+  for _, item in ipairs({ { "id", cell.id }, { "digest", cell.spec.plan.digest }, { "steps", resolved.train.steps },
+    { "examples", resolved.eval.examples }, { "lengths", table.concat(tasks.lengths(resolved.eval.lengths), " ") },
+    { "spec", canonical.text(resolved) } }) do
+    lines[#lines + 1] = item[1] .. "=" .. tongues.shell(tostring(item[2]))
+  end
+  return table.concat(lines, "\n") .. "\n" .. body
+end
+
+local function list(_, cells)
+  local body, items, files = assert(write.read("tests/system/simulated_trainer.sh")), {}, {}
+  for i, cell in ipairs(cells) do
+    local dir = folder .. "/" .. cell.id
+    assert(write.make_directory(dir))
+    files[i] = dir .. "/trainer"
+    local file = assert(io.open(files[i], "wb"))
+    assert(file:write(trainer_of(cell, body)))
+    assert(file:close())
+    items[i] = { cell = cell, dir = dir, fresh = true, job = { defaults = { digest = DEFAULTS } } }
+  end
+  assert(os.execute(("find %s -name trainer -exec chmod +x {} +"):format(tongues.shell(folder))))
+  return items
+end
+
+package.loaded["study.run.trainers"] = { list = list, build = function() return "done" end }
+package.loaded["study.run.estimate"] = { timer = function() end } -- nothing is to be measured
+
+os.exit(require("study.slurm.slurm").run({ action = action, project = require("project").new("."), study = study,
+  slurm = action == "run" and site or nil, out = out, set = {}, say = print }))

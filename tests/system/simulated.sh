@@ -1,0 +1,99 @@
+# A cluster that is none: Slurm's commands as far as sweeps call them, and what runs the tasks of their jobs, side by
+# side and some of them twice. Sourced behind common.sh; trainers are those of simulated.lua.
+
+SIMULATED=$work/simulated
+export SIMULATED
+mkdir -p "$SIMULATED/bin" "$SIMULATED/queue" "$SIMULATED/jobs" "$SIMULATED/requeued"
+
+cat >"$SIMULATED/bin/sbatch" <<'END'
+#!/bin/sh
+# sbatch --parsable SCRIPT; squeue; scontrol show|requeue
+case ${0##*/} in
+    sbatch)
+        job=$(($(ls "$SIMULATED/jobs" | wc -l) + 1)) task=0
+        last=$(sed -n 's/^#SBATCH --array=1-//p' "$2")
+        name=$(sed -n 's/^#SBATCH --job-name=//p' "$2")
+        echo "$2" >"$SIMULATED/jobs/$job"
+        while [ "$task" -lt "$last" ]; do
+            task=$((task + 1))
+            echo "PENDING $name" >"$SIMULATED/queue/${job}_$task"
+        done
+        echo "$job"
+        ;;
+    squeue)
+        if [ "$1" = -h ]; then
+            read -r state name <"$SIMULATED/queue/$3" && echo "$state"
+            exit
+        fi
+        for file in "$SIMULATED"/queue/*_*; do
+            [ -e "$file" ] || continue
+            at=${file##*/}
+            read -r state name <"$file" && echo "$name|${at%_*}|${at#*_}|$state|node|None"
+        done
+        ;;
+    scontrol)
+        case $1 in
+            show) echo "MaxArraySize            = 1001" ;;
+            requeue) : >"$SIMULATED/requeued/$2" ;;
+        esac
+        ;;
+esac
+END
+# One task, by its place in the queue; of ten tasks one runs on two nodes.
+cat >"$SIMULATED/bin/run_task" <<'END'
+#!/bin/sh
+file=$SIMULATED/queue/$1
+read -r state name <"$file" && echo "RUNNING $name" >"$file"
+read -r script <"$SIMULATED/jobs/${1%_*}"
+export SLURM_ARRAY_JOB_ID="${1%_*}" SLURM_ARRAY_TASK_ID="${1#*_}"
+log=${script%/*}/logs/$SLURM_ARRAY_TASK_ID.txt
+if [ "${SIMULATED_FAILING:-0}" -gt 0 ]; then
+    case $1 in *3) sh "$script" >>"$log.twice" 2>&1 & ;; esac
+fi
+sh "$script" >>"$log" 2>&1
+wait
+if [ -e "$SIMULATED/requeued/$1" ]; then
+    rm "$SIMULATED/requeued/$1"
+    echo "PENDING $name" >"$file"
+else
+    rm "$file"
+fi
+END
+chmod +x "$SIMULATED/bin/sbatch" "$SIMULATED/bin/run_task"
+ln -s sbatch "$SIMULATED/bin/squeue"
+ln -s sbatch "$SIMULATED/bin/scontrol"
+
+# simulate ACTION OUT: of $work/grid.lua, on $work/site.lua.
+simulate() {
+    PATH=$SIMULATED/bin:$PATH "${LUA:-lua5.4}" tests/system/simulated.lua "$1" "$work/grid.lua" "$work/site.lua" \
+        "$work/$2" "$work/trainers"
+}
+
+# Runs what is in the queue until nothing is.
+drain() {
+    while [ -n "$(ls "$SIMULATED/queue")" ]; do
+        ls "$SIMULATED/queue" | PATH=$SIMULATED/bin:$PATH xargs -P 2 -n 1 run_task || return
+    done
+}
+
+# Submits, runs, and submits what is missing again, at most 40 times. OUT RUNS
+complete() {
+    rounds=1
+    simulate run "$1" && drain || return
+    until simulate status "$1" | grep -q "$2 of $2 runs done"; do
+        rounds=$((rounds + 1))
+        [ $rounds -le 40 ] && simulate resubmit "$1" && drain || return
+    done
+    attempts=$(cat "$work/$1"/.slurm/*/logs/* | grep -c ': done$')
+    echo "$2 runs done, $rounds submissions, $(cat "$work/$1"/.slurm/*/logs/* | grep -c Killed) killed" >&2
+    [ "$attempts" -eq "$2" ] # each was moved to its place once
+}
+
+# Sums of the files of all runs; nothing is left of attempts. OUT
+sums() {
+    (cd "$work/$1" && ! find . -path '*/.attempts/*' -type f | grep . >&2 &&
+        find . -mindepth 4 -type f ! -path './.slurm/*' | sort | xargs cksum)
+}
+
+# Whether every run has the very files of the study in which nothing fails.
+same() { sums whole >"$work/want" && sums failing | cmp - "$work/want"; }

@@ -1,0 +1,75 @@
+# A stand-in for a trainer, behind lines that set id, digest, steps, examples, lengths and spec: it writes what one
+# writes, at once, and dies as one may. Of a hundred processes SIMULATED_FAILING do, each by the name of its attempt.
+
+while [ $# -gt 0 ]; do
+    case $1 in
+        --out) out=$2 && shift ;;
+        --seeds) seeds=$2 && shift ;;
+        --learning-rate) rates=$2 && shift ;;
+    esac
+    shift
+done
+
+number_of() { # TEXT: a number below a million that is this text's
+    set -- $(printf %s "$1" | cksum)
+    echo $(($1 % 1000000))
+}
+
+fate=$(number_of "${out##*/} $id")
+how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # the run at which it happens, and if there are fewer the last
+[ $((fate % 100)) -lt "$SIMULATED_FAILING" ] || how=none
+
+record() { # EXIT STEP
+    printf '{"id":"%s","digest":"%s","spec":%s,"flags":[],"seed":%s,"learning_rate":%s,"step":%s,"exit":%s}\n' \
+        "$id" "$digest" "$spec" "$seed" "$rate" "$2" "$1" >run.json.partial && mv run.json.partial run.json
+}
+
+# What happens in the middle of training: the process dies, with its task or alone, is stopped, fails, or tears a line.
+meet() {
+    case $how in
+        0) kill -9 $$ ;;
+        1) kill -9 $PPID $$ ;;
+        2) record 75 "$step" && exit 75 ;;
+        3) record 1 "$step" && exit 1 ;;
+        4) printf '{"step":%s,"lo' "$((step + 1))" >>metrics.jsonl && kill -9 $$ ;;
+    esac
+}
+
+train() {
+    quarter=0
+    if [ -e checkpoint.safetensors ]; then
+        read -r quarter <checkpoint.safetensors
+        head -n "$quarter" metrics.jsonl >metrics.partial && mv metrics.partial metrics.jsonl
+    fi
+    while [ "$quarter" -lt 4 ]; do
+        quarter=$((quarter + 1)) step=$((steps * (quarter + 1) / 4 - steps / 4))
+        printf '{"step":%s,"loss":%s,"accuracy":0.%06d}\n' $step "0.5" "$score" >>metrics.jsonl
+        printf '{"step":%s,"metrics_lines":%s}\n' $step $quarter >window.jsonl
+        echo $quarter >checkpoint.partial && mv checkpoint.partial checkpoint.safetensors
+        [ $quarter -ne 2 ] || [ "$1" = lives ] || meet
+    done
+    : >eval.jsonl
+    for n in $lengths; do
+        printf '{"step":%s,"split":"test","by":{"length":%s},"examples":%s,"draws":1,"accuracy":0.%06d,' "$steps" \
+            "$n" "$examples" "$score" >>eval.jsonl
+        [ "$1" = lives ] || [ "$how" != 5 ] || kill -9 $$
+        printf '"exact_match":0.25,"loss":0.5,"sd_over_draws":0}\n' >>eval.jsonl
+    done
+    rm -f window.jsonl && record 0 "$steps"
+}
+
+count=0 all=0
+for rate in $(echo "$rates" | tr , ' '); do
+    all=$((all + ${seeds#*:} - ${seeds%:*} + 1))
+done
+[ $victim -lt $all ] || victim=$((all - 1))
+for rate in $(echo "$rates" | tr , ' '); do
+    seed=${seeds%:*}
+    while [ "$seed" -le "${seeds#*:}" ]; do
+        dir=$out/$id/$digest/lr$rate-seed$seed
+        mkdir -p "$dir" && cd "$dir" || exit 4
+        score=$(number_of "$id $rate $seed")
+        [ $how != none ] && [ $count -eq $victim ] && train dies || train lives
+        count=$((count + 1)) seed=$((seed + 1))
+    done
+done

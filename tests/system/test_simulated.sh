@@ -1,0 +1,35 @@
+# A study of 200 runs whose trainers are stand-ins that die in 30 of 100 processes, and of whose tasks some run twice:
+# submitted again and again it ends complete, with the very files of a study in which nothing fails.
+
+. tests/system/common.sh
+. tests/system/simulated.sh
+
+cat >"$work/grid.lua" <<'END'
+return {
+  title = "runs that fail",
+  base = { model = { use = "small_encoder" }, train = { batch = 4, steps = 400, lengths = { 1, 4 } },
+    eval = { lengths = { list = { 5, 7, 9 } }, examples = 16 }, encoding = { kind = "none" } },
+  axes = { { name = "task", values = {
+    { name = "parity", spec = { task = { kind = "parity_check" } } },
+    { name = "sort", spec = { task = { kind = "bucket_sort" } } },
+  } } },
+  seeds = { 0, 49 },
+  learning_rates = { 1e-3, 2e-3 },
+}
+END
+echo 'return { time = "1:00:00", replicas = 6, max_tasks = 20 }' >"$work/site.lua"
+
+without() { SIMULATED_FAILING=0 complete whole 200; }
+failing() { SIMULATED_FAILING=30 complete failing 200 && [ $rounds -gt 1 ]; }
+
+report() {
+    ./longhand report "$work/failing" --study "$work/grid.lua" --no-cache >"$work/said" 2>&1
+    grep -q '^200 of 200 runs have a score' "$work/said"
+}
+
+export SIMULATED_FAILING
+expect "200 runs of which none fails" without
+expect "200 runs of which many fail, submitted until all are done" failing
+expect "nothing is lost, and nothing counted twice" same
+expect "all have a score" report
+finish
