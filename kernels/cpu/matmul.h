@@ -98,8 +98,9 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
     const int columns = panel_width(N) / LANES, by_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
-    const real *next = slice + depth * columns * LANES;
-    const int tiles = round_up(rows, TILE_ROWS) / TILE_ROWS, step = tiles > 0 ? columns * LANES / tiles : 0;
+    const char *next = (const char *)(slice + depth * columns * LANES);
+    const int bytes = columns * LANES * REAL_BYTES, tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    const int step = tiles > 0 && tiles < bytes ? bytes / tiles : 1;
     for (int m = 0; m < rows; m += TILE_ROWS) {
         const real *own = by_row ? other + m * N : other;
         vector sum[TILE_ROWS][TILE_COLUMNS];
