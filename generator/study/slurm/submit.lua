@@ -216,8 +216,8 @@ end
 
 -- Behind the array a job that submits what waits for its runs, where the study has stages.
 local function submit_next(options, study, site, plan, job)
-  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", paths.absolute(study.path), "--out",
-    paths.absolute(options.out) }
+  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", paths.absolute(study.path),
+    "--out", paths.absolute(options.out) }
   table.move(study.scale and { "--scale", study.scale } or {}, 1, 2, #words + 1, words)
   for _, set in ipairs(study.set) do
     table.move({ "--set", set }, 1, 2, #words + 1, words)
