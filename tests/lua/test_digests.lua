@@ -300,7 +300,7 @@ function TestDigests.test_finite_data_by_what_longest_settles()
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
--- Where attention's weights are made again on the way back, gradients of vectors of distances are summed block by block.
+-- Where attention's weights are made again on the way back, gradients of vectors of distances are summed by blocks.
 function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
   local function digests(encoding, train)
     local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
