@@ -9,6 +9,7 @@ local argparse = require("argparse")
 local calibrate = require("cli.calibrate")
 local converters = require("cli.converters")
 local diagnostics = require("base.diagnostics")
+local outline = require("cli.outline")
 local trainer_flags = require("spec.trainer_flags")
 local usual = require("spec.usual")
 
@@ -131,6 +132,9 @@ local function add_other_verbs(parser)
   where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
   add_set(where)
   parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
+  parser:command("completion"):summary("a script by which bash or zsh completes the words of this command")
+    :argument("shell"):choices({ "bash", "zsh" })
+  parser:command("manual"):summary("the manual page, for man -l")
 end
 
 local function add_report(parser)
@@ -355,6 +359,11 @@ end
 -- The help text of everything.
 function M.help()
   return make_parser():get_help()
+end
+
+-- What there is, as data (outline.lua).
+function M.outline()
+  return outline.of(make_parser())
 end
 
 -- A refusal as it is shown.

@@ -4,6 +4,7 @@
 -- Input: a project, a plan. Output: plan.tuned, and warnings about files that are not what they should be: such a file
 -- counts as none. The folder is that of the compiler of device code: LONGHAND_CACHE, or longhand in the user's cache.
 
+local cache = require("base.cache")
 local canonical = require("base.canonical")
 local input = require("base.input")
 local json = require("dkjson")
@@ -23,13 +24,7 @@ local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
 -- The folder; nil where there is none to be had.
 function M.folder()
-  local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
-  if given and given ~= "" then
-    return given .. "/tuned"
-  elseif cache and cache:sub(1, 1) == "/" then
-    return cache .. "/longhand/tuned"
-  end
-  return home and home:sub(1, 1) == "/" and home .. "/.cache/longhand/tuned" or nil
+  return cache.folder("tuned")
 end
 
 local function first_line(path)
