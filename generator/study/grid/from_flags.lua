@@ -63,13 +63,13 @@ local function range_of(text)
   return list
 end
 
--- The name of a value in the study: that of a preset, a number, or what letters and digits the text has.
+-- The name of a value in the study: that of a preset or of its file, a number, or what letters and digits the text has.
 local function name_of(value, text)
   if type(value) == "number" then
     return value
   end
-  local name = (type(value) == "string" and value or text):lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", "")
-  return (name:gsub("%-+$", ""))
+  local word = type(value) == "string" and value:gsub("%.lua$", "") or text
+  return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
 -- A file that a spec names, as seen from the folder of runs; other values as they are.
