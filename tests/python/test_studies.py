@@ -38,6 +38,23 @@ class Studies(unittest.TestCase):
         self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
         self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.quiet))
 
+    def test_a_grid_over_a_spec(self):
+        spec = self.folder / "flat.lua"
+        spec.write_text("""return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1 },
+            train = { batch = 4, steps = 20 }, eval = { lengths = { 3, 6 }, examples = 8 } }""")
+        grid = {"axes": {"train.learning_rate": [1e-3, 2e-3], "encoding": ["none"]}, "out": self.folder / "runs",
+                "seeds": range(2), "progress": launcher.quiet}
+        self.assertIn("4 runs", "".join(self.estimated(spec, grid)))
+        runs = longhand.sweep(spec, only="train.learning_rate=0.002", **grid)
+        self.assertEqual([(run.axes["train.learning_rate"], run.axes["encoding"], run.seed) for run in runs],
+                         [("0.002", "none", 0), ("0.002", "none", 1)])
+        self.assertEqual(len(longhand.sweep(f"{STUDY}:sort", out=RUNS, progress=launcher.quiet)), 4)
+
+    def estimated(self, spec, grid):
+        said = []
+        longhand.estimate(spec, **{**grid, "progress": said.append})
+        return said
+
     def test_a_report_is_written(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # there may be no gnuplot

@@ -89,6 +89,8 @@ local function fragment(work, field, value, text)
     text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
   elseif type(value) == "string" then
     text = ("%q"):format(moved(work, field, value))
+  elseif type(value) == "number" then
+    text = diagnostics.number(value)
   end
   for name in field:reverse():gmatch("[^.]+") do
     text = ("{ %s = %s }"):format(name:reverse(), text)
@@ -180,7 +182,7 @@ end
 local function read_rates(work, text)
   local rates = {}
   for part in (text .. ","):gmatch("([^,]*),") do
-    rates[#rates + 1] = tonumber(part) and part:match("^%s*(.-)%s*$") or nil
+    rates[#rates + 1] = tonumber(part) and diagnostics.number(tonumber(part)) or nil
     if not tonumber(part) then
       work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
     end
