@@ -7,7 +7,8 @@ Every trainer is built for its one length, and runs in each round once, in turn 
 and the picture have medians. Steps are counted by the second that the processor worked, but for the axes of threads and
 replicas, which are by the clock. The prediction is the number of operations that `plan` prints (of a forward pass a
 third), at the rate of the value that is marked: where a curve leaves it, something else than operations decides.
-Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out. Not a test.
+Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out; axes that are not asked for stay there as they
+were, if machine, compiler and level are the same. Not a test.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def build(point):
 
 def rates(trainer, point, axis, seconds):
     """Steps per second by mode."""
-    words = ["bench", "--lengths", str(point["length"] - 1), "--seconds", str(seconds), "--json"]
+    words = ["bench", "--lengths", str(point["length"] - 1), "--seconds", str(seconds), "--windows", "3", "--json"]
     words += ["--threads", str(point["replicas"] if axis == "replicas" else point["threads"])]
     words += ["--replicas", str(point["replicas"])] if axis == "replicas" else []
     lines = subprocess.run([ROOT / trainer, *words], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -88,6 +89,23 @@ def measure(axis, rounds, seconds):
         more = row["value"] if axis in ("threads", "replicas") else anchor["operations"] / row["operations"]
         row["predicted"] = {mode: anchor[mode] * more for mode in MODES}
     return rows
+
+
+def machine():
+    model = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    asked = subprocess.run(["make", "-s", "--no-print-directory", "print-compiler", "print-levels", "LEVELS=best"],
+                           cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return {"processor": model.group(1) if model else "unknown", "processors": CORES, "compiler": asked[0],
+            "level": asked[1]}
+
+
+def kept(path, here):
+    """What was measured here before, by axis."""
+    try:
+        found = json.loads(path.read_text())
+        return found["axes"] if found["machine"] == here else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def table(results):
@@ -134,13 +152,15 @@ def main():
             parser.error(f"--axes: no axis '{axis}', expected {', '.join(AXES)}")
     out = pathlib.Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
-    results = {}
+    here = machine()
+    results = kept(out / "scaling.json", here)
     for axis in axes:
         results[axis] = measure(axis, given.rounds, given.seconds)
+    results = {axis: results[axis] for axis in AXES if axis in results}
     text = "\n".join(table(results))
     print(text)
     (out / "scaling.txt").write_text(text)
-    (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "axes": results}, indent=1))
+    (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "machine": here, "axes": results}, indent=1))
     draw(results, out)
 
 
