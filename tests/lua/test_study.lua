@@ -551,6 +551,13 @@ function TestFailures.test_runs_of_a_group_are_told_in_any_order_of_writing()
   lu.assertEquals(told(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
+-- Of a part of a cell, whose other parts write to the same log.
+function TestFailures.test_runs_of_another_part_are_left_out()
+  local log = support.write("log.txt", FAILED[1] .. FAILED[2])
+  lu.assertEquals(failures.text(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
+    "    learning rate 0.001, seed 10: error: step 2: the loss is nan")
+end
+
 function TestFailures.test_a_run_that_failed_early_is_told()
   lu.assertStrContains(told(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
 end

@@ -122,9 +122,11 @@ failed_run_is_told() {
             --out "$work/whole" --once
 }
 
-# A spec, and flags that make a study of it.
+# A spec, and flags that make a study of it, below $work: folder, seeds, more words.
 from_flags() {
-    ./longhand sweep "$@" "$work/flags.lua" --axis encoding=alibi,none --seeds 0:3 --out "$work/flags"
+    out=$work/$1 seeds=$2
+    shift 2
+    ./longhand sweep "$@" "$work/flags.lua" --axis encoding=alibi,none --seeds "$seeds" --out "$out"
 }
 
 flags_spec() {
@@ -132,32 +134,34 @@ flags_spec() {
 return {
   task = { kind = "parity_check" },
   model = { use = "small_encoder", layers = 1, feedforward = 16 },
-  train = { batch = 4, steps = 100000, lengths = { 1, 4 }, log_every = 500 },
+  train = { batch = 4, steps = 60000, lengths = { 1, 4 }, log_every = 500 },
   eval = { lengths = { 3, 6 }, examples = 16 },
 }
 EOF
 }
 
-# Nothing begins once the time is up: four runs of a cell, at most two at a time. On a terminal lines are redrawn.
+# Nothing begins once the time is up, two seconds: of 256 runs as many at a time as there are processors. On a terminal
+# lines are redrawn.
 budget() {
     flags_spec
-    from_flags status >"$work/said" && grep -q '^alibi .* 0 of   4 done, 4 absent' "$work/said" || return
-    set -- --only encoding=alibi --hours 0.0009 --jobs 1
+    from_flags budget 0:255 status >"$work/said" && grep -q '^alibi .* 0 of 256 done, 256 absent' "$work/said" || return
+    set -- --only encoding=alibi --hours 0.0006 --jobs 1
     if command -v script >/dev/null 2>&1; then
-        words="$work/flags.lua --axis encoding=alibi,none --seeds 0:3 --out $work/flags $*"
+        words="$work/flags.lua --axis encoding=alibi,none --seeds 0:255 --out $work/budget $*"
         TERM=xterm script -qec "stty rows 24 cols 80; ./longhand sweep $words" "$work/tty" >/dev/null </dev/null
     else
-        from_flags "$@" >"$work/tty" 2>&1
+        from_flags budget 0:255 "$@" >"$work/tty" 2>&1
     fi
-    [ $? -eq 75 ] && grep -q 'hours are over, and nothing new was begun' "$work/tty" &&
-        grep -q '[0-3] of 4 runs of 1 of 2 cells done' "$work/tty" && [ ! -e "$work/flags/none" ]
+    [ $? -eq 75 ] && grep -q 'hours are over, and nothing new was begun' "$work/tty" && [ ! -e "$work/budget/none" ] &&
+        ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" && return 1; }
 }
 
 # A watcher elsewhere sees it through. What flags have made has a name there, by which others find it, too.
 watched() {
+    from_flags flags 0:3 watch --seconds 1 >"$work/watched" 2>&1 &
+    ends_with 0 ": 8 of 8 runs done" from_flags flags 0:3 || return
     name=$(basename "$work"/flags/flags-encoding-*.lua .lua)
-    ./longhand sweep watch "$name" --out "$work/flags" --seconds 1 >"$work/watched" 2>&1 &
-    ends_with 0 "$name: 8 of 8 runs done" from_flags && wait $! && grep -q '8 of 8 runs done' "$work/watched" &&
+    wait $! && grep -q '8 of 8 runs done' "$work/watched" &&
         ./longhand sweep watch "$name" --out "$work/flags" --once >"$work/said" &&
         grep -q '^alibi  *\[########\]  *4/4 ' "$work/said" &&
         ends_with 0 'flags: encoding' ./longhand report "$work/flags"

@@ -26,13 +26,22 @@ local function read_log(path, from)
   return lines
 end
 
+local function is_among(runs, rate, seed)
+  for _, run in ipairs(runs) do
+    if run.learning_rate == rate and run.seed == seed then
+      return true
+    end
+  end
+  return false
+end
+
 -- Where a group's runs say why they failed, in the order of rates and seeds: that of the lines is the order in which
--- threads came to write, each its warnings and its error.
-local function run_errors(lines)
+-- threads came to write, each its warnings and its error. Other parts of a cell write to the same log.
+local function run_errors(lines, runs)
   local errors = {}
   for i, line in ipairs(lines) do
     local rate, seed = line:match("^learning rate (%S+), seed (%d+): error: ")
-    if rate then
+    if rate and (not runs or is_among(runs, tonumber(rate), tonumber(seed))) then
       errors[#errors + 1] = { line = i, rate = tonumber(rate) or 0, seed = tonumber(seed) }
     end
   end
@@ -65,15 +74,15 @@ end
 
 -- What a log says from a byte on of why its trainer failed, indented; nil where it says nothing. Of a group a line for
 -- each run that failed, the first with the rest of its message; else the lines from the first error on, or the last.
--- At most `most` lines of a message.
-function M.text(path, from, most)
+-- At most `most` lines of a message. runs: of which this is told; of all unless given.
+function M.text(path, from, most, runs)
   local lines, list = read_log(path, from), {}
   local function take(first, last)
     for i = first, math.min(last, first + most - 1) do
       list[#list + 1] = "    " .. lines[i]
     end
   end
-  local errors = run_errors(lines)
+  local errors = run_errors(lines, runs)
   for i, one in ipairs(errors) do
     take(one.line, i == 1 and message_end(lines, one.line) or one.line)
   end

@@ -103,7 +103,7 @@ local function make_job(options, item, part, threads)
     os.remove(log) -- a pipe, or a link that leads out of the folder
   end
   local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), tongues.shell(log))
-  return { cell = cell, runs = part.runs, log = log, line = line }
+  return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
 end
 
 -- How far the runs of a job are.
@@ -155,14 +155,13 @@ end
 -- What to say of a job that failed, with what its log says of it.
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local words = failures.text(job.log, job.log_from, LOG_LINES)
+  local words = failures.text(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
     words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, words or "")
 end
 
 function Sweep:start(i)
-  local job = self.jobs[i]
-  job.started, job.log_from = os.time(), lfs.attributes(job.log, "size") or 0
+  self.jobs[i].started = os.time()
 end
 
 -- A job has ended: what of its runs is done is looked at closely.
