@@ -11,7 +11,7 @@ import os
 import pathlib
 import warnings
 
-from . import launcher, lua, specs
+from . import launcher, specs
 from .errors import InputError, LonghandWarning, MachineError
 from .reading import Runs, runs
 
@@ -91,30 +91,22 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
                  and after[path] != before.get(path)), found.skipped)
 
 
-def _sweep_words(study, axes, scale, out, set, flags):
-    fields = [word for field, values in (axes or {}).items()
-              for word in ("--axis", f"{field}={','.join(lua.value(value, field) for value in values)}")]
-    return ["sweep", specs.word(study), *fields, *_flags({"scale": scale, "out": out}), *specs.sets(set),
-            *_flags(flags)]
-
-
-def sweep(study, *, axes=None, scale=None, out="runs", set=None, progress=None, **flags):
-    """Does what is missing of a study: the Runs of it, each with its place in the grid in run.axes. With axes,
-    {"encoding": ["alibi", "rope"], "model.width": [64, 128]}, study is a spec, and the study the grid of these values
-    over it, with flags seeds and learning_rate. Other flags: only ("encoding=rope"), jobs, hours, device, arch, jit,
-    cuda_root. What stops it keeps what is done, and the same call goes on."""
-    said = launcher.call(_sweep_words(study, axes, scale, out, set, flags), progress)
-    if axes:  # the last line begins with the name that the grid has in the folder of runs
-        study = os.path.join(out, said.splitlines()[-1].partition(":")[0] + ".lua")
-    elif not os.path.exists(study):  # STUDY:CELL,CELL
-        study, *behind = str(study).split(":")
+def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
+    """Does what is missing of a study (a Study, a path, a name, STUDY:CELL,CELL): the Runs of it, each with its place in
+    the grid in run.axes. Flags: only ("width=32"), jobs, hours, device, arch, jit, cuda_root. What stops it keeps what is
+    done, and the same call goes on."""
+    study = specs.word(study)
+    launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
+    if ":" in study and not os.path.exists(study):
+        study, *behind = study.split(":")
         scale = behind[0] if len(behind) == 2 else scale
     return runs(out, study, scale)
 
 
-def estimate(study, *, axes=None, scale=None, out="runs", set=None, progress=None, **flags):
+def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags):
     """How long what is missing of a study would take here: the text that `sweep --dry-run` prints."""
-    return launcher.call([*_sweep_words(study, axes, scale, out, set, flags), "--dry-run"], progress)
+    return launcher.call(["sweep", specs.word(study), *_flags({"scale": scale, "out": out}), *specs.sets(set),
+                          *_flags(flags), "--dry-run"], progress)
 
 
 class Report:
@@ -139,7 +131,7 @@ class Report:
 
 def report(root, *, study=None, scale=None, out=None, progress=None):
     """Tables and curves of a folder of runs: a Report. What could not be read or drawn is told in a warning."""
-    words = ["report", root, *_flags({"study": study, "scale": scale, "out": out})]
+    words = ["report", root, *_flags({"study": study and specs.word(study), "scale": scale, "out": out})]
     try:
         return Report(launcher.call(words, progress))
     except (InputError, MachineError) as error:

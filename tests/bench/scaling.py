@@ -118,13 +118,23 @@ def table(results):
         yield ""
 
 
+def spread(values):
+    """Those whose labels do not meet on a logarithmic axis, from the last one down."""
+    chosen, room = [], (values[-1] / values[0]) ** 0.12
+    for value in reversed(values):
+        if not chosen or chosen[-1] >= value * room:
+            chosen.append(value)
+    return chosen
+
+
 def draw(results, out):
     lines = ["set terminal svg size 900,560 font 'sans,11' background '#ffffff'", f"set output '{out}/scaling.svg'",
              f"set multiplot layout {(len(results) + 2) // 3},3", "set logscale xy", "set grid lc rgb '#dddddd'",
-             "set key bottom left reverse Left samplen 2", "set format y '%.3g'"]
+             "set key bottom left reverse Left samplen 2", "set format y '%g'", "set ylabel 'steps per second'"]
     for axis, rows in results.items():
-        ticks = ", ".join(str(row["value"]) for row in rows[::max(1, len(rows) // 5)])
-        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", "set ylabel 'steps per second'",
+        values = [row["value"] for row in rows]
+        ticks = ", ".join(str(value) for value in spread(values))
+        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", f"set xrange [{values[0] / 1.15}:{values[-1] * 1.15}]",
                   f"$data_{axis} << EOD"]
         for row in rows:
             numbers = row["value"], *(row[mode] for mode in MODES), *(row["predicted"][mode] for mode in MODES)
@@ -132,7 +142,7 @@ def draw(results, out):
         lines += ["EOD", f"plot $data_{axis} using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#1f5fa8' title 'training', "
                   f"'' using 1:4 with lines dt 2 lc rgb '#1f5fa8' title 'predicted', "
                   f"'' using 1:3 with linespoints pt 7 ps 0.5 lc rgb '#b5541c' title 'forward only', "
-                  f"'' using 1:5 with lines dt 2 lc rgb '#b5541c' title 'predicted'"]
+                  f"'' using 1:5 with lines dt 2 lc rgb '#b5541c' title 'predicted'", "unset key", "unset ylabel"]
     try:
         subprocess.run(["gnuplot"], input="\n".join(lines) + "\n", text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as failure:

@@ -66,7 +66,7 @@ function TestFlags.test_make_the_study_that_a_file_would()
 return { title = "same", base = { use = "../probe.lua" }, seeds = { 2, 3 }, learning_rates = { 0.001, 0.01 }, axes = {
   { name = "encoding", values = { { name = "rope", spec = { encoding = { use = "rope" } } },
     { name = "none", spec = { encoding = { use = "none" } } } } },
-  { name = "train.lengths", values = { { name = "1-4", spec = { train = { lengths = { 1, 4 } } } },
+  { name = "lengths", values = { { name = "1-4", spec = { train = { lengths = { 1, 4 } } } },
     { name = "1-8", spec = { train = { lengths = { 1, 8 } } } } } } } }]])
   local same = assert(grid.expand(project, file))
   lu.assertEquals(study.ids, { "rope_1_4", "rope_1_8", "none_1_4", "none_1_8" })
@@ -83,14 +83,22 @@ end
 
 function TestFlags.test_values()
   local ids = {}
-  for axes, expected in pairs({ ["model.layers=1:3"] = "model_layers_1 model_layers_2 model_layers_3",
-    ["train.steps=10:30:20,7"] = "train_steps_10 train_steps_30 train_steps_7",
+  for axes, expected in pairs({ ["model.layers=1:3"] = "layers_1 layers_2 layers_3",
+    ["train.steps=10:30:20,7"] = "steps_10 steps_30 steps_7",
     ["model.bias='none',all"] = "none all", ["task=bucket_sort"] = "bucket_sort",
     ["encoding.score=false"] = "false" }) do
     local study, message = settle({ axes = { axes } })
     ids[axes] = expected ~= "false" and table.concat(assert(study, message).ids, " ") or expected
     lu.assertEquals(ids[axes], expected)
   end
+end
+
+-- By their last names; by the whole, where two have the same.
+function TestFlags.test_names_of_axes()
+  local study = settle({ axes = { "model.width=16,32", "train.lengths={1,4}", "eval.lengths={3,6}" },
+    only = { "model.width=32" } })
+  lu.assertEquals({ study.axes[1].name, study.axes[2].name, study.axes[3].name, study.ids[1], #study.cells },
+    { "width", "train.lengths", "eval.lengths", "width_16_1_4_3_6", 1 })
 end
 
 -- Files are seen from the spec, wherever the runs lie.

@@ -79,17 +79,18 @@ local function left_of(only, axes, d)
     by_name[axis.name] = names_of(axis.values)
   end
   for _, one in ipairs(only) do
-    local legal = by_name[one.axis]
+    local axis = by_name[one.axis] and one.axis or one.axis:match("[^.]*$") -- the field of a grid from flags
+    local legal = by_name[axis]
     if not legal then
       unknown(d, one, one.axis, "axis of this study", names_of(axes))
     end
     for _, name in ipairs(legal and one.names or {}) do
       name = nodes.name_of(tonumber(name) or name)
       if not lists.has(legal, name) then
-        unknown(d, one, name, "value of the axis " .. one.axis, legal)
+        unknown(d, one, name, "value of the axis " .. axis, legal)
       end
-      left[one.axis] = left[one.axis] or {}
-      left[one.axis][name] = true
+      left[axis] = left[axis] or {}
+      left[axis][name] = true
     end
   end
   return left

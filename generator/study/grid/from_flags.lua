@@ -206,8 +206,22 @@ local function read_seeds(work, text)
   return ("  seeds = { %s, %s },"):format(first, last or first)
 end
 
+-- Calls axes by the last names of their fields, as width; by the whole where two have the same.
+local function name_axes(axes)
+  local count, names = {}, {}
+  for _, axis in ipairs(axes) do
+    axis.name = axis.field:match("[^.]*$")
+    count[axis.name] = (count[axis.name] or 0) + 1
+  end
+  for i, axis in ipairs(axes) do
+    axis.name = count[axis.name] > 1 and axis.field or axis.name
+    names[i] = axis.name
+  end
+  return names
+end
+
 local function text_of(work, flags, id, spec)
-  local fields = {}
+  local names, fields = name_axes(work.axes), {}
   for i, axis in ipairs(work.axes) do
     fields[i] = axis.field
   end
@@ -216,7 +230,7 @@ local function text_of(work, flags, id, spec)
     ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))),
     ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" }
   for _, axis in ipairs(work.axes) do
-    lines[#lines + 1] = ("    { name = %q, values = {"):format(axis.field)
+    lines[#lines + 1] = ("    { name = %q, values = {"):format(axis.name)
     table.move(axis.lines, 1, #axis.lines, #lines + 1, lines)
     lines[#lines + 1] = "    } },"
   end
@@ -224,7 +238,7 @@ local function text_of(work, flags, id, spec)
   lines[#lines + 1] = flags.seeds and read_seeds(work, flags.seeds)
   lines[#lines + 1] = flags.rates and read_rates(work, flags.rates)
   lines[#lines + 1] = "}\n"
-  return table.concat(lines, "\n"), fields
+  return table.concat(lines, "\n"), names
 end
 
 -- The flag that the value at a path of the study comes from.
@@ -252,7 +266,7 @@ function M.study(project, flags)
   for _, text in ipairs(loaded and flags.axes or {}) do
     work.axes[#work.axes + 1] = read_axis(work, text)
   end
-  local text, fields = text_of(work, flags, loaded and loaded.id or "", paths.absolute(spec))
+  local text, names = text_of(work, flags, loaded and loaded.id or "", paths.absolute(spec))
   local set = {}
   for i, one in ipairs(flags.set) do
     set[i] = read_set(work, one)
@@ -260,7 +274,7 @@ function M.study(project, flags)
   if d:count() > 0 then
     return nil, d:text()
   end
-  local name = table.concat({ loaded.id, table.unpack(fields) }, "-"):sub(1, LONGEST_NAME)
+  local name = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
   return { path = ("%s/%s-%s.lua"):format(flags.out, name, sha256.digest(text):sub(1, 8)), text = text,
     origin = origin_of(work, tongues.plain(flags.spec)), set = set }
 end
