@@ -192,7 +192,7 @@ local function announce(options, study, count)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.title(study),
-    wording.count(counts.cells, "cell"), wording.count(counts.runs, "run"), counts.done, count.runs)
+    overview.count_cells(study), wording.count(counts.runs, "run"), counts.done, count.runs)
   for _, part in ipairs(rest) do
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
   end
