@@ -253,6 +253,42 @@ twice_at_once() {
         ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }
 
+# A student of a teacher, submitted by one call: the second job makes it and submits it, once the first is done.
+goes_on_with_stages() {
+    cat >"$work/stages.lua" <<'END3'
+return {
+  title = "teacher and student",
+  base = {
+    task = { kind = "successor", options = { width = 16, numbers = 4096 } },
+    model = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 1, heads = 2, width = 32,
+      feedforward = 64, dropout = 0, bias = "all", init = "xavier" },
+    train = { batch = 64, steps = 400, learning_rate = 4e-3 },
+    eval = { by = { digits = { 1, 15 } }, examples = 20 },
+  },
+  axes = { { name = "bias", values = {
+    { name = "teacher", spec = { encoding = { kind = "sinusoid" } } },
+    { name = "taught", spec = { train = { steps = 20 } } },
+  } } },
+  stages = {
+    { name = "teachers", cells = { bias = { "teacher" } } },
+    { name = "students", cells = { bias = { "taught" } }, from = "teachers", verb = "calibrate", seeds = { 3, 4 },
+      options = { samples = 64, init = true, set = { "rows=4", "threshold.cross=2", "threshold.self=0" } } },
+  },
+}
+END3
+    ends_with 0 "once all of these are done, submits what waits for them" sweep staged "$work/stages.lua" \
+        --slurm "$work/here.lua" && until_true idle || return
+    ends_with 0 "3 of 3 runs done" sweep staged status "$work/stages.lua" ||
+        { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
+}
+
+# What is cancelled takes with it what would go on.
+cancels_stages() {
+    ends_with 0 "submits what waits" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+        [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
+        until_true idle
+}
+
 expect slurm_cluster_starts start_cluster
 if [ "$failures" -eq 0 ]; then
     expect slurm_local_runs local_runs
@@ -274,5 +310,7 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_edited_study edited_study
     expect slurm_cancels cancels
     expect slurm_twice_at_once twice_at_once
+    expect slurm_goes_on_with_stages goes_on_with_stages
+    expect slurm_cancels_stages cancels_stages
 fi
 finish

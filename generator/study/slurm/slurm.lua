@@ -9,6 +9,7 @@ local overview = require("study.run.overview")
 local paths = require("base.paths")
 local queue = require("study.slurm.queue")
 local records = require("study.slurm.records")
+local script = require("study.slurm.script")
 local submit = require("study.slurm.submit")
 local tongues = require("base.tongues")
 local watch = require("study.run.watch")
@@ -212,6 +213,11 @@ local function cancel(options)
         say("longhand: ", message, "; the job is cancelled all the same")
       end
       jobs[#jobs + 1], count = record.tasks[1].job, count + #record.tasks
+    end
+  end
+  for _, task in ipairs(tasks) do
+    for _, record in ipairs(own) do
+      jobs[#jobs + 1] = task.name == record.name .. script.NEXT and task.job or nil
     end
   end
   if #jobs == 0 then
