@@ -129,8 +129,7 @@ $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
-	@rm -f $@
-	ar rcs $@ $^
+	ar rcs $@.$$$$ $^ && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; } # other builds may be reading it
 
 # Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
 LAPACK ?= -llapack -lblas

@@ -56,7 +56,7 @@ local function evaluation_identity(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
--- Where gradients of vectors of distances are summed block by block of queries: from so many pairs on, blocks of so many.
+-- Where gradients of vectors of distances are summed by blocks of queries: from so many pairs on, blocks of so many.
 local function rows_by_block(plan)
   local list = {}
   for _, family in ipairs(plan.attentions) do

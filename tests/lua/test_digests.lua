@@ -300,7 +300,7 @@ function TestDigests.test_finite_data_by_what_longest_settles()
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
--- Where attention's weights are made again on the way back, gradients of vectors of distances are summed block by block.
+-- Where attention's weights are made again on the way back, gradients of vectors of distances are summed by blocks.
 function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
   local function digests(encoding, train)
     local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
@@ -310,8 +310,9 @@ function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
   for _, encoding in ipairs({ "relative", "rope", "alibi_learned" }) do
     local by_plan = digests(encoding, "")
     lu.assertEquals(digests(encoding, "keep_probabilities = true"), by_plan)
-    lu.assertEquals(digests(encoding, "keep_probabilities = false")[1] ~= by_plan[1], encoding == "relative", encoding)
-    lu.assertEquals(digests(encoding, "keep_probabilities = false")[2], by_plan[2])
+    local made = digests(encoding, "keep_probabilities = false")
+    lu.assertEquals(made[1] ~= by_plan[1], encoding == "relative", encoding)
+    lu.assertEquals(made[2], by_plan[2])
   end
   local long = "lengths = { 1, 400 }"
   lu.assertNotEquals(digests("relative", long), digests("relative", long .. ", keep_probabilities = true"))
