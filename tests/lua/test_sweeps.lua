@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local asked = require("study.grid.asked")
 local board = require("study.run.board")
+local choice = require("study.grid.choice")
 local failures = require("study.run.failures")
 local glance = require("study.run.glance")
 local grid = require("study.grid.grid")
@@ -185,6 +186,16 @@ function TestChoice.test_cells_by_name_and_by_axis()
   lu.assertEquals(chosen({ "" }, { "width=32,16", "encoding = none" }), { "none_16", "none_32" })
   lu.assertEquals(chosen({ "" }, { "width=32", "width=16.0" }), { "rope_16", "rope_32", "none_16", "none_32" })
   lu.assertEquals(chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
+end
+
+-- For a job that goes on with the same cells.
+function TestChoice.test_as_words()
+  local _, _, options = chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
+  local words = choice.command(options.choice, options.study)
+  lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",
+    "encoding=none,rope" })
+  _, _, options = chosen({ "" })
+  lu.assertEquals(choice.command(options.choice, "s"), { "s" })
 end
 
 function TestChoice.test_mistakes()

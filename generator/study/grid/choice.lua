@@ -1,7 +1,7 @@
 -- Which cells of a study are meant: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
 -- Input: words of the command line; the axes of a study as study.lua reads them. Output: { cells = ids or nil, only =
--- { { axis, names, text } } }, a choice; or nil and a message. Pure.
+-- { { axis, names, word } } }, a choice; or nil and a message. Pure.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -53,7 +53,7 @@ function M.only(texts)
     if not axis or axis == "" or values == "" then
       return nil, ("--only %s: found no axis and value\n  expected: AXIS=VALUE, or AXIS=VALUE,VALUE"):format(text)
     end
-    only[i] = { axis = axis, names = items_of(values), text = "--only " .. text }
+    only[i] = { axis = axis, names = items_of(values), word = text }
   end
   return only
 end
@@ -68,8 +68,8 @@ end
 
 local function unknown(d, one, name, kind, legal)
   local near = diagnostics.nearest(name, legal)
-  d:add({ at = { set = one.text }, what = ("%s is no %s"):format(name, kind), expected = table.concat(legal, ", "),
-    hint = near and ("did you mean %s?"):format(near) or nil })
+  d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
+    expected = table.concat(legal, ", "), hint = near and ("did you mean %s?"):format(near) or nil })
 end
 
 -- The values that are left of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
@@ -107,6 +107,15 @@ function M.filter(choice, axes, d)
     end
     return not choice.cells or lists.has(choice.cells, id)
   end
+end
+
+-- The words that mean these cells of a study: the study's, and flags.
+function M.command(choice, study)
+  local words = { study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") }
+  for _, one in ipairs(choice.only or {}) do
+    table.move({ "--only", one.word }, 1, 2, #words + 1, words)
+  end
+  return words
 end
 
 -- Says which cells are not there, and that none is left. ids: of all cells; scales: the names of the study's; count: of
