@@ -340,8 +340,14 @@ end
 function verbs.sweep(project, arguments)
   local slurm, sweep = require("study.slurm.slurm"), require("study.run.sweep")
   arguments.project = project
+  local message = require("study.grid.asked").settle(arguments)
+  if message then
+    return fail(INPUT, message)
+  end
   local used = slurm.is_used(arguments)
-  if arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
+  if arguments.action == "watch" then
+    return slurm.watch(arguments)
+  elseif arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
     or arguments.action == "status" and used then
     return slurm.run(arguments)
   end

@@ -1,7 +1,7 @@
 -- What a command line has, as data: for completions and the manual.
 --
 -- Input: a parser of argparse. Output: { name, summary, text, usage, options, arguments, verbs }; an option is { names,
--- value, text } (value: nil for a flag), an argument { name, text }; either has `kind`: a list of legal words, or what is
+-- value, text } (value: nil for a flag), an argument { name, text }; either has `kind`: a list of legal words, what is
 -- looked up ("runs", "studies", "sites": `longhand list`), or "file", or "any". verbs are of the same shape.
 
 local M = {}

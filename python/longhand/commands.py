@@ -92,10 +92,14 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """Does what is missing of a study (a Study, a path, a name): the Runs of it, each with its place in the grid in
-    run.axes. Flags: jobs, device, arch, jit, cuda_root. What stops it keeps what is done, and the same call goes on."""
-    study = specs.word(study)
+    """Does what is missing of a study (a Study, a path, a name, STUDY:CELL,CELL): the Runs of it, each with its place in
+    the grid in run.axes. Flags: only ("width=32"), jobs, hours, device, arch, jit, cuda_root. What stops it keeps what is
+    done, and the same call goes on."""
+    study = os.fspath(specs.word(study))
     launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
+    if ":" in study and not os.path.exists(study):
+        study, *behind = study.split(":")
+        scale = behind[0] if len(behind) == 2 else scale
     return runs(out, study, scale)
 
 

@@ -39,6 +39,12 @@ class Studies(unittest.TestCase):
         self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
         self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.quiet))
 
+    def test_some_of_the_cells(self):
+        said = []
+        runs = longhand.sweep(f"{STUDY}:sort,parity", out=RUNS, only="task=sort", progress=said.append)
+        self.assertIn("1 of 2 cells, 2 runs: 2 done, 0 to do", said[0])
+        self.assertEqual(len(runs), 4)
+
     def test_a_study_of_python_is_that_of_its_file(self):
         written = dict(re.findall(r"(steps|examples|learning_rates) = ({ .*? }|\d+)", STUDY.read_text()))
         study = longhand.Study(

@@ -178,9 +178,14 @@ says_what_is_missing() {
     cp "$work/.got" "$work/status" && ! grep -q '24 of 24' "$work/status"
 }
 
+# Who watches sees the runs of tasks where their attempts are, and ends with the last of them.
 resubmits() {
+    sweep cluster watch "$work/grid.lua" --seconds 0.5 >"$work/watched" 2>&1 &
+    watcher=$!
     ends_with 0 "tasks, " sweep cluster resubmit "$work/grid.lua" && until_true idle &&
-        ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua"
+        ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua" && wait $watcher &&
+        grep -q ' [1-9][0-9]* running' "$work/watched" && grep -q '24 of 24 runs done' "$work/watched" ||
+        { cat "$work/watched" && return 1; }
 }
 
 same_bits() {

@@ -6,6 +6,7 @@
 -- then, and leaves alone what tasks in the queue have.
 
 local build = require("render.build")
+local choice = require("study.grid.choice")
 local estimate = require("study.run.estimate")
 local hand_over = require("study.run.hand_over")
 local lfs = require("lfs")
@@ -192,7 +193,7 @@ local function announce(options, study, count)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.title(study),
-    wording.count(counts.cells, "cell"), wording.count(counts.runs, "run"), counts.done, count.runs)
+    overview.count_cells(study), wording.count(counts.runs, "run"), counts.done, count.runs)
   for _, part in ipairs(rest) do
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
   end
@@ -216,8 +217,10 @@ end
 
 -- Behind the array a job that submits what waits for its runs, where the study has stages.
 local function submit_next(options, study, site, plan, job)
-  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", paths.absolute(study.path),
-    "--out", paths.absolute(options.out) }
+  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
+    paths.absolute(options.out) }
+  local which = choice.command(options.choice, paths.absolute(study.path))
+  table.move(which, 1, #which, #words + 1, words)
   table.move(study.scale and { "--scale", study.scale } or {}, 1, 2, #words + 1, words)
   for _, set in ipairs(study.set) do
     table.move({ "--set", set }, 1, 2, #words + 1, words)
