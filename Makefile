@@ -7,6 +7,7 @@
 # STATIC=1      trainers that need no shared library, not even libc
 # TARGETS=...   cpu (default) or cpu,cuda: see cuda.mk
 # CC=...        gcc or clang
+# LONGHAND_BUILD=DIR  where the runtime and trainers are built: build, unless it says otherwise
 
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -14,6 +15,7 @@ CC := cc
 endif
 VARIANT ?= release
 LEVELS ?= all
+BUILD := $(or $(LONGHAND_BUILD),build)
 comma := ,
 GENERATED := $(sort $(patsubst generated/%/spec.c,%,$(wildcard generated/*/spec.c)))
 
@@ -86,7 +88,7 @@ LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl 
 # With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
 # dlopen, see runtime/static.c. STATIC_PROBLEM: what stands in the way of that here, if anything.
 LINKING := $(if $(STATIC),static,dynamic)
-STATIC_OBJECTS := $(if $(STATIC),build/$(VARIANT)/runtime/static.o)
+STATIC_OBJECTS := $(if $(STATIC),$(BUILD)/$(VARIANT)/runtime/static.o)
 LINK_FLAGS := $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 of.libc.a := in libc6-dev on Debian, in glibc-static on Fedora
 of.libjansson.a := in libjansson-dev on Debian, in jansson-static on Alpine
@@ -97,21 +99,21 @@ missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)
 STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) leave out VARIANT=$(VARIANT),$(if \
 	$(strip $(missing_archives)),static linking needs archives that $(CC) does not find: $(strip $(missing_archives))))
 
-B := build/$(VARIANT)
-LIBRARY := $(if $(filter release,$(VARIANT)),build/lib/liblonghand.a,$(B)/lib/liblonghand.a)
+B := $(BUILD)/$(VARIANT)
+LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 QUESTIONS := print-levels print-compiler print-static-problem
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
+	trainer library install uninstall unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
 	bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
 	$(QUESTIONS)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: library $(GENERATED:%=build/trainers/%/trainer) ## the runtime library and a trainer for every showcase run
+all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## the runtime library and a trainer for every showcase run
 
 library: $(LIBRARY) ## the runtime, as a static archive
 
@@ -129,15 +131,14 @@ $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
-	@rm -f $@
-	ar rcs $@ $^
+	ar rcs $@.$$$$ $^ && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; } # other builds may be reading it
 
 # Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
 LAPACK ?= -llapack -lblas
 
 TOOL_LIBRARIES.procrustes = $(LAPACK)
 
-build/tools/%: runtime/tools/%.c Makefile
+$(BUILD)/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -g $(WARNINGS) -o $@ $< $(TOOL_LIBRARIES.$*) -lm
 
@@ -147,7 +148,7 @@ symbol = longhand_$(1)_$(subst __,_U,$(2))
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.
 ID ?= $(RUN)
 SOURCES ?= generated/$(RUN)
-OUT ?= build/trainers/$(if $(filter release,$(VARIANT)),,$(VARIANT)-)$(RUN)
+OUT ?= $(BUILD)/trainers/$(if $(filter release,$(VARIANT)),,$(VARIANT)-)$(RUN)
 
 include cuda.mk
 
@@ -200,7 +201,7 @@ else
 trainer: ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
 	@echo "say which: make trainer RUN=<id>, one of: $(GENERATED)" >&2; exit 2
 
-build/trainers/%/trainer: $(LIBRARY) FORCE
+$(BUILD)/trainers/%/trainer: $(LIBRARY) FORCE
 	@$(MAKE) --no-print-directory trainer RUN=$*
 endif
 
@@ -274,7 +275,30 @@ run: ## RUN=<id>: train it (FLAGS="--steps 1000": flags of the trainer)
 	@./longhand train $(RUN) -- $(FLAGS)
 
 eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
-	@$(MAKE) --no-print-directory trainer RUN=$(RUN) && build/trainers/$(RUN)/trainer eval $(FLAGS)
+	@$(MAKE) --no-print-directory trainer RUN=$(RUN) && $(BUILD)/trainers/$(RUN)/trainer eval $(FLAGS)
+
+# An installed copy is nobody's to write to: what users build lies in their own folders (LONGHAND_BUILD).
+PREFIX ?= /usr/local
+INSTALLED := longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator templates runtime \
+	kernels spec generated python docs examples
+PLACE = $(DESTDIR)$(PREFIX)
+
+install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, its manual page and completions
+	rm -rf "$(PLACE)/lib/longhand"
+	mkdir -p "$(PLACE)/lib/longhand" "$(PLACE)/bin" "$(PLACE)/share/man/man1" \
+		"$(PLACE)/share/bash-completion/completions" "$(PLACE)/share/zsh/site-functions"
+	cp -R $(INSTALLED) "$(PLACE)/lib/longhand"
+	find "$(PLACE)/lib/longhand" -name __pycache__ -prune -exec rm -rf {} +
+	chmod -R a+rX,go-w "$(PLACE)/lib/longhand"
+	ln -sf ../lib/longhand/longhand "$(PLACE)/bin/longhand"
+	./longhand manual >"$(PLACE)/share/man/man1/longhand.1"
+	./longhand completion bash >"$(PLACE)/share/bash-completion/completions/longhand"
+	./longhand completion zsh >"$(PLACE)/share/zsh/site-functions/_longhand"
+
+uninstall: ## what install has put there
+	rm -rf "$(PLACE)/lib/longhand"
+	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
+		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
 
 clean: ## remove build/
 	rm -rf build

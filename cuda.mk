@@ -29,10 +29,10 @@ least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/
 DEVICE_FLAGS := -std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true --Werror all-warnings -Xptxas -v
 compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
 	$(word 3,$(1)) $(if $(filter sm_%,$(2)),-cubin,-ptx) -arch=$(2) $(DEVICE_FLAGS) -o $(4) $(3),\
-	build/host/device_compiler $(word 3,$(1)) $(2) $(3) $(4)) >$(4).log 2>&1 || { cat $(4).log >&2; exit 1; }
+	$(BUILD)/host/device_compiler $(word 3,$(1)) $(2) $(3) $(4)) >$(4).log 2>&1 || { cat $(4).log >&2; exit 1; }
 
 DEVICE_COMPILER := runtime/device_compiler.c $(patsubst %,runtime/cuda/%,nvrtc.c find.c image.c) runtime/base/status.c
-build/host/device_compiler: $(DEVICE_COMPILER) $(patsubst %,runtime/cuda/%,nvrtc.h find.h image.h) Makefile cuda.mk
+$(BUILD)/host/device_compiler: $(DEVICE_COMPILER) $(patsubst %,runtime/cuda/%,nvrtc.h find.h image.h) Makefile cuda.mk
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o $@ $(DEVICE_COMPILER) -ldl
 
@@ -52,7 +52,7 @@ $(OUT)/obj/images/made: FORCE
 	@echo "$(TOOLKIT) $(JIT)" | cmp -s - $@ || echo "$(TOOLKIT) $(JIT)" > $@
 
 $(IMAGES:%=$(OUT)/obj/images/%): $(OUT)/obj/images/%: $(SOURCES)/device.cu $(OUT)/obj/images/made cuda.mk \
-		$(if $(filter nvrtc,$(TOOLKIT)),build/host/device_compiler)
+		$(if $(filter nvrtc,$(TOOLKIT)),$(BUILD)/host/device_compiler)
 	$(call compile_device,$(TOOLKIT),$*,$<,$@)
 
 $(OUT)/obj/images.o: runtime/images.c $(SOURCES)/device.cu $(OUT)/obj/images/made $(IMAGES:%=$(OUT)/obj/images/%) \
@@ -73,7 +73,7 @@ endif
 ifneq ($(and $(TOOLKIT),$(if $(ID),,yes)),)
 DEVICE_OUT := build/cuda/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
 DEVICE_TEXTS := $(wildcard generated/*/device.cu build/cuda/specs/*/device.cu)
-DEVICE_DEPENDS := cuda.mk $(if $(filter nvrtc,$(TOOLKIT)),build/host/device_compiler)
+DEVICE_DEPENDS := cuda.mk $(if $(filter nvrtc,$(TOOLKIT)),$(BUILD)/host/device_compiler)
 define device_rule
 $(DEVICE_OUT)/$(notdir $(1:%/device.cu=%)).sm_%: $(1) $(DEVICE_DEPENDS)
 	@mkdir -p $$(@D)

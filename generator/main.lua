@@ -8,6 +8,7 @@ local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s"):format(root, package.path)
 
 local build = require("render.build")
+local builds = require("base.builds")
 local cli = require("cli.cli")
 local defaults = require("plan.defaults")
 local json = require("dkjson")
@@ -164,8 +165,8 @@ function verbs.gen(project, arguments)
   if not spec then
     return code
   end
-  local folder = is_showcase(project, spec, arguments) and "generated/" or "build/generated/"
-  local dir = arguments.out or project:path(folder .. spec.id)
+  local dir = arguments.out or is_showcase(project, spec, arguments) and project:path("generated/" .. spec.id)
+    or project:build_path("generated/" .. spec.id)
   local changed, message = write.files(dir, spec.files)
   if not changed then
     return fail(ENVIRONMENT, "longhand: " .. message)
@@ -339,8 +340,14 @@ end
 function verbs.sweep(project, arguments)
   local slurm, sweep = require("study.slurm.slurm"), require("study.run.sweep")
   arguments.project = project
+  local message = require("study.grid.asked").settle(arguments)
+  if message then
+    return fail(INPUT, message)
+  end
   local used = slurm.is_used(arguments)
-  if arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
+  if arguments.action == "watch" then
+    return slurm.watch(arguments)
+  elseif arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
     or arguments.action == "status" and used then
     return slurm.run(arguments)
   end
@@ -413,6 +420,18 @@ function verbs.where(project, arguments)
   return fail(INPUT, ("longhand where: no template line for line %d of %s"):format(place.line, name))
 end
 
+function verbs.completion(project, arguments)
+  io.stdout:write(require("cli.completion").script(cli.outline(), trainer_flags.read(project.root),
+    arguments.shell))
+  return DONE
+end
+
+function verbs.manual(project)
+  io.stdout:write(require("cli.manual").page(cli.outline(), (assert(write.read(project.root .. "/VERSION")):gsub("%s+$",
+    ""))))
+  return DONE
+end
+
 function verbs.stale(project)
   local stale, ids = 0, project:showcase()
   for _, id in ipairs(ids) do
@@ -447,6 +466,10 @@ local function main(arguments)
     return DONE
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
+  end
+  local problem = builds.problem()
+  if problem then
+    return fail(ENVIRONMENT, problem)
   end
   return verbs[parsed.verb](project_module.new(root), parsed)
 end

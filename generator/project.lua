@@ -3,6 +3,7 @@
 -- Input: the repository's root and what the command line names. Output: paths, a plan, files. Reads files, writes
 -- none, prints nothing: problems come back as text, ready to be shown.
 
+local builds = require("base.builds")
 local diagnostics = require("base.diagnostics")
 local gen = require("render.gen")
 local lfs = require("lfs")
@@ -33,6 +34,24 @@ function Project:path(relative)
 end
 
 -- Base names, without the ending, of the files in a folder of the repository; sorted.
+-- A file in the folder of builds as make knows it, which runs in the root.
+function Project:build_goal(relative)
+  self.builds = self.builds or builds.folder(self.root)
+  return self.builds .. "/" .. relative
+end
+
+-- The same as a path from here.
+function Project:build_path(relative)
+  local goal = self:build_goal(relative)
+  return goal:sub(1, 1) == "/" and goal or self:path(goal)
+end
+
+-- What make is told of the folder.
+function Project:build_setting()
+  self.builds = self.builds or builds.folder(self.root)
+  return "LONGHAND_BUILD=" .. self.builds
+end
+
 function Project:names(folder, ending)
   return paths.names_in(self:path(folder), ending)
 end

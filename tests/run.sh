@@ -14,7 +14,7 @@
 cd -- "$(dirname -- "$0")/.." || exit 4
 LUA=${LUA:-lua5.4}
 MAKE=${MAKE:-make}
-unset MAKEFLAGS MFLAGS MAKELEVEL
+unset MAKEFLAGS MFLAGS MAKELEVEL LONGHAND_BUILD
 jobs=$(nproc 2>/dev/null || echo 2)
 [ "$jobs" -le 16 ] || jobs=16
 long='' only='' show_times=''

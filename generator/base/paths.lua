@@ -26,6 +26,21 @@ function M.absolute(path)
   return M.normalise(path)
 end
 
+-- An absolute path as seen from a folder, which is absolute too: "./a" or "../../a".
+function M.relative(path, folder)
+  local to, from, same = {}, {}, 0
+  for part in path:gmatch("[^/]+") do
+    to[#to + 1] = part
+  end
+  for part in folder:gmatch("[^/]+") do
+    from[#from + 1] = part
+  end
+  while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
+    same = same + 1
+  end
+  return (same == #from and "./" or ("../"):rep(#from - same)) .. table.concat(to, "/", same + 1)
+end
+
 function M.folder(path)
   return path:match("^(.*)/[^/]*$") or "."
 end

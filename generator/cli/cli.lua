@@ -9,6 +9,8 @@ local argparse = require("argparse")
 local calibrate = require("cli.calibrate")
 local converters = require("cli.converters")
 local diagnostics = require("base.diagnostics")
+local outline = require("cli.outline")
+local sweeps = require("cli.sweeps")
 local trainer_flags = require("spec.trainer_flags")
 local usual = require("spec.usual")
 
@@ -53,17 +55,6 @@ local function target(text)
   return wanted.cuda and "cpu,cuda" or "cpu"
 end
 
-local function architectures(text)
-  if text ~= "native" and text ~= "all" then
-    for name in (text .. ","):gmatch("([^,]*),") do
-      if not name:find("^sm_%d+[af]?$") then
-        return nil, ("--arch %s: expected a list such as sm_80,sm_90a, or native, or all"):format(text)
-      end
-    end
-  end
-  return text
-end
-
 local function target_of(command, default)
   return command:option("--target"):argname("TARGET"):convert(target):description("what for: cpu, or cpu,cuda; default "
     .. default)
@@ -71,8 +62,8 @@ end
 
 local function add_cuda(command, default)
   target_of(command, "cpu"):default("cpu")
-  command:option("--arch"):argname("LIST"):convert(architectures):description("GPU architectures: a list such as "
-    .. "sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
+  command:option("--arch"):argname("LIST"):convert(converters.architectures):description("GPU architectures: a list "
+    .. "such as sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
   command:flag("--jit"):description("carry the text of the device code, for the compiler of the machine that runs it")
   command:option("--cuda-root"):argname("DIR"):description("the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, "
     .. "or the usual places")
@@ -131,6 +122,9 @@ local function add_other_verbs(parser)
   where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
   add_set(where)
   parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
+  parser:command("completion"):summary("a script by which bash or zsh completes the words of this command")
+    :argument("shell"):choices({ "bash", "zsh" })
+  parser:command("manual"):summary("the manual page, for man -l")
 end
 
 local function add_report(parser)
@@ -174,39 +168,6 @@ local function add_export(parser)
   add_exports_of_runs(export)
 end
 
-local function device(text)
-  if text == "cpu" or text == "cuda" or text:find("^cuda:%d+$") then
-    return text
-  end
-  return nil, ("--device %s: expected cpu, cuda or cuda:N"):format(text)
-end
-
-local function add_sweep(parser)
-  local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
-  sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
-    .. "as there are processors; with --slurm, as tasks of a cluster. Whatever stops it, the same command goes on. "
-    .. "Before STUDY: status, what is done, runs and waits; of what was submitted to Slurm: resubmit, what is not done "
-    .. "and in no queue; cancel.")
-  sweep:usage("Usage: longhand sweep [status|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] [--out DIR] "
-    .. "[--jobs N] [--device cuda] [--slurm SITE] [--dry-run]")
-  sweep:argument("study"):target("words"):args("1-2"):description("a study file, or the name of one in spec/studies; "
-    .. "status, resubmit or cancel before it")
-  sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
-  sweep:option("--jobs"):argname("N"):convert(positive):description("cells at a time; default: as many as keep all "
-    .. "processors busy")
-  sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
-  sweep:option("--device"):argname("DEVICE"):convert(device):description("what computes: cpu, cuda or cuda:N; default: "
-    .. "cpu")
-  sweep:option("--arch"):argname("LIST"):convert(architectures):description("with --device cuda: as in train")
-  sweep:flag("--jit"):description("with --device cuda: as in train")
-  sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
-  sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
-    .. "spec/sites (docs/cluster.md)")
-  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here; with --slurm, print the "
-    .. "script of the job")
-  add_set(sweep)
-end
-
 local function make_parser()
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
@@ -222,7 +183,7 @@ local function make_parser()
   add_making_verbs(parser)
   add_tune(parser)
   add_report(parser)
-  add_sweep(parser)
+  sweeps.add(parser, add_set)
   analyses.add(parser)
   calibrate.add(parser)
   add_export(parser)
@@ -287,47 +248,9 @@ local function split(arguments)
   return own, flags
 end
 
-local SWEEP_ACTIONS = { status = true, resubmit = true, cancel = true }
-
--- What of a sweep the site file decides, where there is one.
-local OF_SITE = { "jobs", "device", "arch", "jit" }
-
--- What does not go with --slurm, or with a word before the study; nil where all does.
-local function sweep_conflict(result, action)
-  if action and result.dry_run then
-    return "--dry-run does not go with " .. action
-  elseif result.slurm and (action == "status" or action == "cancel") then
-    return "--slurm does not go with " .. action
-  end
-  for _, name in ipairs((result.slurm or action == "resubmit") and OF_SITE or {}) do
-    if result[name] then
-      return ("--%s does not go with %s: the site file says it"):format(name, result.slurm and "--slurm" or action)
-    end
-  end
-end
-
--- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
-local function settle_sweep(result)
-  local first, second = result.words[1], result.words[2]
-  if second and not SWEEP_ACTIONS[first] then
-    return ("too many arguments: %s"):format(second)
-  elseif SWEEP_ACTIONS[first] and not second then
-    return "missing argument 'STUDY'"
-  end
-  local problem = sweep_conflict(result, second and first)
-  if problem then
-    return problem
-  end
-  result.study = second or first
-  result.action = second and first or result.dry_run and "dry_run" or "run"
-  result.device = result.device or "cpu"
-  result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
-  result.arch = result.arch or result.target == "cpu,cuda" and not result.jit and "here" or nil
-end
-
 -- What does not go together; nil where everything does.
 local function conflict(result)
-  local problem = result.verb == "sweep" and settle_sweep(result)
+  local problem = result.verb == "sweep" and sweeps.settle(result)
   if problem then
     return problem
   end
@@ -356,6 +279,11 @@ end
 -- The help text of everything.
 function M.help()
   return make_parser():get_help()
+end
+
+-- What there is, as data (outline.lua).
+function M.outline()
+  return outline.of(make_parser())
 end
 
 -- A refusal as it is shown.

@@ -137,13 +137,30 @@ local function pair_words(relative)
     or "differences of random positions: every pair gathers its own, which is several times slower"
 end
 
+local function probabilities(plan, family)
+  local remade, longest = family.remade, plan.longest_training
+  if not remade then
+    return { what = "attention", value = "probabilities kept",
+      why = ("up to %d tokens in training; the backward pass reads them back, no exp is computed twice")
+        :format(longest) }
+  end
+  local blocks = ("%d queries at a time, while these are hot in cache"):format(remade.queries)
+  if remade.always then
+    return { what = "attention", value = "probabilities remade",
+      why = "as the spec asks, on the way back: " .. blocks }
+  end
+  return { what = "attention", value = ("kept up to %d tokens"):format(math.floor(math.sqrt(remade.pairs))),
+    why = "probabilities of more are made again on the way back, " .. blocks .. ": kept by all layers, they would fill "
+      .. "the last cache" }
+end
+
 local function vector_choices(plan, list)
   local several = plan.streams[2] ~= nil
   for _, family in ipairs(several and plan.attentions or { plan.first }) do
     local relative = family.relative
     list[#list + 1] = relative.kind ~= "none" and { what = several and "distance vectors, " .. family.name
-      or "vectors of distances", value = relative.toeplitz and "by diagonal" or "by pair", why = pair_words(relative) }
-      or nil
+      or "vectors of distances", why = pair_words(relative), value = relative.toeplitz and "by diagonal"
+      or relative.turned and "by query" or "by pair" } or nil
   end
 end
 
@@ -155,9 +172,7 @@ function M.list(plan)
         .. plan.train.shards .. " threads" },
     { what = "block_tokens", value = plan.block_tokens,
       why = "tokens that go through all layers together while their activations are hot in cache" },
-    { what = "attention", value = "probabilities kept",
-      why = string.format("up to %d tokens in training; the backward pass reads them back, no exp is computed twice",
-        plan.longest_training) },
+    probabilities(plan, family),
   }
   list[#list + 1] = plan.cpu.vocabulary and { what = "first layer", value = plan.tokens .. " symbols",
     why = "nothing but the token enters it: up to attention rows are made for every symbol and copied to the tokens, "

@@ -9,12 +9,13 @@
 --   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
 --                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
 --   largest_block   { bytes, size, sequences }: the block that a workspace has room for
---   longest_training, mean_tokens   of the training lengths
+--   longest_training, mean_tokens   of the training lengths; with them what attention keeps (remade.lua)
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
 -- twice the forward, without the output layer.
 
 local memory = require("plan.memory")
 local outline = require("network.outline")
+local remade = require("plan.remade")
 local tasks = require("spec.tasks")
 
 local M = { THREADS = 2 }
@@ -162,6 +163,7 @@ function M.derive(plan, net, facts)
     stream.mean_tokens, stream.longest = tokens[i], longest_of[i]
     plan.mean_tokens = plan.mean_tokens + tokens[i]
   end
+  remade.derive(plan)
   local means = { tokens = tokens, pairs = pairs_of }
   plan.flops_per_step = 0
   for i, scope in ipairs(plan.network) do

@@ -56,6 +56,16 @@ local function evaluation_identity(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
+-- Where gradients of vectors of distances are summed by blocks of queries: from so many pairs on, blocks of so many.
+local function rows_by_block(plan)
+  local list = {}
+  for _, family in ipairs(plan.attentions) do
+    local remade = family.relative.toeplitz and family.remade
+    list[#list + 1] = remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
+  end
+  return list[1] and list or nil
+end
+
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
 -- order of sums.
 function M.plan(plan)
@@ -71,6 +81,7 @@ function M.plan(plan)
       clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
+    rows_by_block = rows_by_block(plan),
     by_symbol = plan.cpu.vocabulary and true or nil, -- gradients of the first layer
     init = plan.init and plan.init.checksum,
   }))

@@ -14,6 +14,8 @@
 --   causal         no query may see what is behind it
 --   ranged         a call may be for some of the queries
 --   partial        in the last layer those alone are asked for that somebody reads (network/labelled_rows.lua)
+--   remade         false, or how weights are made again on the way back, on the CPU: remade.lua
+--   bounded        partial or remade: queries from one to another are asked for
 --   layers, heads, head_width, logit_scale; head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter
 
@@ -142,7 +144,7 @@ function M.settle_families(families)
     family.PREFIX = family.prefix:upper()
     family.cross = family.queries ~= family.keys
     family.ranged, family.causal, family.drops = family.ranged or false, family.causal or false, false
-    family.partial = false
+    family.partial, family.bounded, family.remade = false, false, false
     family.first_site = site
     site = site + family.layers + 1 -- the input's, then one for each layer
   end

@@ -56,6 +56,11 @@ local function group_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
+-- Whether weights of so many tokens are made again on the way back.
+local function remakes(family, tokens)
+  return family.remade and (family.remade.always or tokens * tokens > family.remade.pairs)
+end
+
 -- What a layer keeps of an attention.
 local function family_kept(family, sizes, queries, keys, sequences)
   local groups = (queries + sizes.lanes - 1) // sizes.lanes
@@ -64,13 +69,17 @@ local function family_kept(family, sizes, queries, keys, sequences)
   if family.normaliser.kind == "geometric" then
     return 2 * weights + (family.normaliser.normalised and sums or 0)
   end
-  return weights + sums
+  return (remakes(family, keys) and 0 or weights) + sums
 end
 
 -- Room for one head's backward pass.
 local function family_scratch(family, sizes, queries, keys)
   local groups, lanes = (queries + sizes.lanes - 1) // sizes.lanes, sizes.lanes
   local rows = sizes.reals(queries * family.relative.vectors * family.head_width)
+  if remakes(family, keys) then
+    groups = family.remade.queries // lanes
+    rows = rows + sizes.reals(groups * group_weights(family, sizes, keys))
+  end
   local dlogits = groups * group_weights(family, sizes, keys)
   if family.normaliser.kind == "geometric" then
     return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
@@ -214,10 +223,29 @@ local function covers(size, other)
   return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
 end
 
+-- The longest of sizes whose attention weights are kept, where those of longer ones are made again; or 0.
+local function last_kept(plan, sizes)
+  local longest, last = 0, 0
+  for _, size in ipairs(sizes) do
+    longest = math.max(longest, size[1])
+  end
+  for _, family in ipairs(plan.attentions) do
+    local kept = family.remade and not family.remade.always and math.floor(math.sqrt(family.remade.pairs)) or 0
+    last = kept < longest and math.max(last, kept) or last
+  end
+  return last
+end
+
 -- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
--- that of the longest is the largest.
+-- that of the longest is the largest, but for weights of attention that are made again from some length on.
 function M.largest_workspace(plan, all, level)
   local longest, counts, most = {}, {}, { bytes = 0 }
+  local function consider(size, sequences)
+    local bytes = M.workspace(plan, size, sequences, level)
+    if bytes > most.bytes then
+      most = { bytes = bytes, size = size, sequences = sequences }
+    end
+  end
   for _, size in ipairs(all) do
     local sequences = block_sequences(plan, size)
     if not longest[sequences] then
@@ -231,11 +259,12 @@ function M.largest_workspace(plan, all, level)
   end
   for _, sequences in ipairs(counts) do
     for _, size in ipairs(longest[sequences]) do
-      local bytes = M.workspace(plan, size, sequences, level)
-      if bytes > most.bytes then
-        most = { bytes = bytes, size = size, sequences = sequences }
-      end
+      consider(size, sequences)
     end
+  end
+  local kept = { last_kept(plan, all) }
+  if kept[1] > 0 then
+    consider(kept, block_sequences(plan, kept))
   end
   return most
 end

@@ -35,7 +35,7 @@ end
 -- What a goal of the Makefile prints, and its exit code.
 local function ask(project, ...)
   local text, code = shell.capture({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
-    "--no-print-directory", "-C", project.root, ... })
+    "--no-print-directory", "-C", project.root, project:build_setting(), ... })
   return text:gsub("%s+$", ""), code
 end
 
@@ -140,7 +140,7 @@ end
 
 -- Where the trainer of a spec is, unless the user says otherwise.
 function M.folder(project, spec)
-  return project:path(("build/trainers/%s-%s"):format(spec.id, spec.plan.digest))
+  return project:build_path(("trainers/%s-%s"):format(spec.id, spec.plan.digest))
 end
 
 -- How make, which runs in the root, calls a folder; inside the repository the root's own name does not matter.
@@ -224,7 +224,7 @@ function M.compile_words(project, job, staging, threads)
   local words = job.cuda or ""
   return {
     "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory",
-    "-j" .. threads, "-C", project.root, "trainer", "ID=" .. job.id,
+    "-j" .. threads, "-C", project.root, project:build_setting(), "trainer", "ID=" .. job.id,
     "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
     "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
     "TARGETS=" .. (job.cuda and "cpu,cuda" or "cpu"), "JIT=" .. (words:find("text$") and "1" or ""),

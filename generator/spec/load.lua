@@ -88,13 +88,19 @@ local function report_problem(state, shown, text, problem)
 end
 
 -- Runs one file; returns { real, relative, shown, tree } or nil. `used` is the origin that named it, nil for the main.
-local function open_file(state, real, relative, used)
+-- given: { text, origin } that stands in its place; origin(path): where the value at a path comes from.
+local function open_file(state, real, relative, used, given)
   if state.files[real] ~= nil then
     return state.files[real] or nil
   end
   state.files[real] = false
   local shown = display(state, real, relative)
-  local text, message = read_text(real)
+  local text, message
+  if given then
+    text = given.text
+  else
+    text, message = read_text(real)
+  end
   if not text then
     state.diagnostics:add({ at = used or { path = shown }, what = used and ("cannot read %s: %s"):format(shown, message)
       or "cannot read it: " .. message, expected = "a spec file" })
@@ -115,7 +121,7 @@ local function open_file(state, real, relative, used)
   local places = locate.fields(text)
   local function origin(path)
     local at = locate.place(places, path)
-    return { path = shown, line = at.line, col = at.col }
+    return given and given.origin(path) or { path = shown, line = at.line, col = at.col }
   end
   local root = tree.build(value, origin, function(path, what, expected)
     state.diagnostics:add({ at = origin(path), field = path ~= "" and path or nil, what = what, expected = expected })
@@ -408,11 +414,12 @@ function M.spec(path, options)
 end
 
 -- Opens a file that is no spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
--- `from`: what this returned of another file, if that names this one at `origin`.
+-- options.given: what stands in its place, as in open_file. `from`: what this returned of another file, if that names
+-- this one at `origin`.
 function M.open(path, options, from, origin)
   local state = from and from.state or new_state(options)
   local real = paths.absolute(path)
-  local file = open_file(state, real, real:match("([^/]*)$"), origin)
+  local file = open_file(state, real, real:match("([^/]*)$"), origin, options and options.given)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end
 

@@ -10,8 +10,8 @@ local tree = require("spec.tree")
 
 local M = {}
 
--- The value that the text of a --set stands for, or nil and what is wrong.
-local function parse_constant(text)
+-- The value that the text behind a field stands for, as in --set; or nil and what is wrong.
+function M.constant(text)
   text = text:match("^%s*(.-)%s*$")
   if text == "" then
     return nil, "has no value"
@@ -36,7 +36,7 @@ local function parse_set(d, set)
     return refuse(diagnostics.show(set.path) .. " is no field path",
       "names joined by dots, such as train.batch; a list is set as a whole")
   end
-  local value, problem = parse_constant(set.text)
+  local value, problem = M.constant(set.text)
   if problem then
     return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
   end

@@ -93,13 +93,14 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
 }
 
 /* Sums of the next `depth` of K for all rows, finished where they are the last ones; before, they lie in y. a, y,
- * other: at the first row. The slice behind this one is fetched meanwhile, evenly over all tiles. */
+ * other: at the first row. The slice behind this one is fetched meanwhile, about evenly over all tiles. */
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
     const int columns = panel_width(N) / LANES, by_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
-    const real *next = slice + depth * columns * LANES;
-    const int tiles = round_up(rows, TILE_ROWS) / TILE_ROWS, step = tiles > 0 ? columns * LANES / tiles : 0;
+    const char *next = (const char *)(slice + depth * columns * LANES);
+    const int bytes = columns * LANES * REAL_BYTES, tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    const int step = tiles > 0 && tiles < bytes ? bytes / tiles : 1;
     for (int m = 0; m < rows; m += TILE_ROWS) {
         const real *own = by_row ? other + m * N : other;
         vector sum[TILE_ROWS][TILE_COLUMNS];
@@ -178,7 +179,7 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
         gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
 }
 
-/* matmul_weight_grad where it is wide; rows: at most GRADIENT_ROWS. */
+/* matmul_weight_grad where it is wide; rows: at most GRADIENT_ROWS. Copies lie on the stack: 240 KB, of doubles 410. */
 INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                              real *restrict dw) {
     real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));

@@ -27,10 +27,10 @@ from .files import read_lines
 from .launcher import call
 from .lua import Table
 from .reading import Rows, Run, Runs, evaluations, rows, runs
-from .specs import Spec, check
+from .specs import Spec, Study, check
 from .tensors import Tensors, Trace
 
 __all__ = ["CommandError", "InputError", "LonghandError", "LonghandWarning", "MachineError", "Report", "Rows", "Run",
-           "Runs", "Spec", "SpecError", "StoppedError", "Table", "Tensors", "Trace", "Trainer", "UsageError", "build",
-           "call", "check", "compare", "estimate", "evaluations", "plan", "read_lines", "report", "rows", "runs",
-           "sweep", "train"]
+           "Runs", "Spec", "SpecError", "StoppedError", "Study", "Table", "Tensors", "Trace", "Trainer", "UsageError",
+           "build", "call", "check", "compare", "estimate", "evaluations", "plan", "read_lines", "report", "rows",
+           "runs", "sweep", "train"]

@@ -92,16 +92,21 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """Does what is missing of a study: the Runs of it, each with its place in the grid in run.axes. Flags: jobs,
-    device, arch, jit, cuda_root. What stops it keeps what is done, and the same call goes on."""
+    """Does what is missing of a study (a Study, a path, a name, STUDY:CELL,CELL): the Runs of it, each with its place in
+    the grid in run.axes. Flags: only ("width=32"), jobs, hours, device, arch, jit, cuda_root. What stops it keeps what is
+    done, and the same call goes on."""
+    study = os.fspath(specs.word(study))
     launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
+    if ":" in study and not os.path.exists(study):
+        study, *behind = study.split(":")
+        scale = behind[0] if len(behind) == 2 else scale
     return runs(out, study, scale)
 
 
 def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags):
     """How long what is missing of a study would take here: the text that `sweep --dry-run` prints."""
-    return launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags),
-                          "--dry-run"], progress)
+    return launcher.call(["sweep", specs.word(study), *_flags({"scale": scale, "out": out}), *specs.sets(set),
+                          *_flags(flags), "--dry-run"], progress)
 
 
 class Report:
@@ -126,7 +131,7 @@ class Report:
 
 def report(root, *, study=None, scale=None, out=None, progress=None):
     """Tables and curves of a folder of runs: a Report. What could not be read or drawn is told in a warning."""
-    words = ["report", root, *_flags({"study": study, "scale": scale, "out": out})]
+    words = ["report", root, *_flags({"study": study and specs.word(study), "scale": scale, "out": out})]
     try:
         return Report(launcher.call(words, progress))
     except (InputError, MachineError) as error:

@@ -10,7 +10,7 @@ import statistics
 import tempfile
 import warnings
 
-from . import launcher
+from . import launcher, specs
 from .errors import InputError, LonghandError, LonghandWarning
 from .files import read_json, read_lines
 from .tensors import Tensors
@@ -157,8 +157,8 @@ class Runs(list):
 
 
 def runs(root, study=None, scale=None):
-    """All runs in a folder and the folders below it. With study (a name, or the path of a study file; scale: one of its
-    scales) its runs alone, with their places in its grid in run.axes; that needs ./longhand."""
+    """All runs in a folder and the folders below it. With study (a Study, a name, a path; scale: one of its scales) its
+    runs alone, with their places in its grid in run.axes; that needs ./longhand."""
     if not os.path.isdir(root):
         raise LonghandError(f"{root}: no such folder")
     found = Runs()
@@ -179,7 +179,7 @@ def runs(root, study=None, scale=None):
 
 def _of_study(found, root, study, scale):
     """The runs that a study has, told their axes. `export csv` knows them: the generator expands studies."""
-    words = ["export", "csv", root, "--study", study] + (["--scale", scale] if scale else [])
+    words = ["export", "csv", root, "--study", specs.word(study)] + (["--scale", scale] if scale else [])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.csv")
         try:

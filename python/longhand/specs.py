@@ -9,39 +9,31 @@ from . import launcher, lua
 from .errors import InputError, LonghandError, SpecError
 
 
-class Spec:
-    """What to train: task, encoding, model, train and eval, as `./longhand fields` has them.
+class File:
+    """A table that is kept as a Lua file: what Spec and Study have in common."""
 
-        Spec("own_bias.lua", task={"kind": "bucket_sort"}, encoding={"score": my_bias, "parameters": {...}},
-             model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
+    kind = "file"
 
-    Tables are dicts, or Table(...) where Lua's have values without names; ranges are lengths; a score is a function
-    (longhand.functions has what it may call). The base name of the file is the id of its runs.
-
-    path      of the file, or None
-    sections  as given
-    """
-
-    def __init__(self, path=None, **sections):
-        self.path, self.sections = path and pathlib.Path(path), sections
+    def __init__(self, path=None, **fields):
+        self.path, self.fields = path and pathlib.Path(path), fields
 
     @property
     def text(self):
         """The file, as Lua."""
-        widest = max(map(len, self.sections), default=0)
+        widest = max(map(len, self.fields), default=0)
         lines = [f"  {name:{widest}} = {lua.value(given, name, 2, widest + 3)},\n"
-                 for name, given in self.sections.items()]
+                 for name, given in self.fields.items()]
         return "return {\n" + "".join(lines) + "}\n"
 
     def __repr__(self):
-        return f"Spec({str(self.path) if self.path else None!r})"
+        return f"{type(self).__name__}({str(self.path) if self.path else None!r})"
 
     def write(self, path=None):
         """Writes the file, whole or not at all, and returns its path."""
         self.path = pathlib.Path(path) if path else self.path
         if self.path is None:
-            raise LonghandError('the spec has no file, and its runs are named after one\n  expected: '
-                                'Spec("NAME.lua", ...), or write("NAME.lua")')
+            raise LonghandError(f"the {self.kind} has no file, and its runs are named after one\n  expected: "
+                                f'{type(self).__name__}("NAME.lua", ...), or write("NAME.lua")')
         text, partial = self.text, self.path.with_name(self.path.name + ".partial")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -51,18 +43,89 @@ class Spec:
             raise LonghandError(f"{self.path}: {error.strerror}") from None
         return self.path
 
+
+class Spec(File):
+    """What to train: task, encoding, model, train and eval, as `./longhand fields` has them.
+
+        Spec("own_bias.lua", task={"kind": "bucket_sort"}, encoding={"score": my_bias, "parameters": {...}},
+             model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
+
+    Tables are dicts, or Table(...) where Lua's have values without names; ranges are lengths; a score is a function
+    (longhand.functions has what it may call). The base name of the file is the id of its runs.
+
+    path    of the file, or None
+    fields  the sections, as given
+    """
+
+    kind = "spec"
+
     def check(self):
         """Asks `longhand check`, and writes the file where the spec has one. Returns { id, digest, path }; raises a
         SpecError that holds every mistake."""
         if self.path:
             return check(self)
         with tempfile.TemporaryDirectory() as folder:
-            return check(Spec(os.path.join(folder, "spec.lua"), **self.sections))
+            return check(Spec(os.path.join(folder, "spec.lua"), **self.fields))
+
+
+SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "eval": "use"}
+
+
+def _fragment(field, given):
+    """A fragment of a spec where a field has a value; a text for a whole section is the preset of that name."""
+    if field in SECTIONS and isinstance(given, str):
+        given = {SECTIONS[field]: given}
+    for name in reversed(field.split(".")):
+        given = {name: given}
+    return given
+
+
+def _axis(name, values):
+    """An axis as a study's file has it."""
+    if isinstance(values, dict):
+        return {"name": name, "values": [{"name": value, "spec": spec} for value, spec in values.items()]}
+    if not isinstance(values, (list, tuple, range)) and not hasattr(values, "tolist"):
+        raise LonghandError(f"axes: {name}: {values!r} is a {type(values).__name__}; expected a list of a field's "
+                            "values, or a dict, from the names of values to fragments of a spec")
+    plain = values.tolist() if hasattr(values, "tolist") else list(values)
+    for value in plain:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise LonghandError(f"axes: {name}: {value!r} has no name; expected numbers and texts, or a dict, from the "
+                                "names of values to fragments of a spec")
+    return {"name": name.rpartition(".")[2],
+            "values": [{"name": value, "spec": _fragment(name, value)} for value in plain]}
+
+
+class Study(File):
+    """A grid of runs, the product of its axes, for some seeds and learning rates (docs/studies.md has all fields).
+
+        Study("width.lua", base={"task": {"kind": "bucket_sort"}, "model": {"use": "ruoss_encoder"},
+                                 "train": {"use": "quick"}, "eval": {"use": "quick"}},
+              axes={"encoding": ["none", "rope"], "model.width": [32, 64],
+                    "bias": {"plain": {}, "mine": {"encoding": {"score": my_bias}}}},
+              seeds=range(5), learning_rates=[3e-4, 1e-3])
+
+    title  a line of text; else the name of the file
+    base   a dict of sections, or a Spec
+    axes   from fields to lists of values, presets where the field is a section; from names to dicts of named fragments
+           of a spec; or a list, as the file has it
+    seeds  range(5): 0 to 4; a Table(0, 4) is the same
+    """
+
+    kind = "study"
+
+    def __init__(self, path=None, *, axes, title=None, base=None, **fields):
+        shown = {"title": title or (pathlib.Path(path).stem if path else "study")}
+        if base is not None:
+            shown["base"] = base.fields if isinstance(base, Spec) else base
+        shown["axes"] = [_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
+        super().__init__(path, **shown, **fields)
 
 
 def word(spec):
-    """A spec as a word of a command line: a Spec writes its file; all else is a path, an id or STUDY:CELL."""
-    return spec.write() if isinstance(spec, Spec) else os.fspath(spec)
+    """A spec or a study as a word of a command line: one of Python writes its file; all else is a path, an id or
+    STUDY:CELL."""
+    return spec.write() if isinstance(spec, File) else os.fspath(spec)
 
 
 def sets(given):

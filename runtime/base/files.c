@@ -385,11 +385,12 @@ static void sweep(const char *directory) {
  * others out in another way, as tasks of a cluster do, each with a folder of its own. */
 static bool knows_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 
-static lh_status lock(const char *path, int *handle, lh_error *error) {
+static lh_status lock(const char *path, int *handle, bool *alone, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
     if (status != LH_OK) return status;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0 || knows_no_locks(errno)) {
+    *alone = flock(file, LOCK_EX | LOCK_NB) == 0;
+    if (*alone || knows_no_locks(errno)) {
         *handle = file;
         return LH_OK;
     }
@@ -405,10 +406,11 @@ static lh_status lock(const char *path, int *handle, lh_error *error) {
 
 lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error) {
     char *path;
+    bool alone = false;
     *handle = -1;
     if (asprintf(&path, "%s/lock", directory) < 0) return no_memory(directory, error);
-    lh_status status = lock(path, handle, error);
-    if (status == LH_OK) sweep(directory);
+    lh_status status = lock(path, handle, &alone, error);
+    if (status == LH_OK && alone) sweep(directory);
     free(path);
     return status;
 }

@@ -57,10 +57,9 @@ typedef struct lh_cut {
 /* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine. */
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
 
-/* Takes directory/lock for this process (flock; freed by the kernel when the process dies); where the file system knows
- * no locks, anybody may have it.
- * LH_ERR_ENVIRONMENT: another process holds it, *handle being LH_LOCK_HELD, or it cannot be had. Removes temporary files
- * that a killed process left there. */
+/* Takes directory/lock for this process (flock; freed by the kernel when the process dies), and removes temporary files
+ * that a killed process left there. Where the file system knows no locks, anybody may have it, and files stay.
+ * LH_ERR_ENVIRONMENT: another process holds it, *handle being LH_LOCK_HELD, or it cannot be had. */
 enum { LH_LOCK_HELD = -2 };
 lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error);
 void lh_unlock_directory(int handle);

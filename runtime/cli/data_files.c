@@ -45,7 +45,7 @@ static lh_status check_paths(const char *paths[OPTIONS], lh_error *error) {
 static void show_progress(void *context, double share) {
     char bar[32];
     lh_progress *progress = context;
-    if (lh_progress_due(progress, 5.0) && lh_progress_seconds(progress) > 0.5)
+    if (lh_progress_seconds(progress) > (progress->live ? 0.5 : 5.0) && lh_progress_due(progress, 5.0))
         lh_progress_line(progress, "making examples %s", lh_progress_bar(share, bar));
 }
 

@@ -1,23 +1,41 @@
 % local S, lengths = cross and "S" or "T", cross and "int T, int S" or "int T"
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
+% if remade then
+/* Gradients of KEYS keys and values, from key j on, or with `more` what these queries add; lanes are channels here. */
+% else
 /* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
-% define("INLINE void attend_" .. name .. "_keys", (spans or partial) and "const " .. name .. "_head *head", lengths, "int j", "const real *restrict weights", "const " .. name .. "_scratch *scratch", "real *restrict dkey", "real *restrict dvalue")
+% end
+% define("INLINE void attend_" .. name .. "_keys", (spans or bounded) and "const " .. name .. "_head *head", lengths, "int j", "const real *restrict weights", "const " .. name .. "_scratch *scratch", remade and "bool more", "real *restrict dkey", "real *restrict dvalue")
     ${name}_part dk[${PREFIX}KEYS][${PREFIX}HEAD_PARTS], dv[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) {
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (${name}_part){0};
     }
-% if partial then
+% if remade then
+    for (int u = 0; more && u < ${PREFIX}KEYS && j + u < ${S}; u++) {
+        UNROLL
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
+            dk[u][part] = *(const ${name}_part *)(dkey + (j + u) * ${K} + part * ${PREFIX}HEAD_PART);
+            dv[u][part] = *(const ${name}_part *)(dvalue + (j + u) * ${K} + part * ${PREFIX}HEAD_PART);
+        }
+    }
+% end
+% if bounded then
+    const int first_group = ${name}_first_group(head);
     const real *row = scratch->rows + head->first_query * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
-    for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {
+    for (int first = first_group; first < head->end_query; first += LANES) {
 % else
     const real *row = scratch->rows;
     for (int first = 0; first < T; first += LANES) {
 % end
-        const real *weight = weights + first / LANES * ${name}_group_weights(${S}) + ${row} * LANES;
-        const real *dlogit = scratch->dlogits${start} + first / LANES * ${step} + ${row} * LANES;
-% if partial then
+% local group = bounded and "group" or "first / LANES"
+% if bounded then
+        const int group = (first - first_group) / LANES;
+% end
+        const real *weight = weights + ${group} * ${name}_group_weights(${S}) + ${row} * LANES;
+        const real *dlogit = scratch->dlogits${start} + ${group} * ${step} + ${row} * LANES;
+% if bounded then
         const int before = first < head->first_query ? head->first_query - first : 0;
         const int count = head->end_query - first < LANES ? head->end_query - first : LANES;
 % else
@@ -27,11 +45,11 @@
         int begin, end;
         ${name}_span(head, first, &begin, &end);
         if (j < begin || j >= end) {
-            row += ${partial and "(count - before)" or "count"} * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+            row += ${bounded and "(count - before)" or "count"} * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
             continue;
         }
 % end
-        for (int i = ${partial and "before" or "0"}; i < count; i++, row += ${relative.vectors} * ${PREFIX}HEAD_WIDTH) {
+        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${relative.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
                 ${name}_part g = *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART);

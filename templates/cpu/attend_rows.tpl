@@ -1,4 +1,4 @@
-for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
+for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
     real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
 % if drops then
     real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;

@@ -5,7 +5,7 @@ const int8_t *keep =
 bits columns = {0};
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
-for (j = ${from}; j < ${to}; j++) {
+for (int j = ${from}; j < ${to}; j++) {
     vector weight = load(weights + j * LANES);
     columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, ${S});
     bits kept_here = first_keeps(columns);

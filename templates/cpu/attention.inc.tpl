@@ -16,10 +16,9 @@
 % local dscores, gathered = score.trains and "head->dscores, " or "", score.gathers and "&gathered, " or ""
 % local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
 % local query_from, query_to = ranged and "head->from" or "0", ranged and "head->to" or "T"
-% local first_group, group = query_from, false
-% if partial then
-% query_to = "head->end_query"
-% first_group, group = name .. "_first_group(head)", "first_group / LANES * "
+% local always = remade and remade.always
+% if bounded then
+% query_from, query_to = name .. "_first_group(head)", "head->end_query"
 % end
 % local start, step = "", name .. "_group_weights(" .. S .. ")"
 % if relative.toeplitz then
@@ -28,6 +27,7 @@
 % local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % local from, to = spans and "begin" or "0", spans and "end" or S
+% local span, of_span = spans and "int begin, int end" or "int " .. S, spans and "begin, end" or S
 % local weighed = spans and "end - begin, largest, weights + begin * LANES" or S .. ", largest, weights"
 % local values = ("%sHEAD_WIDTH, %s, weights, %s, value, o"):format(PREFIX, S, K)
 % if spans then
@@ -69,7 +69,9 @@ typedef struct ${name}_head {
 % if ranged then
     int from, to; /* queries that are asked for: their rows alone are there */
 % end
-% if partial then
+% if remade then
+    int first_query, end_query; /* queries that are asked for, of all or of a block; the rows of all are there */
+% elseif partial then
     int first_query, end_query; /* queries that somebody reads; the rows of all are there */
 % end
 % if relates then
@@ -90,7 +92,7 @@ typedef struct ${name}_head {
 % end
 } ${name}_head;
 
-% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", partial and "int first_query", partial and "int end_query", scored and "const " .. name .. "_score_tables *scores")
+% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", bounded and "int first_query", bounded and "int end_query", scored and "const " .. name .. "_score_tables *scores")
 % if cross then
     ${name}_head head = {.T = w->${queries.at}length, .S = w->${keys.at}length};
 % else
@@ -100,7 +102,7 @@ typedef struct ${name}_head {
     head.from = w->${queries.at}from;
     head.to = w->${queries.at}to;
 % end
-% if partial then
+% if bounded then
     head.first_query = first_query;
     head.end_query = end_query;
 % end
@@ -121,9 +123,9 @@ typedef struct ${name}_head {
 % end
     return head;
 }
-% if partial then
+% if bounded then
 
-/* The first query of the first group that somebody reads one of. */
+/* The first query of the first group that one is asked for of. */
 INLINE int ${name}_first_group(const ${name}_head *head) {
 % if ranged then
     return head->from + (head->first_query - head->from) / LANES * LANES;
@@ -197,6 +199,8 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 % include("cpu/rotate.tpl")
 % end
 
+% include("cpu/attend_weights.tpl", { span = span, parts = parts, from = from, to = to, lined = lined, opens = opens, weighed = weighed })
+
 /* One head of one sequence.
  *
 % if cross then
@@ -223,9 +227,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % else
 % include("cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
 % end
-% if partial then
-    const int first_group = ${first_group};
-    real *restrict weights = kept.weights + (size_t)(first_group / LANES) * kept.step;
+% if bounded then
+    const int first_group = ${query_from};
+    real *restrict weights = kept.weights;
     real *restrict inverse_sum = kept.inverse_sum + ${ranged and "(first_group - head->from)" or "first_group"};
 % else
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
@@ -233,11 +237,9 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if spans and cross and not drops then
     (void)S;
 % end
-% local group_from = partial and "first_group" or query_from
+% local group_from = bounded and "first_group" or query_from
     for (int first = ${group_from}; first < ${query_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
-        ${name}_queries queries;
         vector o[${PREFIX}HEAD_WIDTH];
-        load_${name}_queries(head, first, query, &queries);
 % if spans then
         int begin, end;
         ${name}_span(head, first, &begin, &end);
@@ -245,24 +247,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if spans and cached then
         if (end > T) end = T;
 % end
-% if lined then
-        open_${name}_lines(head, first, ${from}, ${to}, weights);
-% end
-% if opens and mask.left then
-        int open, shut;
-        ${name}_open_span(head, first, begin, end, &open, &shut);
-% elseif opens then
-        const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
-% end
-% if relative.turned then
-        ${name}_far_logits(head, ${from}, ${to});
-% end
-        vector largest = broadcast(-(real)__builtin_inf());
-        int j = ${from};
-% for _, part in ipairs(parts) do
-        % include("cpu/attend_scores.tpl", { to = part.to, score = part.score, lined = lined })
-% end
-        vector sum = exp_weights(${weighed});
+        vector sum = ${name}_weights(head, first, ${of_span}, query, key, weights);
 % if not drops then
         weighted_rows(${values});
         vector inverse = 1 / sum;
@@ -302,28 +287,24 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery) {
 % include("cpu/head_lengths.tpl", { lengths = lengths })
-% if partial then
-    const int first_group = ${first_group};
-    ${drops and "" or "const "}real *weights = kept.weights + ${group}${name}_group_weights(${S});
-    const real *inverse_sum = kept.inverse_sum;
-    real *dlogits = scratch->dlogits${start} + ${group}${step};
-% elseif drops then
+% if bounded then
+    const int first_group = ${query_from};
+% end
+% if drops then
     const real *inverse_sum = kept.inverse_sum;
     real *weights = kept.weights, *dlogits = scratch->dlogits${start};
 % else
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
 % end
-% if relative.toeplitz and partial and not spans then
-    memset(dlogits - ${PREFIX}KEYS * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
-% elseif relative.toeplitz and not spans then
+% if relative.toeplitz and not spans then
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
 % if relative.turned then
     % include("cpu/attend_rows.tpl")
 % end
-% local group_from = partial and "first_group" or "0"
-    for (int first = ${group_from}; first < ${partial and query_to or "T"}; first += LANES) {
+% local group_from = bounded and "first_group" or "0"
+    for (int first = ${group_from}; first < ${bounded and query_to or "T"}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], inverse = load(inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
@@ -402,30 +383,23 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 
 % include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans })
 
-NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
-        ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
-        const ${name}_scratch *scratch, real *restrict dquery${cross and ", real *restrict dkey" or ""}) {
-    const int ${lengths};
-    attend_${name}_queries(head, query, ${key_pass}out, dout, kept, scratch, dquery);
-% if cross then
-    for (int j = 0; j < S; j += ${PREFIX}KEYS)
-        % call("attend_" .. name .. "_keys", (spans or partial) and "head", "T", "S", "j", "kept.weights", "scratch", "dkey", "dkey + WIDTH")
-% else
-    for (int j = 0; j < T; j += ${PREFIX}KEYS)
-        % call("attend_" .. name .. "_keys", (spans or partial) and "head", "T", "j", "kept.weights", "scratch", "dquery + WIDTH", "dquery + 2 * WIDTH")
-% end
-% if relative.toeplitz then
-    for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(${(spans or partial) and "head, " or ""}${T_S}, x, scratch, head->drows);
-% elseif relates and not relative.turned then
-    for (int i = ${partial and "head->first_query" or "0"}; i < ${partial and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
-% end
-}
+% if remade then
+% include("cpu/attend_backward_remade.tpl", { span = spans and "begin, end" or S, always = always })
 
+% end
+% if not always then
+% include("cpu/attend_backward.tpl")
+
+% end
 /* From what is kept of a head to that of the next. */
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
     kept->weights += (size_t)groups * kept->step;
+% if remade then
+    kept->inverse_sum += kept->sums;
+% else
     if (kept->step) kept->inverse_sum += groups * LANES;
+% end
 }
 
 % include("cpu/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })

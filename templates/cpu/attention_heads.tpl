@@ -9,7 +9,9 @@
 % elseif turns and positions.kind == "randomized" then
 % of_queries, of_keys = "position", "key_position"
 % end
-% local asked_pass, dq = partial and ", first_query, end_query" or "", cross and "dquery" or "dquery_key_value"
+% local asked_pass = partial and ", first_query, end_query" or bounded and ", 0, T" or ""
+% local forward_pass = bounded and not partial and ranged and ", from, from + count" or asked_pass
+% local dq = cross and "dquery" or "dquery_key_value"
 % local part_words = partial and " part: the queries that somebody reads." or ""
 % local asked = ranged and "to - from" or "T"
 % local layer_words = drops and " layer: in the counter of masks." or ""
@@ -34,6 +36,9 @@
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
 % end
     ${name}_kept of_head = *kept;
+% if remade then
+    if (!of_head.weights) of_head.weights = w->${name}.weights; /* they are made again on the way back */
+% end
 % if turns and positions.kind == "randomized" then
     const shared *drawn = w->step->shared;
     const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
@@ -64,7 +69,7 @@
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h${asked_pass}${scored and ", &scores" or ""});
+            ${name}_head head = ${name}_head_of(w, l, h${forward_pass}${scored and ", &scores" or ""});
 % if drops then
             ${asks}drop_${name}_weights(w, layer, s, &head);
 % end

@@ -11,7 +11,7 @@
 /* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
  * pairs of which the key does not exist have zeros in dlogits. */
 % end
-% define("INLINE void " .. name .. "_relative_rows_grad", (spans or partial) and "const " .. name .. "_head *head", lengths, "int x", "const " .. name .. "_scratch *scratch", "real *restrict drows")
+% define("INLINE void " .. name .. "_relative_rows_grad", (spans or bounded) and "const " .. name .. "_head *head", lengths, "int x", "const " .. name .. "_scratch *scratch", "real *restrict drows")
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) {
@@ -19,14 +19,16 @@
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
     int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1, end = behind < T ? behind : T;
-% if partial then
+% local origin = bounded and "(first - first_group)" or "first"
+% if bounded then
+    const int first_group = ${name}_first_group(head);
     if (i < head->first_query) i = head->first_query;
     if (end > head->end_query) end = head->end_query;
 % end
     while (i < end) {
         int first = i / LANES * LANES, stop = first + LANES < end ? first + LANES : end;
         const real *dlogits =
-                scratch->dlogits + ${PREFIX}KEYS * LANES + first / LANES * ${name}_group_dlogits(${S}) - first;
+                scratch->dlogits + ${PREFIX}KEYS * LANES + ${origin} / LANES * ${name}_group_dlogits(${S}) - first;
 % if spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
@@ -59,7 +61,12 @@
 /* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
     const real *row = scratch->rows + i * ${relative.vectors} * ${PREFIX}HEAD_WIDTH + ${query};
-    const real *dlogit = scratch->dlogits + i / LANES * ${name}_group_weights(head->${S}) + i % LANES;
+% if bounded then
+    const int group = (i - ${name}_first_group(head)) / LANES;
+% else
+    const int group = i / LANES;
+% end
+    const real *dlogit = scratch->dlogits + group * ${name}_group_weights(head->${S}) + i % LANES;
 % if spans then
     int begin, end;
     ${name}_span(head, i / LANES * LANES, &begin, &end);

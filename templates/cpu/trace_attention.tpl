@@ -66,7 +66,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
 % end
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""}${scored and ", &tables" or ""});
+            ${name}_head head = ${name}_head_of(w, l, h${bounded and ", 0, T" or ""}${scored and ", &tables" or ""});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, ${cross and "key + channel, " or ""}state->${name}.weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

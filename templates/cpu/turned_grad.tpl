@@ -1,6 +1,6 @@
 % local spans = mask.kind ~= "none"
 % local S, H = cross and "S" or "T", PREFIX .. "HEAD_WIDTH"
-% local stop, before = partial and "head->end_query" or "T", partial and " + before" or ""
+% local stop, before = bounded and "head->end_query" or "T", bounded and " + before" or ""
 % local sizes = spans and "" or cross and ", S = head->S" or ""
 % local keys, dlogits_from, codes_from = S, "dlogits", "head->codes"
 % if spans then
@@ -11,7 +11,7 @@
  * queries, and the weight its gradient. */
 % define("INLINE void " .. name .. "_turned_queries", "const " .. name .. "_head *head", "int first", spans and "int begin, int end", "const real *restrict dlogits", "const " .. name .. "_scratch *scratch", "vector inverse", "vector *dq")
     const int T = head->T${sizes}, queries = ${stop} - first < LANES ? ${stop} - first : LANES;
-% if partial then
+% if bounded then
     const int before = first < head->first_query ? head->first_query - first : 0;
 % end
     const real *rows = scratch->rows + (first${before}) * ${relative.vectors} * ${H} + 2 * ${H};
@@ -28,5 +28,5 @@
         add_at(head->dbiases + (${H} + d) * LANES, dposition[d] * factor);
         dq[d] += dposition[d];
     }
-    % call("outer_sums", partial and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(relative.vectors, H), "WIDTH", "rows", partial and "dturned + before * WIDTH" or "dturned", "head->dweight", "OUTER_ADD")
+    % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(relative.vectors, H), "WIDTH", "rows", bounded and "dturned + before * WIDTH" or "dturned", "head->dweight", "OUTER_ADD")
 }

@@ -7,7 +7,8 @@ Every trainer is built for its one length, and runs in each round once, in turn 
 and the picture have medians. Steps are counted by the second that the processor worked, but for the axes of threads and
 replicas, which are by the clock. The prediction is the number of operations that `plan` prints (of a forward pass a
 third), at the rate of the value that is marked: where a curve leaves it, something else than operations decides.
-Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out. Not a test.
+Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out; axes that are not asked for stay there as they
+were, if machine, compiler and level are the same. Not a test.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def build(point):
 
 def rates(trainer, point, axis, seconds):
     """Steps per second by mode."""
-    words = ["bench", "--lengths", str(point["length"] - 1), "--seconds", str(seconds), "--json"]
+    words = ["bench", "--lengths", str(point["length"] - 1), "--seconds", str(seconds), "--windows", "3", "--json"]
     words += ["--threads", str(point["replicas"] if axis == "replicas" else point["threads"])]
     words += ["--replicas", str(point["replicas"])] if axis == "replicas" else []
     lines = subprocess.run([ROOT / trainer, *words], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -90,6 +91,23 @@ def measure(axis, rounds, seconds):
     return rows
 
 
+def machine():
+    model = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    asked = subprocess.run(["make", "-s", "--no-print-directory", "print-compiler", "print-levels", "LEVELS=best"],
+                           cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return {"processor": model.group(1) if model else "unknown", "processors": CORES, "compiler": asked[0],
+            "level": asked[1]}
+
+
+def kept(path, here):
+    """What was measured here before, by axis."""
+    try:
+        found = json.loads(path.read_text())
+        return found["axes"] if found["machine"] == here else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
 def table(results):
     for axis, rows in results.items():
         yield f"{axis:>10}" + "".join(f"  {name:>10} {'predicted':>10} {'ratio':>6}" for name in MODES.values())
@@ -100,13 +118,23 @@ def table(results):
         yield ""
 
 
+def spread(values):
+    """Those whose labels do not meet on a logarithmic axis, from the last one down."""
+    chosen, room = [], (values[-1] / values[0]) ** 0.12
+    for value in reversed(values):
+        if not chosen or chosen[-1] >= value * room:
+            chosen.append(value)
+    return chosen
+
+
 def draw(results, out):
     lines = ["set terminal svg size 900,560 font 'sans,11' background '#ffffff'", f"set output '{out}/scaling.svg'",
              f"set multiplot layout {(len(results) + 2) // 3},3", "set logscale xy", "set grid lc rgb '#dddddd'",
-             "set key bottom left reverse Left samplen 2", "set format y '%.3g'"]
+             "set key bottom left reverse Left samplen 2", "set format y '%g'", "set ylabel 'steps per second'"]
     for axis, rows in results.items():
-        ticks = ", ".join(str(row["value"]) for row in rows[::max(1, len(rows) // 5)])
-        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", "set ylabel 'steps per second'",
+        values = [row["value"] for row in rows]
+        ticks = ", ".join(str(value) for value in spread(values))
+        lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", f"set xrange [{values[0] / 1.15}:{values[-1] * 1.15}]",
                   f"$data_{axis} << EOD"]
         for row in rows:
             numbers = row["value"], *(row[mode] for mode in MODES), *(row["predicted"][mode] for mode in MODES)
@@ -114,7 +142,7 @@ def draw(results, out):
         lines += ["EOD", f"plot $data_{axis} using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#1f5fa8' title 'training', "
                   f"'' using 1:4 with lines dt 2 lc rgb '#1f5fa8' title 'predicted', "
                   f"'' using 1:3 with linespoints pt 7 ps 0.5 lc rgb '#b5541c' title 'forward only', "
-                  f"'' using 1:5 with lines dt 2 lc rgb '#b5541c' title 'predicted'"]
+                  f"'' using 1:5 with lines dt 2 lc rgb '#b5541c' title 'predicted'", "unset key", "unset ylabel"]
     try:
         subprocess.run(["gnuplot"], input="\n".join(lines) + "\n", text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as failure:
@@ -134,13 +162,15 @@ def main():
             parser.error(f"--axes: no axis '{axis}', expected {', '.join(AXES)}")
     out = pathlib.Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
-    results = {}
+    here = machine()
+    results = kept(out / "scaling.json", here)
     for axis in axes:
         results[axis] = measure(axis, given.rounds, given.seconds)
+    results = {axis: results[axis] for axis in AXES if axis in results}
     text = "\n".join(table(results))
     print(text)
     (out / "scaling.txt").write_text(text)
-    (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "axes": results}, indent=1))
+    (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "machine": here, "axes": results}, indent=1))
     draw(results, out)
 
 

@@ -76,6 +76,11 @@ function TestParse.test_sweep()
   for _, word in ipairs({ "resubmit", "cancel" }) do
     lu.assertEquals({ parse("sweep " .. word .. " s").action, parse("sweep " .. word .. " s").study }, { word, "s" })
   end
+  got = parse("sweep watch s:a s:b --once")
+  lu.assertEquals({ got.action, got.study, got.studies, got.once }, { "watch", "s:a", { "s:a", "s:b" }, true })
+  got = parse("sweep s --axis a=1,2 --axis b={1,2} --seeds 0:4 --learning-rate 1,2 --only a=1 --hours 0.5")
+  lu.assertEquals({ got.axes, got.seeds, got.rates, got.only, got.hours },
+    { { "a=1,2", "b={1,2}" }, "0:4", "1,2", { "a=1" }, 0.5 })
   got = parse("sweep s --slurm site.lua --dry-run --cuda-root /x")
   lu.assertEquals({ got.action, got.slurm, got.device, got.cuda_root }, { "dry_run", "site.lua", "cpu", "/x" })
   got = parse("sweep s --device cuda:1")
@@ -144,6 +149,17 @@ function TestParse.test_mistakes_have_suggestions()
     ["sweep a --slurm s --jobs 2"] = "--jobs does not go with --slurm: the site file says it",
     ["sweep resubmit a --device cuda"] = "--device does not go with resubmit: the site file says it",
     ["sweep a --device gpu"] = "--device gpu: expected cpu, cuda or cuda:N",
+    ["sweep watch a --slurm s"] = "--slurm does not go with watch",
+    ["sweep watch a --jobs 2"] = "--jobs does not go with watch, which trains nothing",
+    ["sweep a --once"] = "--once goes with watch",
+    ["sweep watch a --once --seconds 3"] = "--seconds does not go with --once",
+    ["sweep a --seeds 0:4"] = "--seeds goes with --axis: a study says its own",
+    ["sweep a --axis b=1 --scale small"] = "--scale does not go with --axis",
+    ["sweep a:b c:d --axis e=1"] = "--axis is for one spec",
+    ["sweep a --hours 2 --slurm s"] = "--hours does not go with --slurm: `time` and `max_tasks`",
+    ["sweep a --hours 2 --dry-run"] = "--hours does not go with --dry-run",
+    ["sweep a --hours 0"] = "0: not a number above 0",
+    ["sweep cancel a --only b=1"] = "--only does not go with cancel",
     ["sweep a --jit"] = "--jit is for the CUDA half: add --device cuda",
     ["sweep a --jobs 0"] = "0: not a positive integer",
     ["analyze pac a"] = "Did you mean 'pca'?",

@@ -300,9 +300,29 @@ function TestDigests.test_finite_data_by_what_longest_settles()
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
+-- Where attention's weights are made again on the way back, gradients of vectors of distances are summed by blocks.
+function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
+  local function digests(encoding, train)
+    local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
+      train))
+    return { plan.digest, plan.model_digest }
+  end
+  for _, encoding in ipairs({ "relative", "rope", "alibi_learned" }) do
+    local by_plan = digests(encoding, "")
+    lu.assertEquals(digests(encoding, "keep_probabilities = true"), by_plan)
+    local made = digests(encoding, "keep_probabilities = false")
+    lu.assertEquals(made[1] ~= by_plan[1], encoding == "relative", encoding)
+    lu.assertEquals(made[2], by_plan[2])
+  end
+  local long = "lengths = { 1, 400 }"
+  lu.assertNotEquals(digests("relative", long), digests("relative", long .. ", keep_probabilities = true"))
+  lu.assertEquals(digests("rope", long), digests("rope", long .. ", keep_probabilities = true"))
+end
+
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, source = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
     ["train.block_tokens"] = true, -- left out where it is the default: test_tune.lua
+    ["train.keep_probabilities"] = true, -- see above
     ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,

@@ -135,6 +135,7 @@ local CASES = {
   { "train.batch", "65536", "65537", "65537 is above 65536" },
   { "train.shards", "128", "257", "257 is above 256" },
   { "train.block_tokens", "126", "0", "0 is below 1" },
+  { "train.keep_probabilities", "false", "0", "expected: true or false" },
   { "train.steps", "2e6", "2147483648", "2147483648 is above 2147483647" },
   { "train.epochs", "3", "0", "0 is below 1", DATA },
   { "train.learning_rate", "1", "0", "0 is not above 0" },

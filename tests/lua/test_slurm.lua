@@ -320,4 +320,24 @@ function TestQueue.test_what_attempts_left()
   lu.assertNil(attempts.state(out, run)) -- the others are of no use any more
 end
 
+-- The words of a failure stand in the log of the task, before the task's own on the group.
+function TestQueue.test_why_a_run_of_a_task_failed()
+  local out = submitted()
+  local run = { dir = "a/0123456789abcdef/lr0.001-seed2", learning_rate = 1e-3, seed = 2 }
+  local dir = out .. "/a/0123456789abcdef/.attempts/12_2-1/" .. run.dir
+  lu.assertNil(attempts.words(out, run, dir))
+  local function error_line(words)
+    return "learning rate 0.001, seed 2: error: " .. words .. "\n"
+  end
+  local function task_line(words)
+    return "2026-11-23T10:00:00Z task 2: " .. words .. "\n"
+  end
+  support.write("out/.slurm/1/logs/2.txt", error_line("of another cell")
+    .. task_line("b: not all of lr0.001-seed2 is done (the trainer's exit code: 1)") .. error_line("the loss is nan")
+    .. task_line("a: not all of lr0.001-seed1 lr0.001-seed2 is done (the trainer's exit code: 1)")
+    .. error_line("of a third"))
+  lu.assertEquals(attempts.words(out, run, dir), "the loss is nan")
+  lu.assertNil(attempts.words(out, run, out .. "/" .. run.dir))
+end
+
 support.run()

@@ -6,7 +6,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local bench = require("study.run.bench")
-local board = require("study.run.board")
+local failures = require("study.run.failures")
 local grid = require("study.grid.grid")
 local jobs = require("study.run.jobs")
 local json = require("dkjson")
@@ -525,7 +525,7 @@ function TestJobs.test_commands_are_whatever_names_they_hold()
   lu.assertNil(lfs.attributes(folder .. "/b", "mode"))
 end
 
-TestBoard = {}
+TestFailures = {}
 
 -- What three runs of a group write, each a warning and an error.
 local WARNED, FAILED = {}, {}
@@ -539,10 +539,10 @@ local CLOSING = "trainer: error: 3 of 3 runs failed\n"
 local PROGRESS = "[###.................] 3 runs  step 0 to 10 of 99  1.0 model-steps/s\n"
 
 local function told(...)
-  return board.failure(support.write("log.txt", table.concat({ ... })), 0, 8)
+  return failures.text(support.write("log.txt", table.concat({ ... })), 0, 8)
 end
 
-function TestBoard.test_runs_of_a_group_are_told_in_any_order_of_writing()
+function TestFailures.test_runs_of_a_group_are_told_in_any_order_of_writing()
   local text = "    " .. FAILED[1]:gsub("\n", "\n    ")
     .. "learning rate 0.001, seed 10: error: step 2: the loss is nan\n"
     .. "    learning rate 1e+06, seed 0: error: step 2: the loss is nan"
@@ -551,16 +551,23 @@ function TestBoard.test_runs_of_a_group_are_told_in_any_order_of_writing()
   lu.assertEquals(told(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
-function TestBoard.test_a_run_that_failed_early_is_told()
+-- Of a part of a cell, whose other parts write to the same log.
+function TestFailures.test_runs_of_another_part_are_left_out()
+  local log = support.write("log.txt", FAILED[1] .. FAILED[2])
+  lu.assertEquals(failures.text(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
+    "    learning rate 0.001, seed 10: error: step 2: the loss is nan")
+end
+
+function TestFailures.test_a_run_that_failed_early_is_told()
   lu.assertStrContains(told(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
 end
 
-function TestBoard.test_other_failures_are_told_by_the_end_of_the_log()
+function TestFailures.test_other_failures_are_told_by_the_end_of_the_log()
   lu.assertEquals(told("compiles\n", "trainer: error: no space left\n  hint: room\n"),
     "    trainer: error: no space left\n      hint: room")
-  lu.assertEquals(board.failure(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")
+  lu.assertEquals(failures.text(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")
   lu.assertNil(told(PROGRESS))
-  lu.assertNil(board.failure("/no/such/log.txt", 0, 8))
+  lu.assertNil(failures.text("/no/such/log.txt", 0, 8))
 end
 
 TestBench = {}

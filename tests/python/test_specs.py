@@ -46,6 +46,32 @@ class Door(unittest.TestCase):
         return caught.exception
 
 
+class TestStudies(Door):
+    def test_axes_of_fields_presets_and_fragments(self):
+        study = longhand.Study(
+            self.folder / "grid.lua", base=longhand.Spec(**{"task": {"kind": "bucket_sort"}, **REST}),
+            axes={"encoding": ["none", "rope"], "model.width": [32, 64], "task": ["parity_check"],
+                  "bias": {"plain": {}, "mine": {"train": {"steps": 5}}}}, seeds=range(4), learning_rates=[1e-3])
+        self.assertEqual(study.write().read_text(), study.text)
+        for line in ('{ name = "encoding", values = {', '{ name = "rope", spec = { encoding = { use = "rope" } } }',
+                     '{ name = "width", values = {', '{ name = 32, spec = { model = { width = 32 } } }',
+                     '{ name = "parity_check", spec = { task = { kind = "parity_check" } } }',
+                     '{ name = "mine", spec = { train = { steps = 5 } } }', "seeds          = { 0, 3 }",
+                     'task = { kind = "bucket_sort" }', "learning_rates = { 0.001 }"):
+            self.assertIn(" ".join(line.split()), " ".join(study.text.split()))
+        cell = f"{study.path}:rope_64_parity_check_mine"
+        self.assertEqual(longhand.check(cell, progress=launcher.quiet)["id"], "rope_64_parity_check_mine")
+
+    def test_mistakes_are_named(self):
+        self.refused("axes: model.width: 64", "expected a list", call=lambda: longhand.Study(axes={"model.width": 64}))
+        self.refused("axes: train.lengths: (1, 40) has no name", "or a dict",
+                     call=lambda: longhand.Study(axes={"train.lengths": [(1, 40)]}))
+        self.refused("the study has no file", 'Study("NAME.lua"', call=longhand.Study(axes={}).write)
+        study = longhand.Study(self.folder / "bad.lua", base=REST, axes={"model.widht": [1]})
+        self.refused("bad.lua", "widht", call=lambda: longhand.estimate(study, out=self.folder / "runs",
+                                                                        progress=launcher.quiet))
+
+
 class TestText(Door):
     def test_values(self):
         for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"),

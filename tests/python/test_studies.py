@@ -8,6 +8,7 @@ import csv
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import warnings
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 import longhand  # noqa: E402
-from longhand import launcher  # noqa: E402
+from longhand import functions as f, launcher  # noqa: E402
 
 STUDY, RUNS = (pathlib.Path(path) for path in sys.argv[1:3])
 CELLS = [("parity", 0), ("parity", 1), ("sort", 0), ("sort", 1)]
@@ -37,6 +38,29 @@ class Studies(unittest.TestCase):
         rows = longhand.evaluations(RUNS, study=STUDY).where(task="sort", seed=1)
         self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
         self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.quiet))
+
+    def test_some_of_the_cells(self):
+        said = []
+        runs = longhand.sweep(f"{STUDY}:sort,parity", out=RUNS, only="task=sort", progress=said.append)
+        self.assertIn("1 of 2 cells, 2 runs: 2 done, 0 to do", said[0])
+        self.assertEqual(len(runs), 4)
+
+    def test_a_study_of_python_is_that_of_its_file(self):
+        written = dict(re.findall(r"(steps|examples|learning_rates) = ({ .*? }|\d+)", STUDY.read_text()))
+        study = longhand.Study(
+            self.folder / "sweep.lua", title="two cells", base={
+                "model": {"use": "small_encoder", "layers": 1, "feedforward": 16},
+                "train": {"batch": 4, "steps": int(written["steps"]), "lengths": range(1, 5), "log_every": 500},
+                "eval": {"lengths": [3, 6], "examples": int(written["examples"])},
+                "encoding": {"score": lambda x: x.score - f.exp(x.speed) * abs(x.distance),
+                             "parameters": {"speed": {"per": "head", "init": 0, "learned": True}}}},
+            axes={"task": {"parity": {"task": {"kind": "parity_check"}}, "sort": {"task": {"kind": "bucket_sort"}}}},
+            seeds=range(2), learning_rates=[float(rate) for rate in re.findall(r"[\d.e-]+", written["learning_rates"])])
+        said = []
+        self.assertEqual([(run.axes["task"], run.seed) for run in longhand.sweep(study, out=RUNS, progress=said.append)],
+                         CELLS)
+        self.assertIn("4 done, 0 to do", said[0])
+        self.assertEqual(len(longhand.evaluations(RUNS, study=study)), 16)
 
     def test_a_report_is_written(self):
         with warnings.catch_warnings():

@@ -178,9 +178,14 @@ says_what_is_missing() {
     cp "$work/.got" "$work/status" && ! grep -q '24 of 24' "$work/status"
 }
 
+# Who watches sees the runs of tasks where their attempts are, and ends with the last of them.
 resubmits() {
+    sweep cluster watch "$work/grid.lua" --seconds 0.5 >"$work/watched" 2>&1 &
+    watcher=$!
     ends_with 0 "tasks, " sweep cluster resubmit "$work/grid.lua" && until_true idle &&
-        ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua"
+        ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua" && wait $watcher &&
+        grep -q ' [1-9][0-9]* running' "$work/watched" && grep -q '24 of 24 runs done' "$work/watched" ||
+        { cat "$work/watched" && return 1; }
 }
 
 same_bits() {
@@ -248,6 +253,42 @@ twice_at_once() {
         ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }
 
+# A student of a teacher, submitted by one call: the second job makes it and submits it, once the first is done.
+goes_on_with_stages() {
+    cat >"$work/stages.lua" <<'END3'
+return {
+  title = "teacher and student",
+  base = {
+    task = { kind = "successor", options = { width = 16, numbers = 4096 } },
+    model = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 1, heads = 2, width = 32,
+      feedforward = 64, dropout = 0, bias = "all", init = "xavier" },
+    train = { batch = 64, steps = 400, learning_rate = 4e-3 },
+    eval = { by = { digits = { 1, 15 } }, examples = 20 },
+  },
+  axes = { { name = "bias", values = {
+    { name = "teacher", spec = { encoding = { kind = "sinusoid" } } },
+    { name = "taught", spec = { train = { steps = 20 } } },
+  } } },
+  stages = {
+    { name = "teachers", cells = { bias = { "teacher" } } },
+    { name = "students", cells = { bias = { "taught" } }, from = "teachers", verb = "calibrate", seeds = { 3, 4 },
+      options = { samples = 64, init = true, set = { "rows=4", "threshold.cross=2", "threshold.self=0" } } },
+  },
+}
+END3
+    ends_with 0 "once all of these are done, submits what waits for them" sweep staged "$work/stages.lua" \
+        --slurm "$work/here.lua" && until_true idle || return
+    ends_with 0 "3 of 3 runs done" sweep staged status "$work/stages.lua" ||
+        { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
+}
+
+# What is cancelled takes with it what would go on.
+cancels_stages() {
+    ends_with 0 "submits what waits" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+        [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
+        until_true idle
+}
+
 expect slurm_cluster_starts start_cluster
 if [ "$failures" -eq 0 ]; then
     expect slurm_local_runs local_runs
@@ -269,5 +310,7 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_edited_study edited_study
     expect slurm_cancels cancels
     expect slurm_twice_at_once twice_at_once
+    expect slurm_goes_on_with_stages goes_on_with_stages
+    expect slurm_cancels_stages cancels_stages
 fi
 finish

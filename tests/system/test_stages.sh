@@ -75,6 +75,15 @@ second_call() {
         find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum | cmp - "$work/before"
 }
 
+# A cell by itself takes its teacher's run, which must be there.
+student_alone() {
+    rm -r "$work"/runs/taught/calibrate_* &&
+        ends_with 0 'stages: 2 of 2 runs of 1 of 4 cells done' sweep --only bias=taught &&
+        grep -q 'taught: calibrate of teacher/' "$work/.got" &&
+        ends_with 75 'made of runs of cells that are not among these' ./longhand sweep "$work/stages.lua:taught" \
+            --out "$work/none"
+}
+
 reports() {
     ./longhand report "$work/runs" --out "$work/report" >"$work/said" 2>&1 || [ $? -eq 4 ] || return
     grep -q '(2 waiting)' "$work/said" && grep -q '^taught  *2 of 2 ' "$work/report/report.txt" &&
@@ -88,6 +97,7 @@ expect stages_one_command one_command
 if [ "$failures" -eq 0 ]; then
     expect stages_student_is_a_spec student_is_a_spec
     expect stages_second_call second_call
+    expect stages_of_one_cell student_alone
     expect stages_reports reports
 fi
 finish

@@ -117,13 +117,68 @@ each_failure_is_told() {
 failed_run_is_told() {
     study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
         each_failure_is_told && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole && each_failure_is_told &&
-        status whole | grep -q '^parity  *2 of   4 done, 2 failed'
+        status whole | grep -q '^parity  *2 of   4 done, 2 failed' &&
+        ends_with 0 'failed: parity lr1e+06-seed1: step 2: ' ./longhand sweep watch "$work/sweep.lua" \
+            --out "$work/whole" --once
+}
+
+# A spec, and flags that make a study of it, below $work: folder, seeds, more words.
+from_flags() {
+    out=$work/$1 seeds=$2
+    shift 2
+    ./longhand sweep "$@" "$work/flags.lua" --axis encoding=alibi,none --seeds "$seeds" --out "$out"
+}
+
+flags_spec() {
+    cat >"$work/flags.lua" <<EOF
+return {
+  task = { kind = "parity_check" },
+  model = { use = "small_encoder", layers = 1, feedforward = 16 },
+  train = { batch = 4, steps = 60000, lengths = { 1, 4 }, log_every = 500 },
+  eval = { lengths = { 3, 6 }, examples = 16 },
+}
+EOF
+}
+
+# Nothing begins once the time is up, two seconds: of 256 runs as many at a time as there are processors. On a terminal
+# lines are redrawn.
+budget() {
+    flags_spec
+    from_flags budget 0:255 status >"$work/said" && grep -q '^alibi .* 0 of 256 done, 256 absent' "$work/said" || return
+    set -- --only encoding=alibi --hours 0.0006 --jobs 1
+    if command -v script >/dev/null 2>&1; then
+        words="$work/flags.lua --axis encoding=alibi,none --seeds 0:255 --out $work/budget $*"
+        TERM=xterm script -qec "stty rows 24 cols 80; ./longhand sweep $words" "$work/tty" >/dev/null </dev/null
+    else
+        from_flags budget 0:255 "$@" >"$work/tty" 2>&1
+    fi
+    [ $? -eq 75 ] && grep -q 'hours are over, and nothing new was begun' "$work/tty" && [ ! -e "$work/budget/none" ] &&
+        ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" && return 1; }
+}
+
+# A watcher elsewhere sees it through. What flags have made has a name there, by which others find it, too.
+watched() {
+    from_flags flags 0:3 watch --seconds 1 >"$work/watched" 2>&1 &
+    ends_with 0 ": 8 of 8 runs done" from_flags flags 0:3 || return
+    name=$(basename "$work"/flags/flags-encoding-*.lua .lua)
+    wait $! && grep -q '8 of 8 runs done' "$work/watched" &&
+        ./longhand sweep watch "$name" --out "$work/flags" --once >"$work/said" &&
+        grep -q '^alibi  *\[########\]  *4/4 ' "$work/said" &&
+        ends_with 0 'flags: encoding' ./longhand report "$work/flags"
+}
+
+some_cells() {
+    ends_with 0 "2 of 2 runs of 1 of 2 cells done" ./longhand sweep status "$work/sweep.lua:sort" --out "$work/whole" &&
+        ends_with 0 "2 of 2 runs of 1 of 2 cells done" ./longhand sweep status "$work/sweep.lua" --only task=sort \
+            --out "$work/whole" &&
+        ends_with 1 "did you mean parity?" ./longhand sweep "$work/sweep.lua:sort,party" --out "$work/whole"
 }
 
 study 40000 1e-3
 expect sweep_dry_run_tells_hours dry_run_tells_hours
 expect sweep_whole_study whole_study
 expect sweep_second_call_does_nothing second_call_does_nothing
+expect sweep_of_some_cells some_cells
 if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
     expect sweep_reports_and_exports_from_python from_python
 else
@@ -134,4 +189,6 @@ expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
 expect sweep_killed_trainer_is_told killed_trainer_is_told
 expect sweep_goes_on_to_the_same_bits goes_on_to_the_same_bits
 expect sweep_failed_run_is_told failed_run_is_told
+expect sweep_begins_nothing_after_its_hours budget
+expect sweep_is_watched watched
 finish

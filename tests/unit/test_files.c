@@ -355,16 +355,25 @@ int flock(int file, int operation) {
 }
 
 static void test_lock_directory_file_system_without_locks_taken_by_all(void **state) {
+    const int without[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
     lh_error error;
     int first, second;
-    lock_failure = ENOSYS;
-    lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
-    lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
+    const char *temporary = lh_test_path(*state, ".longhand-1-1.tmp");
+    write_text(temporary, "of another process");
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        lock_failure = without[i];
+        lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
+        lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
+        lh_unlock_directory(first);
+        lh_unlock_directory(second);
+        assert_true(lh_test_exists(temporary));
+    }
     lock_failure = EIO;
-    lh_unlock_directory(first);
     lh_assert_error(lh_lock_directory(*state, &first, &error), LH_ERR_ENVIRONMENT, &error, "cannot lock");
     lock_failure = 0;
-    lh_unlock_directory(second);
+    lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
+    assert_false(lh_test_exists(temporary));
+    lh_unlock_directory(first);
 }
 
 static int lock_and_sleep(void *argument, const char *directory) {

@@ -8,19 +8,19 @@ local write = require("base.write")
 
 local M = {}
 
-local FOLDER = "build/tools/"
 local ENVIRONMENT = 4
 
 -- need: { what, expected } for the message where it cannot be made.
 function M.path(project, folder, name, need)
-  local log = folder .. "/make.log"
+  local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
   local code = shell.run({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
-    "--no-print-directory", "-C", project.root, FOLDER .. name }, { output = log, errors_too = true })
+    "--no-print-directory", "-C", project.root, project:build_setting(),
+    project:build_goal("tools/" .. name) }, { output = log, errors_too = true })
   if code ~= 0 then
     return nil, ENVIRONMENT, ("%s, which this analysis needs, cannot be made:\n%s  expected: %s"):format(need.what,
       write.read(log) or "", need.expected)
   end
-  return project:path(FOLDER .. name)
+  return path
 end
 
 return M

@@ -1,18 +1,21 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
--- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading }. Output:
+-- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. Output:
 --     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
 --                   lost, runs = { { seed, learning_rate, dir } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
 -- is where the trainer puts the run. stage: the name of the cell's, where it has one. A cell that builds upon another's
--- run has `source` = { id, run, verb, options, file }: the cell, the folder of its run below the folder of all runs,
--- and the spec that the verb makes of it; run and file are nil where that cell waits itself. While there is no such
--- file the cell waits: it has no spec, and its runs no dir. reading: of runs that are there alone; then a checkpoint to
--- begin with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
+-- run has `source` = { id, cell, run, verb, options, file }: that cell, the folder of its run below the folder of all
+-- runs, and the spec that the verb makes of it; run and file are nil where that cell waits itself. While there is no
+-- such file the cell waits: it has no spec, and its runs no dir. choice: of which cells (choice.lua); all unless given.
+-- given: the text of the study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a
+-- checkpoint to begin with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files,
+-- writes none.
 
 local canonical = require("base.canonical")
+local choice = require("study.grid.choice")
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local lfs = require("lfs")
@@ -41,13 +44,16 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
-local function find(project, argument, d)
+-- A path, the name of a file in spec/studies, or of one that flags have left in the folder of runs.
+local function find(project, argument, out, d)
+  local path = project:path("spec/studies/" .. argument .. ".lua")
+  local left = ("%s/%s.lua"):format(out, argument)
   if is_file(argument) then
     return argument
-  end
-  local path = project:path("spec/studies/" .. argument .. ".lua")
-  if load_module.is_id(argument) and is_file(path) then
+  elseif load_module.is_id(argument) and is_file(path) then
     return path
+  elseif not argument:find("/", 1, true) and is_file(left) then
+    return left
   end
   local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), project:names("spec/studies", ".lua"))
   d:add({ what = ("no such study: %s"):format(argument),
@@ -103,7 +109,7 @@ local function cell_id(axes, point)
     names[i] = value.name:gsub("[^%w]", "_")
   end
   local id = table.concat(names, "_")
-  return load_module.is_id(id) and id or axes[1].name:gsub("%-", "_") .. "_" .. id
+  return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
 end
 
 -- Of the cell's value on the last axis whose value has any, the study's, or the one of its spec; { false } while it has
@@ -193,7 +199,7 @@ local function source_of(work, stage, point, id)
       hint = "an axis whose values have `seeds` of their own tells several apart" })
     return nil
   end
-  local source = { id = cell.id, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
+  local source = { id = cell.id, cell = cell, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
   source.file = source.run and ("%s/%s_%s/%s.lua"):format(id, stage.verb,
     sha256.digest(canonical.text({ run = source.run, options = stage.options })), id)
   return source
@@ -293,12 +299,15 @@ local function make_cells(work)
       expected = ("at most %d"):format(MOST_CELLS) })
     return cells
   end
+  local chosen, taken = choice.filter(work.choice, study.axes, work.diagnostics), 0
   for i, point in ipairs(points(study.axes)) do
     work.all[i] = cell_id(study.axes, point)
-    if not work.only or work.only == work.all[i] then
+    if chosen(point, work.all[i]) then
+      taken = taken + 1
       cells[#cells + 1] = make_cell(work, point)
     end
   end
+  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all, taken, work.diagnostics)
   return cells
 end
 
@@ -313,21 +322,20 @@ local function axis_names(axes)
   return list
 end
 
--- options: scale, set, reading, out (the folder of all runs, runs unless given), and `only`, the id of the one cell
--- that is wanted.
+-- options: scale, set, reading, choice, given, out (the folder of all runs, runs unless given).
 function M.expand(project, argument, options)
   options = options or {}
-  local d = diagnostics.new()
-  local path = find(project, argument, d)
+  local d, out = diagnostics.new(), options.out or "runs"
+  local path = options.given and argument or find(project, argument, out, d)
   local sets, facts = project_module.parse_sets(options.set, d), project:task_facts(d)
   local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
-    scale = options.scale, names = paths.names_in })
+    scale = options.scale, names = paths.names_in, given = options.given })
   if not study then
     return nil, d:text()
   end
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
-    made = {}, all = {}, only = options.only, scale = options.scale, reading = options.reading,
-    out = options.out or "runs", warnings = {}, warned = {} }
+    made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
+    out = out, warnings = {}, warned = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
     return nil, d:text()
@@ -349,16 +357,9 @@ end
 -- STUDY:CELL or STUDY:SCALE:CELL as a spec: what project:plan returns; or nil and the errors as text. out: the folder
 -- of all runs, runs unless given.
 function M.cell(project, text, sets, out)
-  local argument, id = text:match("^(.*):([^:]*)$")
-  local whole, scale = argument:match("^(.*):([^:]*)$")
-  local study, message = M.expand(project, whole or argument, { scale = scale, only = id, set = sets, out = out })
-  if study and not study.cells[1] then
-    local d = diagnostics.new()
-    local near = diagnostics.nearest(id, study.ids)
-    d:add({ what = ("%s has no cell %s"):format(study.path, id), expected = "names of its axes' values, joined by _",
-      hint = near and ("did you mean %s?"):format(near) or nil })
-    return nil, d:text()
-  end
+  local argument, scale, id = choice.split(text)
+  local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,
+    out = out })
   if study and not study.cells[1].spec then
     return nil, waiting_text(study.cells[1])
   end

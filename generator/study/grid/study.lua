@@ -23,7 +23,7 @@ local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
 local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
-local SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
+M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
   init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
@@ -72,8 +72,8 @@ local function read_fragment(context, source, node, path, is_base)
   for name, inner in tree.each(node) do
     if name == "use" and not is_base then
       nodes.add(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
-    elseif not SECTIONS[name] and name ~= "use" then
-      local legal = canonical.sorted_keys(SECTIONS)
+    elseif not M.SECTIONS[name] and name ~= "use" then
+      local legal = canonical.sorted_keys(M.SECTIONS)
       local near = diagnostics.nearest(name, legal)
       nodes.add(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
         near and ('did you mean "%s"?'):format(near))
@@ -326,7 +326,8 @@ local function read_fields(context)
   return study
 end
 
--- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder.
+-- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder, given: what stands
+-- in the place of the file, as load.lua has it.
 function M.read(path, options)
   local d = options.diagnostics
   local before = d:count()

@@ -14,7 +14,7 @@ local tongues = require("base.tongues")
 
 local M = {}
 
-local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl
+local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
 -- What is wrong with a file, as one line.
 local function line_of(name, problem, number)
@@ -219,11 +219,22 @@ function M.metrics(dir, notes, take)
   end)
 end
 
+-- The last whole line of a file, decoded. It is looked for from the end: a pattern would try every byte before it.
+local function last_line(path, shape)
+  local text = (input.tail(path, TAIL) or ""):reverse()
+  local close = text:find("\n", 1, true)
+  local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
+  return line and (decode_line(line, shape)) or nil
+end
+
 -- The last whole line of metrics.jsonl, as far as it is one; nil where there is none.
 function M.last_metrics(dir)
-  local text = input.tail(dir .. "/metrics.jsonl", TAIL) or ""
-  local line = text:match("([^\n]*)\n[^\n]*$")
-  return line and (decode_line(line, run_shapes.metrics)) or nil
+  return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
+end
+
+-- The same of eval.jsonl.
+function M.last_evaluation(dir)
+  return last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
 end
 
 -- ---- folders ----

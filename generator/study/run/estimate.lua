@@ -133,7 +133,8 @@ local function table_of(study, known, mean)
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
   for _, axis in ipairs(study.axes) do
     for _, value in ipairs(axis.values) do
-      lines[#lines + 1] = row(axis.name .. " " .. value, by_value[axis.name][value])
+      local sums = by_value[axis.name][value]
+      lines[#lines + 1] = sums.cells > 0 and row(axis.name .. " " .. value, sums) or nil
     end
   end
   lines[#lines + 1] = row("in total", total)

@@ -7,6 +7,7 @@
 local build = require("render.build")
 local canonical = require("base.canonical")
 local jobs = require("study.run.jobs")
+local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
@@ -28,7 +29,9 @@ local function states_of(study)
   local states = {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
-      states[run.dir or false] = run.state
+      if run.dir then
+        states[run.dir] = run.state
+      end
     end
   end
   return states
@@ -38,12 +41,20 @@ local function is_there(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
+-- Whether the run that a cell is made of is done; its cell may be none of those that are meant.
+local function is_done(options, states, source)
+  if states[source.run] == nil and source.run then
+    states[source.run] = ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), ledger.locks())
+  end
+  return states[source.run] == "done"
+end
+
 -- The cells whose source has ended, one for each file; how many of them have it by now, from another sweep.
 local function ready(options, study, refused)
   local list, states, known, there = {}, states_of(study), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source
-    if source and states[source.run] == "done" and not refused[source.file] and not known[source.file] then
+    if source and is_done(options, states, source) and not refused[source.file] and not known[source.file] then
       known[source.file] = true
       if is_there(options.out .. "/" .. source.file) then
         there = there + 1

@@ -1,8 +1,8 @@
 -- Runs commands, some at a time, and tells what becomes of each as it happens.
 --
--- Input: a project, lines of shell, how many at a time, functions to call. Output: "done", "stopped" after Ctrl-C or a
--- signal to the runner, "lost" where the runner died. The work is done by runner.sh; a Ctrl-C is handed on, and what
--- runs then is waited for.
+-- Input: a project, lines of shell, how many at a time, functions to call. Output: "done", "stopped" after Ctrl-C,
+-- "drained" where not all was begun for another reason, "lost" where the runner died. The work is done by runner.sh; a
+-- Ctrl-C is handed on, and what runs then is waited for.
 
 local shell = require("base.shell")
 
@@ -48,6 +48,7 @@ end
 
 -- Starts no more commands; those that run go on.
 function Jobs:drain()
+  self.drained = true
   signal(self.runner, "USR1")
 end
 
@@ -64,7 +65,7 @@ function Jobs:handle(line)
     self.pids[number] = nil
     self.on.finish(number, status, self)
   elseif what == "tick" then
-    self.on.tick()
+    self.on.tick(self)
   end
 end
 
@@ -76,7 +77,7 @@ function Jobs:pump()
   end
 end
 
--- lines: commands; on = { start(i), finish(i, status, jobs), tick() }; jobs.stopped: Ctrl-C has come.
+-- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }; jobs.stopped: Ctrl-C has come.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then
@@ -100,7 +101,10 @@ function M.run(project, lines, most, on)
   for _, pid in pairs(jobs.pids) do -- nobody else would stop them
     signal(pid, "TERM")
   end
-  return not ended_well and "lost" or (jobs.stopped or jobs.ended < #lines) and "stopped" or "done"
+  if not ended_well then
+    return "lost"
+  end
+  return jobs.stopped and "stopped" or jobs.ended < #lines and (jobs.drained and "drained" or "stopped") or "done"
 end
 
 return M

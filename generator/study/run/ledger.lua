@@ -17,15 +17,23 @@ local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
 
--- What makes a run of this cell complete: { steps (nil for epochs), conditions = { [text] = true }, lengths, log_every
--- (in steps, the most where it is told in epochs), train_work, eval_work }; work is in operations, that of evaluation a
--- list of sums up to each length.
+-- Fills in how many steps a run has, where that is known.
+local function count_steps(wanted, cell, steps)
+  local train = cell.spec.resolved.train
+  wanted.total = steps
+  wanted.log_every = train.cadence ~= "epochs" and train.log_every or steps
+  wanted.train_work = (steps or 0) * cell.spec.plan.flops_per_step
+  wanted.work = wanted.train_work + (wanted.eval_work[#wanted.eval_work] or 0)
+end
+
+-- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
+-- epoch has), conditions = { [text] = true }, lengths, log_every (in steps, the most where it is told in epochs),
+-- train_work, eval_work, work }; work is in operations, that of evaluation a list of sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, {}, 0
-  local log_every = resolved.train.cadence ~= "epochs" and resolved.train.log_every or resolved.train.steps
-  local wanted = { steps = resolved.train.steps, log_every = log_every, conditions = {}, eval_work = {},
-    lengths = tasks.lengths(eval.lengths), train_work = (resolved.train.steps or 0) * plan.flops_per_step }
+  local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
+    eval_work = {} }
   for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
     trained[n] = true
   end
@@ -35,8 +43,17 @@ function M.wanted(cell)
     sum = sum + costs.forward(plan, tasks.streams(task, n)) * eval.examples * draws
     wanted.eval_work[i] = sum
   end
-  wanted.work = wanted.train_work + sum
+  count_steps(wanted, cell, resolved.train.steps)
   return wanted
+end
+
+-- Takes from a run in `dir` how many steps an epoch has, where nobody knew.
+function M.learn(cell, dir)
+  local facts = not cell.wanted.total and run_files.facts(dir)
+  local batches = facts and facts.data and facts.data.epoch_batches
+  if batches then
+    count_steps(cell.wanted, cell, cell.spec.resolved.train.epochs * batches)
+  end
 end
 
 -- Inodes of the files that some process has locked, where the system tells.
@@ -90,24 +107,35 @@ function M.state(dir, wanted, locks)
   return state, damage
 end
 
-local function count_evaluated(dir)
-  local count = 0
-  run_files.evaluations(dir, {}, function(row)
-    count = count + (row.split == "during" and 0 or 1)
-  end)
-  return count
+-- How many lengths the last line of eval.jsonl has behind it, itself included; 0 where there is none of the last step.
+local function count_evaluated(dir, wanted)
+  local row = run_files.last_evaluation(dir)
+  for i, n in ipairs(row and row.split ~= "during" and row.step == wanted.total and wanted.lengths or {}) do
+    if n == row.by.length then
+      return i
+    end
+  end
+  return 0
 end
 
--- How far a run is: { step, accuracy (nil before the first line), evaluated (lengths; nil before the first), work }.
+-- Whether eval.jsonl ends with the last of the conditions that are wanted, of the last step.
+function M.has_last(dir, wanted)
+  local row, last = run_files.last_evaluation(dir), wanted.lengths[#wanted.lengths]
+  return row ~= nil and row.by.length == last and not row.seed and (not wanted.steps or row.step == wanted.steps)
+    and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
+end
+
+-- How far a run is, by the ends of its files: { step, accuracy, rate (steps per second; both nil before the first
+-- line), evaluated (lengths; nil before the first), work }.
 function M.progress(dir, wanted)
   local row = run_files.last_metrics(dir) or { step = 0 }
-  local step = row.step
-  local far = { step = step, accuracy = row.accuracy, work = 0 }
-  if wanted.steps then
-    far.work = math.min(1, step / math.max(1, wanted.steps)) * wanted.train_work
+  local step, total = row.step, wanted.total
+  local far = { step = step, accuracy = row.accuracy, rate = row.steps_per_second, work = 0 }
+  if total then
+    far.work = math.min(1, step / math.max(1, total)) * wanted.train_work
   end
-  if wanted.steps and step + wanted.log_every > wanted.steps then
-    local count = math.min(count_evaluated(dir), #wanted.lengths)
+  if total and step + wanted.log_every > total then
+    local count = count_evaluated(dir, wanted)
     far.evaluated = count > 0 and count or nil
     far.work = count > 0 and wanted.train_work + wanted.eval_work[count] or far.work
   end

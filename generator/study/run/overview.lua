@@ -24,10 +24,15 @@ function M.warn(text)
   M.say("warning: ", text)
 end
 
--- The study with all runs looked at; nil and a message.
+-- The study with those of its cells that are meant; nil and a message.
+function M.cells(options)
+  return grid.expand(options.project, options.study, { scale = options.scale, set = options.set, out = options.out,
+    choice = options.choice, given = options.given })
+end
+
+-- The same with all runs looked at.
 function M.expand(options)
-  local study, message = grid.expand(options.project, options.study, { scale = options.scale, set = options.set,
-    out = options.out })
+  local study, message = M.cells(options)
   if study then
     ledger.survey(study, options.out)
   end
@@ -53,11 +58,23 @@ function M.counts(study)
   return counts
 end
 
--- OUT/<study>.json says what the folder holds; nil and a message.
+-- "4 cells", or "2 of 4 cells" where not all are meant.
+function M.count_cells(study)
+  local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
+  return part .. wording.count(#study.ids, "cell")
+end
+
+-- " of 2 of 4 cells" where not all are meant.
+function M.part(study)
+  return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
+end
+
+-- OUT/<study>.json says what the folder holds, and a study that flags have said lies beside it; nil and a message.
 function M.leave_note(options, study)
   local text = json.encode({ study = study.name, path = study.path, scale = study.scale or json.null, set = study.set,
     started = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true, keyorder = NOTE_ORDER })
-  return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" } })
+  return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" },
+    options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
 end
 
 -- Says what is wrong with damaged runs; whether there are any.
@@ -85,8 +102,8 @@ function M.print_status(options, study)
     io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
   end
   local counts = M.counts(study)
-  io.stdout:write(("%s: %d of %s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs, "run"),
-    options.out))
+  io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs,
+    "run"), M.part(study), options.out))
   return not say_damaged(study)
 end
 

@@ -1,23 +1,28 @@
 -- Does what is missing of a study: builds its trainers, trains and evaluates its runs, several at a time.
 --
--- Input: { project, action, study, scale, set, jobs, out, device, target, arch, jit, cuda_root }. Output: an exit code;
--- results on stdout, the rest on stderr. The folders of the runs are the only record of what is done: whatever was
--- killed, the same command goes on. Two sweeps of one study share the work, since trainers lock their folders.
+-- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root }.
+-- Output: an exit code; results on stdout, the rest on stderr. The folders of the runs are the only record of what is
+-- done: whatever was killed, the same command goes on. Two sweeps of one study share the work, since trainers lock
+-- their folders.
 
 local board_module = require("study.run.board")
 local build = require("render.build")
 local defaults = require("plan.defaults")
 local estimate = require("study.run.estimate")
+local failures = require("study.run.failures")
+local glance = require("study.run.glance")
 local grid = require("study.grid.grid")
 local hand_over = require("study.run.hand_over")
 local jobs = require("study.run.jobs")
 local ledger = require("study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local overview = require("study.run.overview")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("study.run.trainers")
+local view = require("study.run.view")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -53,20 +58,40 @@ local function shares(options, cells)
   return math.max(1, processors // threads), threads
 end
 
-local function train_words(options, item, threads)
+local function train_words(options, item, part, threads)
   local rates, files = {}, trainer_flags.of_training(item.cell.spec.data_files)
-  for i, rate in ipairs(item.cell.learning_rates) do
+  for i, rate in ipairs(part.learning_rates) do
     rates[i] = grid.shortest(rate)
   end
   local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
-    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(item.cell.seeds[1],
-      item.cell.seeds[#item.cell.seeds]), "--learning-rate", table.concat(rates, ","), "--device", options.device }
+    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(table.unpack(part.seeds)),
+    "--learning-rate", table.concat(rates, ","), "--device", options.device }
   table.move(files, 1, #files, #words + 1, words)
   return words
 end
 
--- A job: the cell, its log, and the line that trains it; or nil and a message.
-local function make_job(options, item, threads)
+-- The missing runs of a cell in parts of at most `most` runs, each of which is one process: { seeds = { first, last },
+-- learning_rates, runs }.
+local function parts_of(cell, most)
+  local list, rates, seeds = {}, cell.learning_rates, cell.seeds
+  local across = math.min(most, #rates)
+  local along = math.max(1, most // across)
+  for i = 1, #rates, across do
+    for j = 1, #seeds, along do
+      local part = { learning_rates = table.move(rates, i, math.min(i + across - 1, #rates), 1, {}), runs = {},
+        seeds = { seeds[j], seeds[math.min(j + along - 1, #seeds)] } }
+      for _, run in ipairs(cell.missing) do
+        local here = run.seed >= part.seeds[1] and run.seed <= part.seeds[2]
+        part.runs[#part.runs + 1] = here and lists.has(part.learning_rates, run.learning_rate) and run or nil
+      end
+      list[#list + 1] = part.runs[1] and part or nil
+    end
+  end
+  return list
+end
+
+-- A job: the cell, its log, and the line that trains a part of it; or nil and a message.
+local function make_job(options, item, part, threads)
   local cell = item.cell
   local folder = ("%s/%s/%s"):format(options.out, cell.id, cell.spec.plan.digest)
   local made, message = write.make_directory(folder)
@@ -77,89 +102,83 @@ local function make_job(options, item, threads)
   if lfs.symlinkattributes(log, "mode") ~= "file" then
     os.remove(log) -- a pipe, or a link that leads out of the folder
   end
-  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, threads)), tongues.shell(log))
-  return { cell = cell, log = log, log_from = #(write.read(log) or ""), line = line, work = 0, left = #cell.missing }
+  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), tongues.shell(log))
+  return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
 end
 
--- How far the runs of a job are, for the board.
-local function look_at(job)
-  local cell = job.cell
-  local view = { id = cell.id, runs = #cell.missing, steps = cell.wanted.steps, evaluating = 0, rate = 0 }
-  local work, steps = 0, 0
-  for _, run in ipairs(cell.missing) do
-    local far = ledger.progress(run.path, cell.wanted)
-    work, steps = work + far.work, steps + far.step
-    view.least, view.most = math.min(view.least or far.step, far.step), math.max(view.most or 0, far.step)
-    view.evaluating = view.evaluating + (far.evaluated and far.evaluated < #cell.wanted.lengths and 1 or 0)
-    if far.accuracy then
-      view.worst = math.min(view.worst or far.accuracy, far.accuracy)
-      view.best = math.max(view.best or far.accuracy, far.accuracy)
+-- How far the runs of a job are.
+local function look_at(job, locks)
+  for _, run in ipairs(job.runs) do
+    glance.look(job.cell, run, run.path, locks, os.time())
+    if run.seen.ending then
+      ledger.learn(job.cell, run.path)
     end
   end
-  job.first_work, job.first_steps = job.first_work or work, job.first_steps or steps
-  job.work, job.steps = work - job.first_work, steps - job.first_steps
-  view.rate = job.steps / math.max(1, os.time() - job.started)
-  view.share = work / math.max(1, cell.wanted.work * #cell.missing)
-  return view
 end
 
 local Sweep = {}
 Sweep.__index = Sweep
 
 local function new_sweep(options, study, board)
-  local sweep = setmetatable({ options = options, study = study, board = board, jobs = {}, runs = 0, done = 0,
-    failed = 0, elsewhere = 0, ended = 0, work = 0, begun = os.time(), code = DONE }, Sweep)
-  local counts = counts_of(study)
-  sweep.runs, sweep.done = counts.runs, counts.done
-  return sweep
+  return setmetatable({ options = options, study = study, board = board, jobs = {}, failed = 0, ended = 0,
+    clock = view.clock(), code = DONE }, Sweep)
+end
+
+-- What runs that nobody looks at now have come to: of use for accuracies, and for steps of an epoch.
+function Sweep:look_back()
+  for _, cell in ipairs(self.study.cells) do
+    for _, run in ipairs(cell.wanted and cell.runs or {}) do
+      if run.state ~= "absent" then
+        ledger.learn(cell, run.path)
+        run.far = ledger.progress(run.path, cell.wanted)
+      end
+    end
+  end
 end
 
 function Sweep:show()
-  local views, work, steps, running, first = {}, 0, 0, 0, 0
+  local locks = ledger.locks()
   for _, job in ipairs(self.jobs) do
     if job.started and not job.over then
-      views[#views + 1] = look_at(job)
-      running = running + job.left
+      look_at(job, locks)
     end
-    work, steps, first = work + job.work, steps + (job.steps or 0), first + (job.first_work or 0)
   end
-  local elapsed = math.max(1, os.time() - self.begun)
-  local left = self.work - first - work
-  self.board:show({ runs = self.runs, done = self.done, failed = self.failed, elsewhere = self.elsewhere,
-    running = running, rate = steps / elapsed, share = self.work > 0 and (first + work) / self.work or 1,
-    seconds_left = work > 0 and left / work * elapsed or -1 }, views)
+  local lines, columns = self.board:size()
+  local function left(total)
+    return self.clock(total, os.time())
+  end
+  local shown, total = view.lines(self.study, { title = title_of(self.study), seconds_left = left, failures = {},
+    lines = lines and lines - 1, columns = columns })
+  self.board:show(lines and shown or { view.total_line(total, left(total)) })
 end
 
 -- What to say of a job that failed, with what its log says of it.
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local words = board_module.failure(job.log, job.log_from, LOG_LINES)
-  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.cell.missing, "run"), how,
+  local words = failures.text(job.log, job.log_from, LOG_LINES, job.runs)
+  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
     words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, words or "")
 end
 
 function Sweep:start(i)
-  local job = self.jobs[i]
-  job.started = os.time()
-  look_at(job)
+  self.jobs[i].started = os.time()
 end
 
+-- A job has ended: what of its runs is done is looked at closely.
 function Sweep:finish(i, status, runner)
-  local job = self.jobs[i]
-  local cell, locks, undone = job.cell, ledger.locks(), 0
-  look_at(job)
+  local job, locks, undone = self.jobs[i], ledger.locks(), 0
+  local cell = job.cell
+  look_at(job, locks)
   job.over, self.ended = true, self.ended + 1
-  for _, run in ipairs(cell.missing) do
+  for _, run in ipairs(job.runs) do
     run.state = ledger.state(run.path, cell.wanted, locks)
     undone = undone + (run.state == "done" and 0 or 1)
   end
-  self.done = self.done + #cell.missing - undone
   if status == AGAIN or runner.stopped and status > 128 then
     self.code = AGAIN
   elseif status == 0 then
-    self.elsewhere = self.elsewhere + undone
     self.board:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
-      wording.count(#cell.missing - undone, "run"), wording.duration(os.time() - job.started),
+      wording.count(#job.runs - undone, "run"), wording.duration(os.time() - job.started),
       undone > 0 and (", %d with another process"):format(undone) or ""))
   else
     self.failed = self.failed + undone
@@ -172,35 +191,59 @@ function Sweep:finish(i, status, runner)
   end
 end
 
--- Trains what has a trainer. Returns what jobs.run returns.
-function Sweep:train(items, most, threads)
-  local lines = {}
+-- Every second: what is shown, and whether the time is up.
+function Sweep:tick(runner)
+  if not self.is_up and self.options.deadline and os.time() >= self.options.deadline then
+    self.is_up = true
+    runner:drain()
+  end
+  if self.board:due() then
+    self:show()
+  end
+end
+
+-- The jobs of what has a trainer; nil after a message.
+function Sweep:prepare(items, threads)
+  local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
-    if item.fresh then
-      local job, message = make_job(self.options, item, threads)
+    for _, part in ipairs(item.fresh and parts_of(item.cell, most) or {}) do
+      local job, message = make_job(self.options, item, part, threads)
       if not job then
         say("longhand: ", message)
         self.code = ENVIRONMENT
-        return "done"
+        return nil
       end
-      self.jobs[#self.jobs + 1], lines[#lines + 1] = job, job.line
-      self.work = self.work + item.cell.wanted.work * #item.cell.missing
-    else
+      self.jobs[#self.jobs + 1] = job
+    end
+    if not item.fresh then
       self.failed = self.failed + #item.cell.missing
       self.code = math.max(self.code, item.code == ENVIRONMENT and ENVIRONMENT or INPUT)
     end
   end
+  return true
+end
+
+-- Trains what has a trainer. Returns what jobs.run returns.
+function Sweep:train(items, most, threads)
+  if not self:prepare(items, threads) then
+    return "done"
+  end
+  local lines = {}
+  for i, job in ipairs(self.jobs) do
+    lines[i] = job.line
+  end
+  self:look_back()
   local how = jobs.run(self.options.project, lines, most, {
     start = function(i) self:start(i) end,
     finish = function(i, status, runner) self:finish(i, status, runner) end,
-    tick = function()
-      if self.board:due() then
-        self:show()
-      end
-    end,
+    tick = function(runner) self:tick(runner) end,
   })
   self.board:wipe()
   return how
+end
+
+local function is_up(options)
+  return options.deadline ~= nil and os.time() >= options.deadline
 end
 
 -- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
@@ -208,7 +251,8 @@ end
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
   local counts = counts_of(study)
-  local line = ("%s: %d of %s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"))
+  local line = ("%s: %d of %s%s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
+    overview.part(study))
   local rest = { { failed, "failed" }, { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   for _, part in ipairs(rest) do
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
@@ -219,8 +263,15 @@ local function conclude(options, study, how, code, failed, begun)
     return ENVIRONMENT
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
+  elseif how == "drained" or is_up(options) and counts.waiting > 0 then
+    say(("the %s %s are over, and nothing new was begun; the same command goes on"):format(grid.shortest(options.hours),
+      options.hours == 1 and "hour" or "hours"))
+    return AGAIN
   elseif how == "stopped" or code == AGAIN then
     say("stopped; what was training has written checkpoints, and the same command goes on")
+    return AGAIN
+  elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
+    say("not all is done: what waits is made of runs of cells that are not among these")
     return AGAIN
   elseif code == DONE and counts.done < counts.runs then
     say("not all is done; the same command, once the other processes are through, does the rest")
@@ -232,7 +283,7 @@ end
 local function announce(study, counts, options, most, threads)
   local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
     wording.count(threads, "thread")) or ""
-  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), wording.count(counts.cells, "cell"),
+  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), overview.count_cells(study),
     wording.count(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
 end
 
@@ -244,6 +295,8 @@ local function train_round(options, study, tried)
   announce(study, counts_of(study), options, #cells > 0 and most, threads)
   if #cells == 0 then
     return "done", DONE, 0
+  elseif is_up(options) then
+    return "drained", DONE, 0
   end
   local items, code, message = trainers.list(options.project, cells, options, warn)
   if not items then
@@ -253,12 +306,11 @@ local function train_round(options, study, tried)
   for _, cell in ipairs(cells) do
     tried[cell.id] = true
   end
-  local board = board_module.open()
+  local board = board_module.open(2)
   local sweep = new_sweep(options, study, board)
   local how = trainers.build(options.project, items, function(text) board:say(text) end)
   if how == "done" then
-    sweep.begun = os.time()
-    how = sweep:train(items, most, threads)
+    how = is_up(options) and "drained" or sweep:train(items, most, threads)
   end
   return how, sweep.code, sweep.failed
 end
@@ -271,6 +323,7 @@ local function go(options, study)
     return ENVIRONMENT
   end
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
+  options.deadline = options.hours and begun + 3600 * options.hours
   repeat
     local how, code, lost = train_round(options, study, tried)
     local again = false
@@ -278,7 +331,7 @@ local function go(options, study)
       return code
     end
     worst, failed = hand_over.worse(worst, code), failed + lost
-    if how == "done" and code ~= ENVIRONMENT then
+    if how == "done" and code ~= ENVIRONMENT and not is_up(options) then
       ledger.survey(study, options.out)
       how, code, again = hand_over.run(options, study, refused)
       worst = hand_over.worse(worst, code)

@@ -4,7 +4,9 @@
 -- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request that
 -- one in the run's own place, where a trainer without Slurm goes on with it. A run with a folder there is left alone.
 
+local failures = require("study.run.failures")
 local lfs = require("lfs")
+local records = require("study.slurm.records")
 local run_files = require("study.read.run_files")
 local write = require("base.write")
 
@@ -61,6 +63,37 @@ function M.state(out, run)
   local facts = best and run_files.facts(best.dir, {})
   local failed = facts and facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED
   return best and (failed and "failed" or "stopped")
+end
+
+-- The lines that a group of runs has written, from the end of a task's log: those before the task's word that not all
+-- of them is done, or, while it goes on, the last ones.
+local function lines_of_group(lines, run)
+  local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
+  local list, found = {}, false
+  for i = #lines, 1, -1 do
+    local words = lines[i]:match("^[%dTZ:-]+ task %d+: (.*)$")
+    if words and (found or #list > 0 and words:sub(1, #id + 1) ~= id .. ":") then
+      break
+    elseif words and words:find(id .. ": not all of ", 1, true) == 1 and words:find(name, 1, true) then
+      found, list = true, {}
+    elseif not words then
+      table.insert(list, 1, lines[i])
+    end
+  end
+  return list
+end
+
+-- What the log of the task that an attempt is of says of its run, in one line; nil where it says nothing.
+function M.words(out, run, dir)
+  local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
+  local list = task and records.list(out) or {}
+  for i = #list, 1, -1 do
+    local lines = failures.last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))
+    local words = failures.of_run(lines_of_group(lines, run), run)
+    if words then
+      return words
+    end
+  end
 end
 
 -- Moves to their places what attempts have left of a study's runs that are not there, how many that were, and removes

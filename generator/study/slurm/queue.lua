@@ -57,9 +57,12 @@ function M.tasks()
   return M.parse(text)
 end
 
--- The number of the job that a script has become.
-function M.submit(script)
-  local text, message = ask("sbatch", "--parsable", script)
+-- The number of the job that a script has become. after: of an array all of whose tasks must have ended well before;
+-- where one has not, the job goes.
+function M.submit(script, after)
+  local words = { "sbatch", "--parsable", after and "--dependency=afterok:" .. after or script,
+    after and "--kill-on-invalid-dep=yes", after and script }
+  local text, message = ask(table.unpack(words))
   local job = text and text:match("(%d+)[;%s][^\n]*\n?$") or text and text:match("(%d+)%s*$")
   return job, message or text and ("sbatch said, and no number of a job:\n  %s\n"):format(text)
 end

@@ -7,30 +7,31 @@ local grid = require("study.grid.grid")
 local shell = require("base.shell")
 local wording = require("base.wording")
 
-local M = {}
+local M = { NEXT = "-next" } -- behind the array's name
 
 local SIGNAL_SECONDS = 120 -- before the end of a task; the controller looks every 30 s
 
+-- job.tasks: of an array; nil: a job that trains nothing.
 local function sbatch_lines(site, job)
-  local lines = {}
+  local lines, trains = {}, job.tasks ~= nil
   local function add(option, value)
     lines[#lines + 1] = value and ("#SBATCH --%s=%s"):format(option, value) or nil
   end
   add("job-name", job.name)
-  add("array", "1-" .. job.tasks)
+  add("array", trains and "1-" .. job.tasks)
   add("partition", site.partition)
   add("account", site.account)
   add("qos", site.qos)
   add("nodes", 1)
   add("ntasks", 1)
   add("cpus-per-task", site.cpus)
-  add("gres", site.gpus > 0 and "gpu:" .. site.gpus)
+  add("gres", trains and site.gpus > 0 and "gpu:" .. site.gpus)
   add("mem", site.memory)
   add("time", site.time)
-  add("signal", "B:TERM@" .. SIGNAL_SECONDS)
-  lines[#lines + 1] = "#SBATCH --requeue"
+  add("signal", trains and "B:TERM@" .. SIGNAL_SECONDS)
+  lines[#lines + 1] = trains and "#SBATCH --requeue" or nil
   add("open-mode", "append")
-  add("output", job.folder .. "/logs/%a.txt")
+  add("output", job.folder .. (trains and "/logs/%a.txt" or "/logs/next.txt"))
   add("chdir", job.directory)
   for _, option in ipairs(site.options or {}) do
     lines[#lines + 1] = "#SBATCH " .. option
@@ -63,6 +64,18 @@ function M.text(site, job, body)
   add(scratch_lines(site.scratch))
   add({ "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers })
   return table.concat(lines, "\n") .. "\n" .. body
+end
+
+-- The script of the job behind an array: it submits what waited for the array's runs. job: { name, folder, directory };
+-- words: its command.
+function M.next_text(site, job, words)
+  local lines = { "#!/bin/sh" }
+  table.move(sbatch_lines(site, { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }), 1, 99,
+    2, lines)
+  lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
+  table.move(site.prologue or {}, 1, #(site.prologue or {}), #lines + 1, lines)
+  lines[#lines + 1] = "exec " .. shell.line(words)
+  return table.concat(lines, "\n") .. "\n"
 end
 
 local function names_of(group)

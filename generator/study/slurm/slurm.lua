@@ -1,4 +1,4 @@
--- A study on a Slurm cluster, from the words of the command to an exit code: submit, resubmit, status, cancel.
+-- A study on a Slurm cluster, from the words of the command to an exit code: submit, resubmit, status, watch, cancel.
 --
 -- Input: the options of the verb sweep. Output: an exit code. Run folders say what is done, squeue who runs and who
 -- waits; where they differ, the folders are right.
@@ -9,8 +9,10 @@ local overview = require("study.run.overview")
 local paths = require("base.paths")
 local queue = require("study.slurm.queue")
 local records = require("study.slurm.records")
+local script = require("study.slurm.script")
 local submit = require("study.slurm.submit")
 local tongues = require("base.tongues")
+local watch = require("study.run.watch")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -147,12 +149,19 @@ function M.status(options)
       io.stdout:write(record_line(record), "\n")
     end
   end
-  tell_strangers(study, live)
+  if #study.cells == #study.ids then
+    tell_strangers(study, live)
+  end
   if not tasks then
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
   tell_lost(options, overview.counts(study), records.of_study(list, study.name))
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
+end
+
+-- The same as it changes, by files alone: runs of tasks are where their attempts are.
+function M.watch(options)
+  return watch.run(options, { place = attempts.best, words = attempts.words })
 end
 
 -- ---- resubmit, cancel ----
@@ -204,6 +213,11 @@ local function cancel(options)
         say("longhand: ", message, "; the job is cancelled all the same")
       end
       jobs[#jobs + 1], count = record.tasks[1].job, count + #record.tasks
+    end
+  end
+  for _, task in ipairs(tasks) do
+    for _, record in ipairs(own) do
+      jobs[#jobs + 1] = task.name == record.name .. script.NEXT and task.job or nil
     end
   end
   if #jobs == 0 then

@@ -6,6 +6,7 @@
 -- then, and leaves alone what tasks in the queue have.
 
 local build = require("render.build")
+local choice = require("study.grid.choice")
 local estimate = require("study.run.estimate")
 local hand_over = require("study.run.hand_over")
 local lfs = require("lfs")
@@ -192,12 +193,12 @@ local function announce(options, study, count)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.title(study),
-    wording.count(counts.cells, "cell"), wording.count(counts.runs, "run"), counts.done, count.runs)
+    overview.count_cells(study), wording.count(counts.runs, "run"), counts.done, count.runs)
   for _, part in ipairs(rest) do
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
   end
   say(line, " in ", options.out)
-  if counts.waiting > 0 then
+  if counts.waiting > 0 and count.runs == 0 then
     say("the same command submits what waits, once the runs before it are done")
   end
   return count.runs > 0
@@ -212,6 +213,31 @@ local function print_script(options, study, site, plan, most)
   say("nothing was submitted; runs.txt would begin with")
   say("  ", (files[2].text:match("^[^\n]*")))
   return DONE
+end
+
+-- Behind the array a job that submits what waits for its runs, where the study has stages.
+local function submit_next(options, study, site, plan, job)
+  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
+    paths.absolute(options.out) }
+  local which = choice.command(options.choice, paths.absolute(study.path))
+  table.move(which, 1, #which, #words + 1, words)
+  table.move(study.scale and { "--scale", study.scale } or {}, 1, 2, #words + 1, words)
+  for _, set in ipairs(study.set) do
+    table.move({ "--set", set }, 1, 2, #words + 1, words)
+  end
+  local path, number = plan.folder .. "/next.sh", nil
+  local written, message = write.file(path, script.next_text(site, { name = plan.name, folder = plan.folder,
+    directory = lfs.currentdir() }, words))
+  if written then
+    number, message = queue.submit(path, job)
+  end
+  if number then
+    io.stdout:write(("job %s: once all of these are done, submits what waits for them; %s/next.sh\n"):format(number,
+      plan.folder))
+  else
+    warn(("later stages are submitted by the same command, once the runs before them are done: %s")
+      :format((message:gsub("\n$", ""))))
+  end
 end
 
 -- Writes the array's folder and calls sbatch; on a failure the folder goes.
@@ -244,6 +270,9 @@ local function submit(options, study, site, plan, most)
   say(describe(plan, site, most))
   io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
     wording.count(plan.count, "run"), folder))
+  if overview.counts(study).waiting > 0 then
+    submit_next(options, study, site, plan, job)
+  end
   say(("what becomes of it: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
     and " --out " .. options.out or ""))
   return DONE

@@ -1,0 +1,43 @@
+-- Where builds go: the folder of LONGHAND_BUILD; else `build` in the checkout, where this user may write there; else
+-- one for each checkout in the user's cache, so that an installed copy that nobody may write to serves many users.
+--
+-- Input: the repository's root. Output: a folder, absolute, or "build"; whether it can be written is found out by those
+-- who do.
+
+local cache = require("base.cache")
+local lfs = require("lfs")
+local paths = require("base.paths")
+local sha256 = require("base.sha256")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local OWN = "build"
+
+local function is_writable(folder)
+  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", folder }) == 0
+end
+
+-- The folder as make, which runs in the root, is told: "build" or an absolute path.
+function M.folder(root)
+  local given = os.getenv("LONGHAND_BUILD")
+  if given and given ~= "" then
+    return paths.absolute(given)
+  end
+  local own = root .. "/" .. OWN
+  local there = lfs.attributes(own, "mode") == "directory"
+  return is_writable(there and own or root) and OWN
+    or cache.folder("build-" .. sha256.digest(paths.absolute(root))) or OWN
+end
+
+-- What is wrong with LONGHAND_BUILD, or nil.
+function M.problem()
+  local given = os.getenv("LONGHAND_BUILD")
+  if given and given ~= "" and not tongues.make(paths.absolute(given)) then
+    return ("LONGHAND_BUILD: make cannot handle this folder's name: %s; expected %s"):format(tongues.plain(given),
+      tongues.MAKE_TEXT)
+  end
+end
+
+return M

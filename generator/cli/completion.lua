@@ -1,0 +1,146 @@
+-- Completion of the command line in bash and zsh, as the text of a script.
+--
+-- Input: what the command line has (outline.lua), flags of the trainer's verb train. Output: text. Names of specs,
+-- studies and sites are asked for when they are needed, by `longhand list`; files are the shell's own.
+
+local M = {}
+
+-- Names of options, or of verbs.
+local function words_of(list)
+  local words = {}
+  for _, one in ipairs(list) do
+    for _, name in ipairs(one.names or { one.name }) do
+      words[#words + 1] = name
+    end
+  end
+  return table.concat(words, " ")
+end
+
+-- A line that offers what a kind of value may be; nil where nothing is known.
+local function offer(kind)
+  if type(kind) == "table" then
+    return ('words="%s"'):format(table.concat(kind, " "))
+  elseif kind == "file" then
+    return "files=yes"
+  elseif kind ~= "any" then
+    return ("words=$(_longhand_ids %s) files=yes"):format(kind)
+  end
+end
+
+-- The branches of a `case` for a verb: behind an option that takes a value, and for everything else.
+local function add_verb(lines, entry, path)
+  for _, option in ipairs(entry.options) do
+    if option.value then
+      for _, name in ipairs(option.names) do
+        lines[#lines + 1] = ('        "%s %s") %s ;;'):format(path, name, offer(option.kind) or ":")
+      end
+    end
+  end
+  local rest = offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
+  lines[#lines + 1] = ('        "%s "*) if [ "$dash" ]; then words="%s"; else %s; fi ;;'):format(path,
+    words_of(entry.options), rest)
+end
+
+local function cases(outline)
+  local lines = {}
+  for _, verb in ipairs(outline.verbs) do
+    for _, below in ipairs(verb.verbs) do
+      add_verb(lines, below, verb.name .. " " .. below.name)
+    end
+    if verb.verbs[1] then
+      lines[#lines + 1] = ('        "%s "*) words="%s" ;;'):format(verb.name, words_of(verb.verbs))
+    else
+      add_verb(lines, verb, verb.name)
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+local SCRIPT = [=[
+# The words that a prefix of a command may go on with: sets words, a list, and files where names of files may come.
+_longhand_ids() {
+    "${longhand:-longhand}" list "$1" 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p'
+}
+
+# _longhand_words CURRENT WORD...: the words before the one that is completed.
+_longhand_words() {
+    words='' files='' dash=''
+    local current=$1 longhand=$2 before='' verb='' below='' word
+    shift 2
+    case "$current" in -*) dash=yes ;; esac
+    for word in "$@"; do
+        if [ "$word" = -- ]; then
+            words="@TRAINER@"
+            return
+        elif [ -z "$verb" ]; then
+            verb=$word
+        elif [ -z "$below" ]; then
+            case "$verb" in @NESTED@) below=" $word" ;; *) below=- ;; esac
+        fi
+        before=$word
+    done
+    [ "$below" != - ] || below=''
+    if [ -z "$verb" ]; then
+        words="@VERBS@"
+        return
+    fi
+    case "$verb$below $before" in
+@CASES@
+    esac
+}
+]=]
+
+local BASH = [=[
+# Completion of longhand in bash: `longhand completion bash >~/.local/share/bash-completion/completions/longhand`.
+
+@SCRIPT@
+_longhand() {
+    local words files dash
+    _longhand_words "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[@]:0:COMP_CWORD}"
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")
+    [ -z "$files" ] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+}
+
+complete -o bashdefault -F _longhand longhand ./longhand
+]=]
+
+local ZSH = [=[
+#compdef longhand
+# Completion of longhand in zsh: `longhand completion zsh >DIR/_longhand`, DIR being one of $fpath.
+
+@SCRIPT@
+_longhand() {
+    local found files dash
+    local -a before
+    before=("${(@)words[1,CURRENT-1]}")
+    () {
+        local -h words
+        _longhand_words "${PREFIX}" "${(@)before}"
+        found=$words
+    }
+    compadd -- ${=found}
+    [[ -z "$files" ]] || _files
+}
+
+_longhand "$@"
+]=]
+
+local function filled(text, values)
+  return (text:gsub("@(%u+)@", values))
+end
+
+-- flags: names of the trainer's flags, a list. shell: "bash" or "zsh".
+function M.script(outline, flags, shell)
+  local nested, trainer = {}, {}
+  for _, verb in ipairs(outline.verbs) do
+    nested[#nested + 1] = verb.verbs[1] and verb.name or nil
+  end
+  for i, name in ipairs(flags) do
+    trainer[i] = name
+  end
+  local script = filled(SCRIPT, { TRAINER = table.concat(trainer, " "), NESTED = table.concat(nested, " | "),
+    VERBS = words_of(outline.verbs), CASES = cases(outline) })
+  return filled(shell == "zsh" and ZSH or BASH, { SCRIPT = script })
+end
+
+return M

@@ -1,0 +1,66 @@
+-- The manual page longhand(1), for man, from what the command line has.
+--
+-- Input: an outline (outline.lua), the version. Output: roff text.
+
+local M = {}
+
+-- Text without what roff reads as commands.
+local function plain(text)
+  return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
+end
+
+local function add_options(lines, options)
+  for _, option in ipairs(options) do
+    lines[#lines + 1] = ".TP"
+    lines[#lines + 1] = ("\\fB%s\\fR%s"):format(plain(table.concat(option.names, ", ")), option.value
+      and (" \\fI%s\\fR"):format(plain(option.value)) or "")
+    lines[#lines + 1] = plain(option.text)
+  end
+end
+
+local function add_verb(lines, verb, path)
+  lines[#lines + 1] = (".SS %s"):format(plain(path .. verb.name))
+  lines[#lines + 1] = plain(verb.text ~= "" and verb.text or verb.summary)
+  lines[#lines + 1] = ".PP"
+  lines[#lines + 1] = plain(verb.usage)
+  for _, argument in ipairs(verb.arguments) do
+    lines[#lines + 1] = ".TP"
+    lines[#lines + 1] = ("\\fI%s\\fR"):format(plain(argument.name))
+    lines[#lines + 1] = plain(argument.text)
+  end
+  add_options(lines, verb.options)
+  for _, below in ipairs(verb.verbs) do
+    add_verb(lines, below, path .. verb.name .. " ")
+  end
+end
+
+local ENVIRONMENT = {
+  { "LONGHAND_BUILD", "where the runtime and trainers are built; else build in the checkout where that can be written, "
+    .. "else a folder in the user's cache" },
+  { "LONGHAND_CACHE", "what is kept between runs; else longhand in XDG_CACHE_HOME or ~/.cache" },
+  { "LONGHAND_ISA", "instruction-set level of trainers: x86-64, x86-64-v3 or x86-64-v4" },
+  { "LONGHAND_CUDA_ROOT", "the CUDA toolkit's folder" },
+  { "CC, CXX", "compilers" },
+}
+
+function M.page(outline, version)
+  local lines = { (".TH LONGHAND 1 \"\" \"Longhand %s\""):format(plain(version)), ".SH NAME",
+    "longhand \\- specialised transformer trainers for positional encodings and length generalisation", ".SH SYNOPSIS",
+    plain(outline.usage), ".SH DESCRIPTION", plain(outline.text), ".PP",
+    "A spec (task, encoding, model, training, evaluation) becomes C and CUDA, and these a trainer for that experiment "
+    .. "alone.", ".SH OPTIONS" }
+  add_options(lines, outline.options)
+  lines[#lines + 1] = ".SH COMMANDS"
+  for _, verb in ipairs(outline.verbs) do
+    add_verb(lines, verb, "")
+  end
+  lines[#lines + 1] = ".SH ENVIRONMENT"
+  for _, entry in ipairs(ENVIRONMENT) do
+    table.move({ ".TP", ("\\fB%s\\fR"):format(entry[1]), plain(entry[2]) }, 1, 3, #lines + 1, lines)
+  end
+  table.move({ ".SH EXIT STATUS", "0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped by a "
+    .. "signal (run it again).", ".SH SEE ALSO", "The folder docs of the installation." }, 1, 4, #lines + 1, lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return M

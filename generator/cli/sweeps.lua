@@ -1,0 +1,126 @@
+-- The command line of `sweep`.
+--
+-- Input: the parser of cli.lua; what it made of the words. Output: the verb is added to the parser; the words settled:
+-- { action, studies (words that name a study, or cells of one), study (the first), ... }.
+
+local converters = require("cli.converters")
+
+local M = {}
+
+local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
+
+-- What of a sweep the site file decides, where there is one; and what says how to train.
+local OF_SITE = { "jobs", "device", "arch", "jit" }
+local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
+
+local function add_grid(sweep)
+  sweep:option("--axis"):argname("FIELD=VALUES"):count("*"):args(1):target("axes"):description("STUDY is a spec, and "
+    .. "the study a grid over it: a field and its values, such as encoding=alibi,rope, model.layers=1:4 (both ends "
+    .. "included), train.lengths={1,20},{1,40}; once for each axis. It is left in DIR as a study file")
+  sweep:option("--seeds"):argname("A:B"):description("with --axis: one run for each seed, A to B, both included; "
+    .. "default: 0")
+  sweep:option("--learning-rate"):argname("X,Y"):target("rates"):description("with --axis: one run for each rate; "
+    .. "default: the spec's")
+  sweep:option("--only"):argname("AXIS=VALUE"):count("*"):args(1):description("only cells with this value, or one of "
+    .. "VALUE,VALUE; with several axes, those that fit all of them")
+end
+
+function M.add(parser, add_set)
+  local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
+  sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
+    .. "as there are processors; with --slurm, as tasks of a cluster. Whatever stops it, the same command goes on. "
+    .. "Before STUDY: status, what is done, runs and waits; watch, the same as it changes, from the files in a folder "
+    .. "that others may work in; of what was submitted to Slurm: resubmit, what is not done and in no queue; cancel.")
+  sweep:usage("Usage: longhand sweep [status|watch|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] "
+    .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
+    .. "[--dry-run]\n       longhand sweep SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
+  sweep:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies or "
+    .. "in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
+  add_grid(sweep)
+  sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  sweep:option("--jobs"):argname("N"):convert(converters.positive):description("cells at a time; default: as many as "
+    .. "keep all processors busy")
+  sweep:option("--hours"):argname("N"):convert(converters.span):description("begin nothing new after so many hours; "
+    .. "what trains then goes on to its end")
+  sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
+  sweep:option("--device"):argname("DEVICE"):convert(converters.device):description("what computes: cpu, cuda or "
+    .. "cuda:N; default: cpu")
+  sweep:option("--arch"):argname("LIST"):convert(converters.architectures):description("with --device cuda: as in "
+    .. "train")
+  sweep:flag("--jit"):description("with --device cuda: as in train")
+  sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
+  sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
+    .. "spec/sites (docs/cluster.md)")
+  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here; with --slurm, print the "
+    .. "script of the job")
+  sweep:option("--seconds"):argname("N"):convert(converters.span):description("with watch: between two looks; "
+    .. "default: 5")
+  sweep:flag("--once"):description("with watch: one look, and no more")
+  add_set(sweep)
+end
+
+-- What stands without --axis, or does not go with it.
+local function grid_conflict(result)
+  if #result.axes == 0 then
+    return (result.seeds and "--seeds" or result.rates and "--learning-rate") and ("%s goes with --axis: a study says "
+      .. "its own"):format(result.seeds and "--seeds" or "--learning-rate")
+  elseif #result.studies > 1 then
+    return ("--axis is for one spec: too many arguments: %s"):format(result.studies[2])
+  end
+  return result.scale and "--scale does not go with --axis: a grid from flags has no scales"
+end
+
+-- What does not go with --slurm, or with a word before the study; nil where all does.
+local function conflict(result, action)
+  if action and result.dry_run then
+    return "--dry-run does not go with " .. action
+  elseif result.slurm and (action == "status" or action == "watch" or action == "cancel") then
+    return "--slurm does not go with " .. action
+  elseif result.hours and (action or result.dry_run) then
+    return ("--hours does not go with %s: it is for a sweep that trains"):format(action or "--dry-run")
+  elseif result.hours and result.slurm then
+    return "--hours does not go with --slurm: `time` and `max_tasks` of the site file bound what is asked for"
+  elseif (result.seconds or result.once) and action ~= "watch" then
+    return ("%s goes with watch"):format(result.once and "--once" or "--seconds")
+  elseif result.seconds and result.once then
+    return "--seconds does not go with --once: there is one look"
+  elseif action == "cancel" and #result.only > 0 then
+    return "--only does not go with cancel: all of the study's tasks are cancelled"
+  end
+  for _, name in ipairs(action and action ~= "resubmit" and OF_TRAINING or {}) do
+    if result[name] then
+      return ("--%s does not go with %s, which trains nothing"):format((name:gsub("_", "-")), action)
+    end
+  end
+  for _, name in ipairs((result.slurm or action == "resubmit") and OF_SITE or {}) do
+    if result[name] then
+      return ("--%s does not go with %s: the site file says it"):format(name, result.slurm and "--slurm" or action)
+    end
+  end
+end
+
+-- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
+function M.settle(result)
+  local words = result.words
+  local action = ACTIONS[words[1]] and words[1]
+  if action and not words[2] then
+    return "missing argument 'STUDY'"
+  end
+  result.studies = table.move(words, action and 2 or 1, #words, 1, {})
+  for i = 2, #result.studies do
+    if not (result.studies[1]:find(":", 1, true) and result.studies[i]:find(":", 1, true)) then
+      return ("too many arguments: %s"):format(result.studies[i]) -- cells are named STUDY:CELL
+    end
+  end
+  local problem = conflict(result, action) or grid_conflict(result)
+  if problem then
+    return problem
+  end
+  result.study = result.studies[1]
+  result.action = action or result.dry_run and "dry_run" or "run"
+  result.device = result.device or "cpu"
+  result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
+  result.arch = result.arch or result.target == "cpu,cuda" and not result.jit and "here" or nil
+end
+
+return M

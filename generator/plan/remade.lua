@@ -1,0 +1,42 @@
+-- Whether training on the CPU keeps attention's weights for the way back, or makes them again there.
+--
+-- Input: a plan with its network and its longest training length. Output: in its attentions `remade`: false, or
+--   pairs     weights are kept of a sequence of so many pairs of tokens, at most
+--   queries   whose weights are made again together, and go all the way while these are hot in cache
+--   always    none are kept
+-- and `bounded` (plan/dimensions.lua). Kept weights of all layers and heads are read once more after all of them were
+-- written: past a core's share of the last cache that takes longer than to make them again.
+
+local M = {}
+
+local MOST_KEPT = 4 << 20 -- bytes, of all layers of one sequence
+local MOST_OF_HEAD = 512 << 10 -- of one head, and as much again for the gradients of its logits
+local QUERIES = 32
+
+-- Why weights cannot be made again, or nil: those that drop out are marked when they are used, two streams have no
+-- longest length of their own, and the geometric normaliser keeps more than weights.
+local function obstacle(plan, family)
+  return family.drops and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
+    or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil
+end
+
+local function most_pairs(plan, family)
+  local real = plan.precision == "float64" and 8 or 4
+  return math.min(MOST_KEPT // (real * family.heads * family.layers), MOST_OF_HEAD // real)
+end
+
+function M.derive(plan)
+  local asked, longest = plan.resolved.train.keep_probabilities, plan.longest_training
+  for _, family in ipairs(plan.attentions) do
+    local why, pairs = obstacle(plan, family), most_pairs(plan, family)
+    if asked == false and why then
+      error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. why,
+        expected = "true, or nothing" }, 0)
+    end
+    family.remade = not why and (asked == false or asked == nil and longest * longest > pairs)
+      and { pairs = pairs, queries = QUERIES, always = asked == false } or false
+    family.bounded = family.partial or family.remade ~= false
+  end
+end
+
+return M

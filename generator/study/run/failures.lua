@@ -1,0 +1,114 @@
+-- What logs say of why trainers failed.
+--
+-- Input: a log that trainers write to. Output: text; nil where it says nothing. Reads files, writes none.
+
+local input = require("base.input")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local TAIL = 65536 -- bytes of a log that are looked at for one run
+
+-- The lines of a log from a byte on, without those of progress. A group writes these for as long as one of its runs
+-- goes on, so that an error may lie anywhere before its end.
+local function read_log(path, from)
+  local file, lines = io.open(path, "rb"), {}
+  if not file then
+    return lines
+  end
+  file:seek("set", from)
+  for line in file:lines() do
+    if line ~= "" and not line:find("^%[[#.]+%] ") then
+      lines[#lines + 1] = line
+    end
+  end
+  file:close()
+  return lines
+end
+
+local function is_among(runs, rate, seed)
+  for _, run in ipairs(runs) do
+    if run.learning_rate == rate and run.seed == seed then
+      return true
+    end
+  end
+  return false
+end
+
+-- Where a group's runs say why they failed, in the order of rates and seeds: that of the lines is the order in which
+-- threads came to write, each its warnings and its error. Other parts of a cell write to the same log.
+local function run_errors(lines, runs)
+  local errors = {}
+  for i, line in ipairs(lines) do
+    local rate, seed = line:match("^learning rate (%S+), seed (%d+): error: ")
+    if rate and (not runs or is_among(runs, tonumber(rate), tonumber(seed))) then
+      errors[#errors + 1] = { line = i, rate = tonumber(rate) or 0, seed = tonumber(seed) }
+    end
+  end
+  table.sort(errors, function(a, b)
+    if a.rate ~= b.rate then
+      return a.rate < b.rate
+    end
+    return a.seed < b.seed or a.seed == b.seed and a.line < b.line
+  end)
+  return errors
+end
+
+-- The last line of the message that starts at a line: its other lines are indented.
+local function message_end(lines, first)
+  local last = first
+  while lines[last + 1] and lines[last + 1]:find("^ ") do
+    last = last + 1
+  end
+  return last
+end
+
+local function first_error(lines)
+  for i, line in ipairs(lines) do
+    if line:find("error: ", 1, true) then
+      return i
+    end
+  end
+  return nil
+end
+
+-- What a log says from a byte on of why its trainer failed, indented; nil where it says nothing. Of a group a line for
+-- each run that failed, the first with the rest of its message; else the lines from the first error on, or the last.
+-- At most `most` lines of a message. runs: of which this is told; of all unless given.
+function M.text(path, from, most, runs)
+  local lines, list = read_log(path, from), {}
+  local function take(first, last)
+    for i = first, math.min(last, first + most - 1) do
+      list[#list + 1] = "    " .. lines[i]
+    end
+  end
+  local errors = run_errors(lines, runs)
+  for i, one in ipairs(errors) do
+    take(one.line, i == 1 and message_end(lines, one.line) or one.line)
+  end
+  if #errors == 0 then
+    take(first_error(lines) or math.max(1, #lines - most + 1), #lines)
+  end
+  return list[1] and table.concat(list, "\n")
+end
+
+-- What the lines say last of one run, in one line; nil where they say nothing of it.
+function M.of_run(lines, run)
+  for i = #lines, 1, -1 do
+    local rate, seed, words = lines[i]:match("^learning rate (%S+), seed (%d+): error: (.*)$")
+    if tonumber(rate) == run.learning_rate and tonumber(seed) == run.seed then
+      return tongues.plain(words)
+    end
+  end
+end
+
+-- The lines at the end of a log, without those of progress.
+function M.last_lines(path)
+  local lines = {}
+  for line in (input.tail(path, TAIL) or ""):gmatch("[^\n]+") do
+    lines[#lines + 1] = not line:find("^%[[#.]+%] ") and line or nil
+  end
+  return lines
+end
+
+return M

@@ -1,0 +1,100 @@
+-- How far a study is, in sums over its runs.
+--
+-- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
+-- running, failed, waiting (no such run can be trained yet), left (the others), gone and work (operations, of which
+-- `gone` are behind; those of cells that nobody knows are taken to be like the others), share, rate (steps per second
+-- of what trains), pace (operations per second), best (training accuracy, of the last lines) }. Pure.
+
+local M = {}
+
+local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting" }
+
+-- Operations are floats: those of a study are more than an integer holds.
+local function empty()
+  return { runs = 0, done = 0, running = 0, failed = 0, waiting = 0, left = 0, gone = 0.0, work = 0.0, rate = 0.0,
+    pace = 0.0, unknown = 0, unknown_done = 0 }
+end
+
+local function add_run(sums, cell, run)
+  local wanted, far = cell.wanted, run.far
+  local state = COUNTED[run.state] or "left"
+  sums.runs, sums[state] = sums.runs + 1, sums[state] + 1
+  if wanted and wanted.total then
+    sums.work = sums.work + wanted.work
+    sums.gone = sums.gone + (run.state == "done" and wanted.work or far and math.min(far.work, wanted.work) or 0)
+  else
+    sums.unknown = sums.unknown + 1
+    sums.unknown_done = sums.unknown_done + (run.state == "done" and 1 or 0)
+  end
+  if far and far.accuracy then
+    sums.best = math.max(sums.best or far.accuracy, far.accuracy)
+  end
+  if run.state == "running" and far and far.rate then
+    sums.pace = sums.pace + far.rate * cell.spec.plan.flops_per_step
+    sums.rate = sums.rate + (far.evaluated and 0 or far.rate)
+  end
+end
+
+-- Runs whose work nobody knows are each like the mean of the others; where none is known, each counts as one.
+local function settle(sums, mean)
+  local each = mean or 1
+  sums.work = sums.work + sums.unknown * each
+  sums.gone = sums.gone + sums.unknown_done * each
+  sums.share = sums.work > 0 and sums.gone / sums.work or sums.done / math.max(1, sums.runs)
+  sums.is_known = sums.unknown == sums.unknown_done
+  return sums
+end
+
+-- The values of a cell on the first axes, and its group's name: those of axes that have several values.
+local function key_of(study, cell, depth)
+  local values, shown = {}, {}
+  for i = 1, depth do
+    local axis = study.axes[i]
+    values[i] = cell.key[axis.name]
+    shown[#shown + 1] = #axis.values > 1 and values[i] or nil
+  end
+  return table.concat(values, "\0"), #shown > 0 and table.concat(shown, " ") or values[1]
+end
+
+-- Lists of cells that have the same values on the first `depth` axes, in the order of the grid.
+local function split(study, depth)
+  local list, by_key = {}, {}
+  for _, cell in ipairs(study.cells) do
+    local key, name = key_of(study, cell, depth)
+    if not by_key[key] then
+      by_key[key] = { name = name, cells = {} }
+      list[#list + 1] = by_key[key]
+    end
+    table.insert(by_key[key].cells, cell)
+  end
+  return list
+end
+
+local function sum(cells)
+  local sums = empty()
+  for _, cell in ipairs(cells) do
+    for _, run in ipairs(cell.runs) do
+      add_run(sums, cell, run)
+    end
+  end
+  return sums
+end
+
+-- The sums of all, and of groups: a list of { name, cells (how many), sums }, in the order of the grid. The last axes
+-- are folded until there are at most `most` groups, or one axis is left; depth: how many axes groups have.
+function M.of(study, most)
+  local total, depth = sum(study.cells), #study.axes
+  local groups = split(study, depth)
+  while #groups > most and depth > 1 do
+    depth = depth - 1
+    groups = split(study, depth)
+  end
+  local known = total.runs - total.unknown
+  local mean = known > 0 and total.work / known or nil
+  for _, group in ipairs(groups) do
+    group.sums, group.cells = settle(sum(group.cells), mean), #group.cells
+  end
+  return settle(total, mean), groups, depth
+end
+
+return M

@@ -1,0 +1,418 @@
+-- What a sweep is asked for and what it shows: grids from flags, chosen cells, looks at runs, sums, lines.
+
+local support = dofile("tests/lua/support.lua")
+
+local asked = require("study.grid.asked")
+local board = require("study.run.board")
+local choice = require("study.grid.choice")
+local failures = require("study.run.failures")
+local glance = require("study.run.glance")
+local grid = require("study.grid.grid")
+local groups = require("study.run.groups")
+local json = require("dkjson")
+local ledger = require("study.run.ledger")
+local lu = require("luaunit")
+local paths = require("base.paths")
+local project = require("project").new(".")
+local reports = require("reports")
+local view = require("study.run.view")
+local write = require("base.write")
+
+local SPEC = [[
+return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind = "alibi" },
+  train = { batch = 4, steps = 70, lengths = { 1, 4 } }, eval = { lengths = { 3, 6 }, examples = 8 } }]]
+
+-- The options that a sweep of the probe is settled with; out: a folder of runs beside it.
+local function options_of(more)
+  local spec = support.write("flags/probe.lua", SPEC)
+  local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
+    out = spec:gsub("[^/]*$", "runs") }
+  for key, value in pairs(more) do
+    options[key] = value
+  end
+  return options
+end
+
+-- The study that these words mean; or nil and the message.
+local function settle(more)
+  local options = options_of(more)
+  local message = asked.settle(options)
+  if message then
+    return nil, message
+  end
+  local study
+  study, message = grid.expand(project, options.study, options)
+  return study, message, options
+end
+
+local function refused(more, ...)
+  local study, message = settle(more)
+  lu.assertNil(study)
+  for _, text in ipairs({ ... }) do
+    lu.assertStrContains(message, text)
+  end
+end
+
+TestFlags = {}
+
+function TestFlags.tearDown()
+  support.clean()
+end
+
+-- The grid of a file that says the same.
+function TestFlags.test_make_the_study_that_a_file_would()
+  local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
+    rates = "1e-3,0.01" })
+  local file = support.write("flags/runs/same.lua", [[
+return { title = "same", base = { use = "../probe.lua" }, seeds = { 2, 3 }, learning_rates = { 0.001, 0.01 }, axes = {
+  { name = "encoding", values = { { name = "rope", spec = { encoding = { use = "rope" } } },
+    { name = "none", spec = { encoding = { use = "none" } } } } },
+  { name = "lengths", values = { { name = "1-4", spec = { train = { lengths = { 1, 4 } } } },
+    { name = "1-8", spec = { train = { lengths = { 1, 8 } } } } } } } }]])
+  local same = assert(grid.expand(project, file))
+  lu.assertEquals(study.ids, { "rope_1_4", "rope_1_8", "none_1_4", "none_1_8" })
+  for i, cell in ipairs(same.cells) do
+    lu.assertEquals({ study.cells[i].key, study.cells[i].runs }, { cell.key, cell.runs })
+  end
+  lu.assertEquals(#study.cells[1].runs, 4)
+  assert(write.file(options.study, options.given.text))
+  local again, _, others = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
+    rates = "1e-3,0.01" })
+  lu.assertEquals({ others.study, again.axes }, { options.study, study.axes })
+  lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, study.ids)
+end
+
+function TestFlags.test_values()
+  local ids = {}
+  for axes, expected in pairs({ ["model.layers=1:3"] = "layers_1 layers_2 layers_3",
+    ["train.steps=10:30:20,7"] = "steps_10 steps_30 steps_7",
+    ["model.bias='none',all"] = "none all", ["task=bucket_sort"] = "bucket_sort",
+    ["encoding.score=false"] = "false" }) do
+    local study, message = settle({ axes = { axes } })
+    ids[axes] = expected ~= "false" and table.concat(assert(study, message).ids, " ") or expected
+    lu.assertEquals(ids[axes], expected)
+  end
+end
+
+-- By their last names; by the whole, where two have the same.
+function TestFlags.test_names_of_axes()
+  local study = settle({ axes = { "model.width=16,32", "train.lengths={1,4}", "eval.lengths={3,6}" },
+    only = { "model.width=32" } })
+  lu.assertEquals({ study.axes[1].name, study.axes[2].name, study.axes[3].name, study.ids[1], #study.cells },
+    { "width", "train.lengths", "eval.lengths", "width_16_1_4_3_6", 1 })
+end
+
+-- Files are seen from the spec, wherever the runs lie.
+function TestFlags.test_files_are_those_beside_the_spec()
+  local text = SPEC:gsub("kind = \"alibi\"", "kind = \"rope\"")
+  support.write("flags/other.lua", text)
+  local study, message, options = settle({ axes = { "encoding=./other.lua,none" }, set = { "init=a/b.safetensors" } })
+  lu.assertNil(study)
+  lu.assertStrContains(message, "--set init=../a/b.safetensors: error: init: cannot read")
+  lu.assertStrContains(options.given.text, 'use = "../other.lua"')
+  lu.assertEquals(options.set, { "init=../a/b.safetensors" })
+  study = assert(settle({ axes = { "encoding=./other.lua,none" } }))
+  lu.assertEquals({ study.ids, study.cells[1].spec.resolved.encoding.rotation.kind }, { { "other", "none" }, "rope" })
+end
+
+function TestFlags.test_mistakes()
+  refused({ axes = { "model.widht=3" } }, "--axis model.widht=3: error: model.widht: no such field", 'mean "width"')
+  refused({ axes = { "lr=1e-3" } }, "--axis lr=1e-3: error: lr: no such field", 'mean "train.learning_rate"')
+  refused({ axes = { "model.width=big" } }, "--axis model.width=big: error: model.width")
+  refused({ axes = { "encoding=alibi,rop" } }, "there is no rop.lua in spec/encodings", 'mean "rope"')
+  refused({ axes = { "encoding" } }, "--axis encoding: error: not of the form FIELD=VALUES")
+  refused({ axes = { "encoding=" } }, "has no value")
+  refused({ axes = { "train.lengths={1,4},{1" } }, "not closed")
+  refused({ axes = { "train.lengths={1} --" } }, "--axis train.lengths={1} --: error")
+  refused({ axes = { "model.layers=3:1" } }, "3:1 ends before it starts")
+  refused({ axes = { "model.layers=1:2,2" } }, "2 is there twice")
+  refused({ axes = { "model.layers=1", "model.layers=2" } }, "a second axis model.layers")
+  refused({ axes = { "model.layers=1", "model=small_encoder" } }, "model behind model.layers")
+  refused({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
+  refused({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
+  refused({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
+  refused({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is no number')
+  refused({ axes = { "train.learning_rate=1" }, rates = "1" }, "stands beside an axis of train.learning_rate")
+  refused({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
+  refused({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
+end
+
+function TestFlags.test_a_study_that_was_changed_is_left_alone()
+  local _, _, options = settle({ axes = { "model.layers=1" } })
+  assert(write.file(options.study, options.given.text .. "-- changed\n"))
+  refused({ axes = { "model.layers=1" } }, "found a study that was changed")
+end
+
+function TestFlags.test_paths_as_seen_from_a_folder()
+  for path, expected in pairs({ ["/a/b"] = "./b", ["/a/c/b"] = "./c/b", ["/b"] = "../b", ["/x/y/b"] = "../x/y/b" }) do
+    lu.assertEquals(paths.relative(path, "/a"), expected)
+  end
+end
+
+TestChoice = {}
+
+local STUDY = [[
+return { title = "choice", base = { use = "./probe.lua" }, scales = { small = {} }, axes = {
+  { name = "encoding", values = { { name = "rope", spec = { encoding = { use = "rope" } } },
+    { name = "none", spec = { encoding = { use = "none" } } } } },
+  { name = "width", values = { { name = 16, spec = { model = { width = 16 } } },
+    { name = 32, spec = { model = { width = 32 } } } } } } }]]
+
+local function chosen(words, only)
+  support.write("flags/probe.lua", SPEC)
+  local file, studies = support.write("flags/choice.lua", STUDY), {}
+  for i, word in ipairs(words) do
+    studies[i] = file .. word
+  end
+  local study, message, options = settle({ studies = studies, study = studies[1], only = only or {} })
+  local ids = {}
+  for i, cell in ipairs(study and study.cells or {}) do
+    ids[i] = cell.id
+  end
+  return study and ids, message, options
+end
+
+function TestChoice.tearDown()
+  support.clean()
+end
+
+function TestChoice.test_cells_by_name_and_by_axis()
+  lu.assertEquals(chosen({ "" }), { "rope_16", "rope_32", "none_16", "none_32" })
+  lu.assertEquals(chosen({ ":none_16,rope_32" }), { "rope_32", "none_16" })
+  lu.assertEquals(chosen({ ":none_16", ":rope_32" }), { "rope_32", "none_16" })
+  local ids, _, options = chosen({ ":small:none_16" })
+  lu.assertEquals({ ids, options.scale }, { { "none_16" }, "small" })
+  lu.assertEquals(chosen({ "" }, { "width=32" }), { "rope_32", "none_32" })
+  lu.assertEquals(chosen({ "" }, { "width=32,16", "encoding = none" }), { "none_16", "none_32" })
+  lu.assertEquals(chosen({ "" }, { "width=32", "width=16.0" }), { "rope_16", "rope_32", "none_16", "none_32" })
+  lu.assertEquals(chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
+end
+
+-- For a job that goes on with the same cells.
+function TestChoice.test_as_words()
+  local _, _, options = chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
+  local words = choice.command(options.choice, options.study)
+  lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",
+    "encoding=none,rope" })
+  _, _, options = chosen({ "" })
+  lu.assertEquals(choice.command(options.choice, "s"), { "s" })
+end
+
+function TestChoice.test_mistakes()
+  for expected, case in pairs({ ["has no cell rope_17"] = { { ":rope_17,none_16" } },
+    ["did you mean rope_16?"] = { { ":rope_17" } }, ["small is a scale: --scale small"] = { { ":small" } },
+    ["widht is no axis of this study"] = { { "" }, { "widht=3" } }, ["did you mean width?"] = { { "" }, { "widht=3" } },
+    ["48 is no value of the axis width"] = { { "" }, { "width=48" } },
+    ["expected: 16, 32"] = { { "" }, { "width=48" } }, ["found no axis and value"] = { { "" }, { "width" } },
+    ["found a second study"] = { { ":rope_16", ":small:none_16" } },
+    ["no cell that is chosen by all"] = { { ":rope_16" }, { "width=32" } } }) do
+    local ids, message = chosen(case[1], case[2])
+    lu.assertNil(ids)
+    lu.assertStrContains(message, expected)
+  end
+end
+
+TestGlance = {}
+
+local function probe_cell(more)
+  local study = assert(grid.expand(project, support.write("glance/probe.lua", [[
+return { title = "p", base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind =
+  "none" }, train = { steps = 70, batch = 4, lengths = { 1, 4 }, log_every = 10 }, eval = { lengths = { 3, 4 },
+  examples = 8 } }, axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]])))
+  local cell = study.cells[1]
+  cell.wanted = ledger.wanted(cell)
+  for key, value in pairs(more or {}) do
+    cell.wanted[key] = value
+  end
+  return cell, cell.runs[1], study
+end
+
+local EVALUATED = '{"step":70,"split":"train","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
+local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
+
+-- A run's state and progress as its files grow; whoever writes them is elsewhere.
+function TestGlance.test_a_run_from_its_first_line_to_its_end()
+  local cell, run = probe_cell()
+  local dir = support.write("glance/run/lock", ""):match("^(.*)/")
+  local function look(files, now)
+    for name, text in pairs(files) do
+      assert(write.file(dir .. "/" .. name, text)) -- replaced, as trainers do
+    end
+    glance.look(cell, run, dir, {}, now)
+    return run.state
+  end
+  local now = os.time()
+  lu.assertEquals(look({}, now), "absent")
+  lu.assertEquals(look({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
+  local metrics = '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- torn
+  lu.assertEquals(look({ ["metrics.jsonl"] = metrics }, now), "running")
+  lu.assertEquals({ run.far.step, run.far.accuracy, run.far.rate, run.far.work }, { 35, 0.75, 2,
+    cell.wanted.train_work / 2 })
+  lu.assertEquals(look({}, now + 100), "running")
+  lu.assertEquals(look({}, now + 1000), "stopped")
+  lu.assertEquals(look({ ["metrics.jsonl"] = '{"step":70,"steps_per_second":2}\n' }, now + 1000), "running")
+  lu.assertEquals(look({ ["eval.jsonl"] = EVALUATED:format(3) .. '{"step":7' }, now + 1000), "running")
+  lu.assertEquals({ run.far.evaluated, run.far.work }, { 1, cell.wanted.train_work + cell.wanted.eval_work[1] })
+  lu.assertEquals(look({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
+  lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
+  lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 0) }, now), "stopped")
+  lu.assertEquals(look({ ["run.json"] = ENDED:format(70, 0), ["eval.jsonl"] = EVALUATED:format(3)
+    .. EVALUATED:format(4) }, now), "done")
+end
+
+-- A lock that a process here holds is a sign of life; the times of files are none where they are long gone.
+function TestGlance.test_signs_of_life_at_the_first_look()
+  local cell, run = probe_cell()
+  local dir = support.write("glance/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
+  support.write("glance/old/metrics.jsonl", '{"step":35}\n')
+  glance.look(cell, run, dir, {}, os.time() + 2000)
+  lu.assertEquals(run.state, "stopped")
+  support.write("glance/old/lock", "")
+  run.seen = nil
+  glance.look(cell, run, dir, { [require("lfs").attributes(dir .. "/lock", "ino")] = true }, os.time() + 2000)
+  lu.assertEquals(run.state, "running")
+end
+
+-- Nobody knows how many steps an epoch has before a run has begun.
+function TestGlance.test_epochs()
+  local cell, run = probe_cell()
+  cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
+  cell.wanted = ledger.wanted(cell)
+  lu.assertNil(cell.wanted.total)
+  local spec = reports.spec_of("parity_check")
+  local dir = support.write("glance/epochs/run.json", json.encode({ id = cell.id, digest = cell.spec.plan.digest,
+    seed = 0, learning_rate = 1e-3, spec = spec, data = { epoch_batches = 9 } })):match("^(.*)/")
+  support.write("glance/epochs/metrics.jsonl", '{"step":27}\n')
+  lu.assertEquals(ledger.progress(dir, cell.wanted).work, 0)
+  ledger.learn(cell, dir)
+  lu.assertEquals({ cell.wanted.total, cell.wanted.steps }, { 54, nil })
+  lu.assertEquals(ledger.progress(dir, cell.wanted).work, cell.wanted.train_work / 2)
+  run.state, run.far = "running", ledger.progress(dir, cell.wanted)
+end
+
+TestView = {}
+
+-- A study of tasks by widths, in which each cell has two runs of 100 operations; fill(run, i, j, k) gives states.
+local function grid_of(tasks, widths, fill)
+  local study = { axes = { { name = "task", values = {} }, { name = "width", values = {} } }, cells = {} }
+  for i = 1, tasks do
+    study.axes[1].values[i] = "task_" .. i
+    for j = 1, widths do
+      study.axes[2].values[j] = tostring(16 * j)
+      local cell = { key = { task = "task_" .. i, width = tostring(16 * j) }, runs = {}, id = "cell",
+        wanted = { total = 10, work = 100 }, spec = { plan = { flops_per_step = 10 } } }
+      for k = 1, 2 do
+        cell.runs[k] = { state = "absent" }
+        fill(cell.runs[k], i, j, k, cell)
+      end
+      study.cells[#study.cells + 1] = cell
+    end
+  end
+  return study
+end
+
+local function half_done(run, i, _, k)
+  run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
+  run.far = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
+    accuracy = 0.25 } or nil
+end
+
+local function show(study, lines, columns, failed)
+  return view.lines(study, { title = "probe", failures = failed or {}, lines = lines, columns = columns,
+    seconds_left = function() return 75 end })
+end
+
+function TestView.test_sums()
+  local total, list = groups.of(grid_of(3, 2, half_done), 99)
+  lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
+  lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },
+    { 700, 1200, 7 / 12, 5, 50, 0.5 })
+  lu.assertEquals({ #list, list[1].name, list[1].sums.share, list[3].sums.failed }, { 6, "task_1 16", 0.75, 1 })
+end
+
+-- What nobody knows the work of is like the others; a bar is never full before the end.
+function TestView.test_unknown_work()
+  local function unknown(run, i, j, k, cell)
+    half_done(run, i, j, k)
+    cell.wanted = i > 1 and { work = 0 } or cell.wanted
+  end
+  local total = groups.of(grid_of(3, 2, unknown), 99)
+  lu.assertEquals({ total.work, total.gone }, { 1200, 700 })
+  total = groups.of(grid_of(3, 2, function(run, i, j, k, cell)
+    half_done(run, i, j, k)
+    cell.wanted = { work = 0 }
+  end), 99)
+  lu.assertEquals({ total.share, total.is_known }, { 0.5, false })
+  lu.assertEquals({ view.bar(0.9999), view.bar(1) }, { "[###################.]", "[####################]" })
+end
+
+function TestView.test_a_line_for_each_group()
+  lu.assertEquals(show(grid_of(2, 2, half_done)), {
+    "probe: 4 of 8 runs done, 2 running, 2 failed",
+    "[############........] 5.0 steps/s; 1 min 15 s left",
+    "task width                  done running failed  steps/s   best   left",
+    "task_1 16   [######..]       1/2       1             2.5 0.5000     2s",
+    "task_1 32   [######..]       1/2       1             2.5 0.5000     2s",
+    "task_2 16   [####....]       1/2              1          0.2500",
+    "task_2 32   [####....]       1/2              1          0.2500" })
+end
+
+-- On a terminal the last axis is folded where there are too many lines; where one axis is too many, what is at work
+-- stays. Whatever its names, a view fits.
+function TestView.test_a_terminal_is_never_left()
+  local failed = {}
+  for i = 1, 9 do
+    failed[i] = { name = ("a_cell_with_a_long_name lr0.001-seed%d"):format(i), why = ("the loss is nan "):rep(9) }
+  end
+  for _, size in ipairs({ { 3, 2, 12 }, { 12, 3, 23 }, { 60, 4, 23 }, { 400, 1, 30 } }) do
+    local study = grid_of(size[1], size[2], half_done)
+    study.axes[1].name = ("long"):rep(20)
+    for _, cell in ipairs(study.cells) do
+      cell.key[study.axes[1].name] = cell.key.task
+    end
+    local lines = show(study, 23, 80, failed)
+    lu.assertTrue(#lines <= 23, #lines)
+    for _, line in ipairs(lines) do
+      lu.assertTrue(#line < 80, line)
+    end
+    lu.assertEquals(lines[#lines], "and 6 more failed")
+    lu.assertStrContains(table.concat(lines, "\n"), "task_1")
+  end
+  local lines = show(grid_of(12, 3, half_done), 23, 80)
+  lu.assertEquals({ #lines, lines[3]:match("^(%S+ )") .. lines[3]:match("%S+", 6), lines[4]:match("%d+/%d+") },
+    { 15, "task done", "3/6" })
+  lines = show(grid_of(60, 4, half_done), 23, 80)
+  lu.assertEquals(lines[#lines], "and 42 more: 168 of 336 runs done")
+end
+
+-- By what has become of the work since the first look; before anything has, by the pace.
+function TestView.test_time_left()
+  local clock = view.clock()
+  local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
+  lu.assertEquals(clock(sums, 50), 100)
+  sums.gone = 200
+  lu.assertEquals(clock(sums, 60), 80)
+  sums.unknown, sums.is_known = 3, false
+  lu.assertNil(clock(sums, 70))
+end
+
+-- There is no terminal here.
+function TestView.test_plain_lines_without_a_terminal()
+  local got = {}
+  local plain = board.open(1)
+  plain.stream = { write = function(_, ...) got[#got + 1] = table.concat({ ... }) end, flush = function() end }
+  plain.live = false
+  plain:show({ "a", "b" })
+  plain:say("c")
+  lu.assertEquals({ table.concat(got), plain:size() }, { "a\nb\nc\n", nil })
+end
+
+function TestView.test_why_a_run_failed()
+  local log = support.write("log.txt", "learning rate 0.001, seed 3: error: step 2: the loss is nan\n  more\n"
+    .. "learning rate 0.001, seed 4: error: step 9: no\n[###...] 3 runs\n")
+  local lines = failures.last_lines(log)
+  lu.assertEquals(failures.of_run(lines, { learning_rate = 1e-3, seed = 3 }), "step 2: the loss is nan")
+  lu.assertNil(failures.of_run(lines, { learning_rate = 1e-2, seed = 3 }))
+end
+
+support.run()

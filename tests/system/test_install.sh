@@ -1,0 +1,89 @@
+# An installed copy that its users cannot write to: it builds in their own folders, knows its manual and completions.
+
+. tests/system/common.sh
+unset XDG_CACHE_HOME LONGHAND_CACHE LONGHAND_BUILD
+
+# As somebody who owns nothing of it, with a home of their own: command.
+as_user() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" "$@"
+}
+
+installs() {
+    make -s install PREFIX=/usr DESTDIR="$work/root" && [ "$("$work/root/usr/bin/longhand" --version)" = "$(./longhand \
+        --version)" ] && ! find "$work/root" -perm -o=w ! -type l | grep . && chmod 755 "$work"
+}
+
+completes() {
+    script=$work/root/usr/share/bash-completion/completions/longhand
+    cat >"$work/try.sh" <<'END'
+. "$1"
+shift
+try() {
+    want=$1
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _longhand
+    [ "${COMPREPLY[*]}" = "$want" ] || { echo "$*: found ${COMPREPLY[*]}, expected $want"; exit 1; }
+}
+try plan ./longhand pla
+try parity_check_sinusoid ./longhand train parity_check_s
+try --set ./longhand train --s
+try cpu_nodes ./longhand sweep --slurm cpu
+try pca ./longhand analyze pc
+try --lengths ./longhand analyze pca --le
+try --steps ./longhand train x -- --st
+try studies ./longhand list stud
+END
+    bash "$work/try.sh" "$script"
+}
+
+manual() {
+    page=$work/root/usr/share/man/man1/longhand.1
+    for verb in $(sed -n 's/^   \([a-z]*\)  .*/\1/p' generator/cli/help.txt); do
+        [ "$verb" = help ] || grep -qx "\.SS $verb" "$page" || { echo "no $verb"; return 1; }
+    done
+    ! command -v groff >/dev/null || [ -z "$(groff -man -ww -z "$page" 2>&1)" ]
+}
+
+user_builds() {
+    mkdir "$work/home" && chown 65534:65534 "$work/home" && cd "$work/home" || return
+    as_user "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best >"$work/said" &&
+        trainer=$(sed -n 's#^\(/.*/trainer\): .*#\1#p' "$work/said") &&
+        case $trainer in "$work"/home/.cache/longhand/build-*/trainers/*) ;; *) cat "$work/said"; return 1 ;; esac &&
+        as_user "$trainer" train --steps 2 --no-eval --out "$work/home/runs"
+}
+
+# Another folder, and the same trainer once more: nothing is compiled twice.
+user_says_where() {
+    cd "$work/home" && as_user cp -R "$(echo "$work"/home/.cache/longhand/build-*)" mine &&
+        as_user env LONGHAND_BUILD=mine "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best \
+            >"$work/said" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/said"
+}
+
+nowhere_to_build() {
+    ends_with 4 'make cannot handle this folder' env LONGHAND_BUILD="$work/a b" ./longhand plan parity_check_sinusoid &&
+        ends_with 4 'cannot make the directory /proc/none' env LONGHAND_BUILD=/proc/none ./longhand build \
+            parity_check_sinusoid --levels best
+}
+
+uninstalls() {
+    make -s uninstall PREFIX=/usr DESTDIR="$work/root" && ! find "$work/root" ! -type d | grep .
+}
+
+expect install_copies installs
+expect install_manual manual
+if command -v bash >/dev/null; then
+    expect install_completes completes
+else
+    echo "skip install_completes: no bash"
+fi
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    expect install_user_builds user_builds
+    expect install_user_says_where user_says_where
+else
+    echo "skip install_user_builds: only root can be somebody else"
+fi
+expect install_nowhere_to_build nowhere_to_build
+expect install_uninstalls uninstalls
+
+finish
