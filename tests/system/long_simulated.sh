@@ -1,4 +1,4 @@
-# The whole of a paper's study, 15 tasks by 13 encodings by 3 learning rates by 10 seeds, with trainers that are stand-ins
+# A whole study of a paper, 15 tasks by 13 encodings by 3 learning rates by 10 seeds, with trainers that are stand-ins
 # and die in 30 of 100 processes: as test_simulated.sh, and how long it takes.
 
 . tests/system/common.sh
