@@ -12,7 +12,7 @@ local reports = require("reports")
 local write = require("base.write")
 
 local CASES = { "again", "same_size", "renamed", "moved", "deleted", "added", "record", "output", "version", "torn",
-  "no_cache" }
+  "no_cache", "two", "pictures" }
 local SETTLED = 4 -- seconds after which the times of a file say whether it changed since
 
 local root, reads
@@ -31,13 +31,20 @@ local function write_runs(name)
   end
 end
 
+local function last_run(name)
+  return place(name) .. "/parity/" .. reports.DIGEST .. "/lr0.1-seed2"
+end
+
+local function overwrite(path, text, mode)
+  local file = assert(io.open(path, mode or "r+b"))
+  assert(file:write(text))
+  assert(file:close())
+end
+
 -- Pictures are no part of this, and gnuplot takes its time; the user's cache is a folder of the test's. All cases wait
 -- for their files to grow old at once.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
-  draw.run = function()
-    return {}, nil, {}
-  end
   open.study = function(...)
     reads = reads + 1
     return own.study(...)
@@ -48,12 +55,16 @@ local function prepare()
   for _, name in ipairs(CASES) do
     write_runs(name)
   end
+  overwrite(last_run("pictures") .. "/run.json", "{", "wb") -- damaged: exit code 1 with and without pictures
   support.shell("sleep " .. SETTLED)
 end
 
 function TestRemembered.setUp()
   if not root then
     prepare()
+  end
+  draw.run = function()
+    return {}, nil, {}
   end
 end
 
@@ -77,10 +88,6 @@ local function make_twice(name)
   return text, csv
 end
 
-local function last_run(name)
-  return place(name) .. "/parity/" .. reports.DIGEST .. "/lr0.1-seed2"
-end
-
 local function record_of(name)
   local found
   for file in lfs.dir(root .. "/cache/reports") do
@@ -90,12 +97,6 @@ local function record_of(name)
     end
   end
   return found
-end
-
-local function overwrite(path, text, mode)
-  local file = assert(io.open(path, mode or "r+b"))
-  assert(file:write(text))
-  assert(file:close())
 end
 
 -- The next report reads again, and is another one.
@@ -212,6 +213,25 @@ function TestRemembered.testWithoutACache()
   lu.assertEquals((make("no_cache")), 1)
   lu.assertEquals((make("no_cache")), 1)
   os.remove(root .. "/cache")
+end
+
+function TestRemembered.testTwoAtOnce()
+  local command = ("LONGHAND_CACHE=%s/cache lua5.4 generator/main.lua report %s"):format(root, place("two"))
+  support.shell(("%s >%s/one & %s >%s/other; wait"):format(command, root, command, root))
+  lu.assertEquals(support.read(root .. "/one"), support.read(root .. "/other"))
+  local _, _, text, csv = make("two")
+  lu.assertStrContains(text, "2 of 2 runs have a score")
+  lu.assertEquals(select(4, make("two", { no_cache = true })), csv)
+end
+
+function TestRemembered.testNoPictureIsMissing()
+  draw.run = function()
+    return nil, "gnuplot is not installed", {}
+  end
+  lu.assertEquals({ (make("pictures")), (make("pictures")) }, { 1, 1 })
+  TestRemembered.setUp()
+  lu.assertEquals((make("pictures")), 1)
+  lu.assertEquals((make("pictures")), 0)
 end
 
 function TestRemembered.testYoungFilesAreNotTrusted()

@@ -28,5 +28,6 @@ exec 3>&2
 export SIMULATED_FAILING
 expect "5,850 runs of which none fails" measured without
 expect "5,850 runs of which many fail, submitted until all are done" measured failing
+expect "a sweep finds nothing to do" nothing_to_do
 expect "nothing is lost, and nothing counted twice" same
 finish

@@ -95,5 +95,11 @@ sums() {
         find . -mindepth 4 -type f ! -path './.slurm/*' | sort | xargs cksum)
 }
 
+# A sweep here finds nothing to do, and takes away what tasks that were killed have left of runs that others finished.
+nothing_to_do() {
+    PATH=$SIMULATED/bin:$PATH ends_with 0 " 0 to do" "${LUA:-lua5.4}" generator/main.lua sweep "$work/grid.lua" \
+        --out "$work/failing"
+}
+
 # Whether every run has the very files of the study in which nothing fails.
 same() { sums whole >"$work/want" && sums failing | cmp - "$work/want"; }

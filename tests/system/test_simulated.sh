@@ -30,6 +30,7 @@ report() {
 export SIMULATED_FAILING
 expect "200 runs of which none fails" without
 expect "200 runs of which many fail, submitted until all are done" failing
+expect "a sweep finds nothing to do" nothing_to_do
 expect "nothing is lost, and nothing counted twice" same
 expect "all have a score" report
 finish

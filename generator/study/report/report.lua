@@ -348,7 +348,7 @@ local function damage_text(report, out)
     wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
 end
 
--- Draws, and writes everything or nothing; an exit code and a message, and the files.
+-- Draws, and writes everything or nothing; an exit code and a message, and the files where no picture is missing.
 local function write_report(options, report, out)
   local files, names = files_of(report)
   local _, problem, drawn
@@ -366,7 +366,7 @@ local function write_report(options, report, out)
   local damage = damage_text(report, out)
   problem = problem and "longhand report: " .. problem
   return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
-    or damage or problem, files
+    or damage or problem, not problem and files or nil
 end
 
 -- Reads everything that a report is made of; nil and a message where it cannot be made.
@@ -413,7 +413,7 @@ local function make(options, asked)
   end
   local code, files
   code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
-  if code ~= ENVIRONMENT and not options.no_cache then
+  if files and not options.no_cache then
     remembered.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
       read)
   end
