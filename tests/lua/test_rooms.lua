@@ -28,8 +28,8 @@ local ROOMS = {
   { "tune", "base spec plan render" },
   { "export", "base expression spec render study.read study.report" },
   { "cli", "base spec" },
-  { "main", "base spec plan render project study.grid study.run study.slurm study.bundle study.report study.analyse study.calibrate "
-    .. "study.demo tune export cli" },
+  { "main", "base spec plan render project study.grid study.run study.slurm study.bundle study.report study.analyse "
+    .. "study.calibrate study.demo tune export cli" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
