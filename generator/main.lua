@@ -354,6 +354,11 @@ function verbs.sweep(project, arguments)
   return arguments.action == "run" and used and slurm.make_way(arguments) or sweep.run(arguments)
 end
 
+function verbs.bundle(project, arguments)
+  arguments.project = project
+  return require("study.bundle.bundle").run(arguments)
+end
+
 function verbs.report(project, arguments)
   arguments.project, arguments.say = project, print_line
   local code, message = require("study.report.report").run(arguments)

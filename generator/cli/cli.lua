@@ -168,6 +168,19 @@ local function add_export(parser)
   add_exports_of_runs(export)
 end
 
+local function add_bundle(parser)
+  local summary = "a study as one archive for a machine that has nothing but a shell"
+  local bundle = parser:command("bundle"):summary(summary)
+  bundle:description("Builds static trainers of a study's cells and packs them, with what they read, into an archive "
+    .. "whose run.sh trains and evaluates all runs; what comes home is reported as if it were swept here "
+    .. "(docs/cluster.md).")
+  bundle:argument("study"):description("a study file, or the name of one in spec/studies")
+  bundle:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  bundle:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: as in build")
+  bundle:option("--out"):argname("FILE"):description("the archive; default STUDY.tar.gz here")
+  add_set(bundle)
+end
+
 local function make_parser()
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
@@ -184,6 +197,7 @@ local function make_parser()
   add_tune(parser)
   add_report(parser)
   sweeps.add(parser, add_set)
+  add_bundle(parser)
   analyses.add(parser)
   calibrate.add(parser)
   add_export(parser)

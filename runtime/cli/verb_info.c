@@ -7,6 +7,7 @@
 #include "base/team.h"
 #include "cli/cli.h"
 #include "cli/info_cuda.h"
+#include "cli/info_libc.h"
 #include "train/json_text.h"
 #include "train/run_files.h"
 
@@ -58,6 +59,7 @@ static const char *targets_of(const lh_spec *spec) {
 }
 
 static void print_json(const lh_spec *spec, const char *level) {
+    char libc[32];
     lh_json json;
     lh_json_begin(&json, stdout);
     lh_json_string(&json, "id", spec->id);
@@ -80,6 +82,9 @@ static void print_json(const lh_spec *spec, const char *level) {
     if (spec->cuda != NULL) lh_info_put_cuda(stdout, spec->cuda);
     lh_json_string(&json, "compiler", lh_compiler());
     lh_json_string(&json, "linked", linking());
+    lh_info_libc(libc, sizeof libc);
+    if (libc[0] != 0) lh_json_string(&json, "least_glibc", libc);
+    else lh_json_raw(&json, "least_glibc", "null");
     lh_json_integer(&json, "threads", lh_team_processors());
     lh_json_integer(&json, "shards", spec->train.shards);
     lh_json_end(&json);
@@ -120,6 +125,7 @@ static void print_data(const lh_data *data) {
 
 static void print_text(const lh_spec *spec, const char *level) {
     int processors = lh_team_processors();
+    char libc[32];
     printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", spec->id, "plan", spec->plan_digest, "model",
            spec->model_digest, "sources", spec->source_digest);
     printf("%-14s %s, chance %.4f\n", "task", spec->task->kind, spec->task->chance);
@@ -134,7 +140,10 @@ static void print_text(const lh_spec *spec, const char *level) {
     print_schedule(&spec->train.schedule);
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
-    printf("; here: %s\n%-14s %s, linked: %s\n", level, "compiler", lh_compiler(), linking());
+    printf("; here: %s\n%-14s %s, linked: %s", level, "compiler", lh_compiler(), linking());
+    lh_info_libc(libc, sizeof libc);
+    if (libc[0] != 0) printf(", needs glibc %s or later", libc);
+    printf("\n");
     print_choices(spec);
     printf("%-14s %d", "threads", processors);
     if (processors > spec->train.shards)

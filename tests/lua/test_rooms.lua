@@ -20,6 +20,7 @@ local ROOMS = {
   { "study.read", "base spec render" },
   { "study.run", "base spec plan render study.grid study.read" },
   { "study.slurm", "base spec render study.grid study.read study.run" },
+  { "study.bundle", "base spec render study.grid study.run study.slurm" },
   { "study.report", "base study.grid study.read" },
   { "study.analyse", "base study.read study.report" },
   { "study.calibrate", "base spec study.read study.report study.analyse" },
@@ -27,8 +28,8 @@ local ROOMS = {
   { "tune", "base spec plan render" },
   { "export", "base expression spec render study.read study.report" },
   { "cli", "base spec" },
-  { "main", "base spec plan render project study.grid study.run study.slurm study.report study.analyse study.calibrate "
-    .. "study.demo tune export cli" },
+  { "main", "base spec plan render project study.grid study.run study.slurm study.bundle study.report study.analyse "
+    .. "study.calibrate study.demo tune export cli" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }

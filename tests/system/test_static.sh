@@ -36,7 +36,13 @@ needs_nothing() {
 
 says_how_it_is_linked() {
     ends_with 0 'linked: static' "$work/static/trainer" info && ends_with 0 '"linked":"static"' \
-        "$work/static/trainer" info --json && ends_with 0 'linked: dynamic' "$work/dynamic/trainer" info
+        "$work/static/trainer" info --json && ends_with 0 'linked: dynamic' "$work/dynamic/trainer" info &&
+        ends_with 0 '"least_glibc":null' "$work/static/trainer" info --json
+}
+
+says_which_glibc_it_needs() {
+    least=$(objdump -T "$work/dynamic/trainer" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
+    ends_with 0 "linked: dynamic, needs glibc ${least#GLIBC_} or later" "$work/dynamic/trainer" info
 }
 
 # OpenMP must have read what the trainer set before.
@@ -127,6 +133,7 @@ else
     echo "skip static_needs_nothing: no ldd"
 fi
 expect static_says_how_it_is_linked says_how_it_is_linked
+expect static_says_which_glibc_it_needs says_which_glibc_it_needs
 if cc --version | grep -qi clang; then
     echo "skip threads_wait_passively: not GNU's OpenMP"
 else

@@ -28,7 +28,8 @@ local function cuda_words(project, request)
   end
 end
 
--- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil; warn(text) hears
+-- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil, linking where it
+-- must be "static"; warn(text) hears
 -- of each strange file of tuned choices once. nil, an exit code and a message after an error.
 function M.list(project, cells, request, warn)
   local levels, message = build.levels(project, request.levels or "best")
@@ -55,9 +56,10 @@ function M.list(project, cells, request, warn)
         return nil, 4, message
       end
     end
-    local job, dir = build.job(project, spec, levels, "dynamic", cuda), build.folder(project, spec)
-    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job),
-      compiled = build.is_compiled(dir, job) }
+    local job = build.job(project, spec, levels, request.linking or "dynamic", cuda)
+    local dir = build.folder(project, spec)
+    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job, request.linking),
+      compiled = build.is_compiled(dir, job, request.linking) }
   end
   return items
 end
