@@ -155,20 +155,28 @@ local function fill(folder, own, notes, items, files)
   return done, message
 end
 
+-- Writes the archive from a folder beside it, which is gone whatever happens: its path; nil and a message.
 local function pack(options, study, own, notes, items, files)
   local out = paths.absolute(options.out or study.name .. ".tar.gz")
   local name = study.name .. (study.scale and "-" .. study.scale or "")
   local staging = out .. ".partial"
-  write.remove_tree(staging)
-  local done, message = write.make_directory(staging .. "/" .. name)
-  if done then
-    done, message = fill(staging .. "/" .. name, own, notes, items, files)
+  local function make()
+    local done, message = write.make_directory(staging .. "/" .. name)
+    if done then
+      done, message = fill(staging .. "/" .. name, own, notes, items, files)
+    end
+    if not done then
+      return nil, message
+    end
+    return must(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
+      .. '&& mv -f archive.tar.gz "$2"', name, out)
   end
-  if done then
-    done, message = must(staging, 'tar -cf - -- "$1" | gzip -n >archive && sync archive && mv -f archive "$2"', name,
-      out)
-  end
   write.remove_tree(staging)
+  local ran, done, message = pcall(make)
+  write.remove_tree(staging)
+  if not ran then
+    error(done, 0)
+  end
   return done and out, message
 end
 

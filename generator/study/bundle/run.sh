@@ -25,11 +25,10 @@ while read -r cell _; do
     ! is_wanted "$cell" || count=$((count + 1))
 done <cells.txt
 at=0
-while read -r cell digest flags; do
+while read -r cell _ flags; do
     is_wanted "$cell" || continue
     at=$((at + 1))
     echo "[$at/$count] $cell" >&2
-    mkdir -p "runs/$cell/$digest" || exit 4
     # shellcheck disable=SC2086
     "trainers/$cell" train --missing --out runs --threads "$threads" $flags </dev/null
     code=$?
