@@ -106,8 +106,8 @@ RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 QUESTIONS := print-levels print-compiler print-static-problem
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library install uninstall unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check bench-record \
-	bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
+	trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check \
+	bench-record bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
 	$(QUESTIONS)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -117,21 +117,29 @@ all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## the runtime library a
 
 library: $(LIBRARY) ## the runtime, as a static archive
 
-# Objects of another compiler are out of date: their bits differ, and they may be for another machine.
+# What is written takes its name when it is whole: another build in this folder may be reading it. Arguments of compile:
+# flags; of whole: a command up to its output's name, and the rest of it.
+whole = $(1) $@.$$$$ $(2) && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
+compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$$$$.d -c -o $@.$$$$ $< && mv -f $@.$$$$.d $(@:.o=.d) && \
+	mv -f $@.$$$$ $@ || { rm -f $@.$$$$ $@.$$$$.d; exit 1; }
+
+# Objects of another compiler are out of date: their bits differ, and they may be for another machine. So are those of
+# other sources, of another checkout or release, whatever the times of their files are.
+made_by = "$(MACHINE) $(COMPILER), $$(pwd -P) $$(cat VERSION COMMIT 2>/dev/null)"
 $(B)/compiler: FORCE
 	@mkdir -p $(@D)
-	@echo "$(MACHINE) $(COMPILER)" | cmp -s - $@ || echo "$(MACHINE) $(COMPILER)" > $@
+	@echo $(made_by) | cmp -s - $@ || { echo $(made_by) > $@.$$$$ && mv -f $@.$$$$ $@; }
 
 $(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS))
 
 # What reads words and prints answers computes nothing.
 $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
-	ar rcs $@.$$$$ $^ && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; } # other builds may be reading it
+	$(call whole,ar rcs,$^)
 
 # Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
 LAPACK ?= -llapack -lblas
@@ -140,7 +148,7 @@ TOOL_LIBRARIES.procrustes = $(LAPACK)
 
 $(BUILD)/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -g $(WARNINGS) -o $@ $< $(TOOL_LIBRARIES.$*) -lm
+	$(call whole,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
 
 # What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/symbols.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))
@@ -169,7 +177,7 @@ trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C co
 
 $(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=$(call symbol,spec,$(ID)) -MMD -MP -c -o $@ $<
+	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=$(call symbol,spec,$(ID)))
 
 # The levels, and whether there is a CUDA half, are part of spec.o: a file that changes with them makes it out of date.
 $(OUT)/obj/levels: FORCE
@@ -178,15 +186,15 @@ $(OUT)/obj/levels: FORCE
 	@echo "$(LINKED_LEVELS) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKED_LEVELS) $(WITH_CUDA)" > $@
 
 $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile $(B)/compiler
-	$(CC) $(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS) $(WITH_CUDA)) -MMD -MP -c -o $@ $<
+	$(call compile,$(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS) $(WITH_CUDA)))
 
 $(OUT)/obj/step.%.o: $(SOURCES)/step.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(STEP_CFLAGS) $(march.$*) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(call compile,$(STEP_CFLAGS) $(march.$*) $(CHECKS))
 
 $(OUT)/obj/task.o: $(SOURCES)/task.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) -Werror $(CHECKS) -MMD -MP -c -o $@ $<
+	$(call compile,$(RUNTIME_CFLAGS) -Werror $(CHECKS))
 
 # Likewise the way of linking makes the trainer out of date.
 $(OUT)/obj/linking: FORCE
@@ -194,7 +202,7 @@ $(OUT)/obj/linking: FORCE
 	@echo "$(LINKING) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKING) $(WITH_CUDA)" > $@
 
 $(OUT)/trainer: $(TRAINER_OBJECTS) $(STATIC_OBJECTS) $(LIBRARY) $(OUT)/obj/linking
-	$(CC) $(CHECKS) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
+	$(call whole,$(CC) $(CHECKS) $(LINK_FLAGS) -o,$(filter %.o %.a,$^) $(LIBRARIES))
 
 -include $(TRAINER_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d)
 else
@@ -289,16 +297,30 @@ install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, it
 		"$(PLACE)/share/bash-completion/completions" "$(PLACE)/share/zsh/site-functions"
 	cp -R $(INSTALLED) "$(PLACE)/lib/longhand"
 	find "$(PLACE)/lib/longhand" -name __pycache__ -prune -exec rm -rf {} +
-	chmod -R a+rX,go-w "$(PLACE)/lib/longhand"
+	./longhand --version | sed -n 's/.*(commit \(.*\))/\1/p' >"$(PLACE)/lib/longhand/COMMIT"
 	ln -sf ../lib/longhand/longhand "$(PLACE)/bin/longhand"
 	./longhand manual >"$(PLACE)/share/man/man1/longhand.1"
 	./longhand completion bash >"$(PLACE)/share/bash-completion/completions/longhand"
 	./longhand completion zsh >"$(PLACE)/share/zsh/site-functions/_longhand"
+	chmod -R a+rX,go-w "$(PLACE)/lib/longhand"
+	chmod a+r,go-w "$(PLACE)/share/man/man1/longhand.1" "$(PLACE)/share/bash-completion/completions/longhand" \
+		"$(PLACE)/share/zsh/site-functions/_longhand"
 
 uninstall: ## what install has put there
 	rm -rf "$(PLACE)/lib/longhand"
 	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
 		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
+
+# Of the last commit, whatever else lies here. Owners, modes and times are git's, so that the bytes are the commit's.
+RELEASE = longhand-$(shell cat VERSION)
+
+dist: ## build/longhand-VERSION.tar.gz: the last commit as a release, the same bytes each time
+	@mkdir -p build/dist && git rev-parse --short=12 HEAD >build/dist/COMMIT
+	@git -c tar.umask=0022 archive --format=tar --prefix=$(RELEASE)/ --add-file=build/dist/COMMIT \
+		-o build/dist/partial.tar HEAD
+	@gzip -9n <build/dist/partial.tar >build/dist/partial.gz && rm build/dist/partial.tar && \
+		mv -f build/dist/partial.gz build/$(RELEASE).tar.gz
+	@echo build/$(RELEASE).tar.gz
 
 clean: ## remove build/
 	rm -rf build

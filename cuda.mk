@@ -21,7 +21,8 @@ $(error a trainer with a CUDA half cannot be static: it loads the driver's libra
 endif
 
 # Words: kind, version and path of the compiler, then what it is to compile. Empty after an error, which is shown.
-find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --root "$(CUDA_ROOT)" --arch "$(1)" --least "$(2)")
+find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --build "$(BUILD)" --root "$(CUDA_ROOT)" --arch "$(1)" \
+	--least "$(2)")
 least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' $(1) 2>/dev/null)
 
 # A text for one architecture, with what the assembler says of each kernel beside it. Arguments: the toolkit's words,
@@ -34,7 +35,7 @@ compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
 DEVICE_COMPILER := runtime/device_compiler.c $(patsubst %,runtime/cuda/%,nvrtc.c find.c image.c) runtime/base/status.c
 $(BUILD)/host/device_compiler: $(DEVICE_COMPILER) $(patsubst %,runtime/cuda/%,nvrtc.h find.h image.h) Makefile cuda.mk
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o $@ $(DEVICE_COMPILER) -ldl
+	$(call whole,$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o,$(DEVICE_COMPILER) -ldl)
 
 ifneq ($(and $(WITH_CUDA),$(ID)),)
 ifeq ($(TOOLKIT)$(and $(JIT),$(if $(ARCH),,yes)),)

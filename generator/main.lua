@@ -154,10 +154,11 @@ local function render(project, arguments, target, here)
   return spec
 end
 
+-- Whether the sources of a spec are the committed ones, and this user's to write.
 local function is_showcase(project, spec, arguments)
   local path = project:path("generated/" .. spec.id)
   return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
-    and spec.path == project:path("spec/runs/" .. spec.id .. ".lua")
+    and spec.path == project:path("spec/runs/" .. spec.id .. ".lua") and shell.run({ "test", "-w", path }) == 0
 end
 
 function verbs.gen(project, arguments)
@@ -278,6 +279,10 @@ function verbs.train(project, arguments)
 end
 
 function verbs.test(project, arguments)
+  if not lfs.attributes(project.root .. "/tests/run.sh", "mode") then
+    return fail(ENVIRONMENT, ("longhand test: there are no tests in %s; expected: a clone, or an unpacked release")
+      :format(project.root))
+  end
   return become({ "sh", project.root .. "/tests/run.sh", arguments.long and "--long" or nil })
 end
 

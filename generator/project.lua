@@ -33,7 +33,6 @@ function Project:path(relative)
   return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
 end
 
--- Base names, without the ending, of the files in a folder of the repository; sorted.
 -- A file in the folder of builds as make knows it, which runs in the root.
 function Project:build_goal(relative)
   self.builds = self.builds or builds.folder(self.root)
@@ -52,6 +51,7 @@ function Project:build_setting()
   return "LONGHAND_BUILD=" .. self.builds
 end
 
+-- Base names, without the ending, of the files in a folder of the repository; sorted.
 function Project:names(folder, ending)
   return paths.names_in(self:path(folder), ending)
 end

@@ -67,7 +67,7 @@ function M.cuda(project, request, least)
   local root = request.cuda_root
   root = root and (root:sub(1, 1) == "/" and root or lfs.currentdir() .. "/" .. root) or ""
   local words, code = shell.capture({ "sh", "-c", 'sh "$@" 2>&1', "sh", project.root .. "/runtime/cuda/toolkit.sh",
-    "--root", root, "--arch", request.arch or "", "--least", least })
+    "--build", project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   words = words:gsub("%s+$", "")
   if code ~= 0 then
     return nil, words
@@ -242,8 +242,8 @@ end
 local function replace(staging, dir)
   write.remove_tree(staging .. "/obj")
   os.remove(staging .. "/log")
-  if not lfs.attributes(dir, "mode") then
-    return os.rename(staging, dir)
+  if not lfs.attributes(dir, "mode") and os.rename(staging, dir) then
+    return true
   end
   os.remove(dir .. "/stamp")
   write.remove_tree(dir .. "/src")

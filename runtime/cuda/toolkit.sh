@@ -1,7 +1,7 @@
 #!/bin/sh
 # Finds the CUDA toolkit that compiles device code for a build, and settles for which architectures.
 #
-#     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc]
+#     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc] [--build DIR]
 #
 # Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then what to compile: sm_80 sm_90 compute_80
 # compute_90.
@@ -12,6 +12,7 @@
 #               lowest and the highest one go with them, for GPUs between them and for those that come later.
 # --least NN    what the device code needs at least: 75, 80
 # --kind KIND   the one compiler and not the other
+# --build DIR   where that program goes: the Makefile's BUILD; default: build
 # Exit status 4 with what is wrong, what was looked for and what helps on standard error.
 
 CLASSES="75 80 86 89 90 100 120"
@@ -21,13 +22,14 @@ fail() {
     exit 4
 }
 
-root='' list='' least=75 wanted_kind=''
+root='' list='' least=75 wanted_kind='' build=build
 while [ $# -gt 1 ]; do
     case $1 in
         --root) root=$2 ;;
         --arch) list=$(printf %s "$2" | tr , ' ') ;;
         --least) least=${2:-75} ;;
         --kind) wanted_kind=$2 ;;
+        --build) build=$2 ;;
         *) fail "toolkit.sh: unknown argument $1" ;;
     esac
     shift 2
@@ -36,7 +38,7 @@ cd -- "$(dirname -- "$0")/../.." || exit 4
 given=''
 [ -n "$root" ] || given=${LONGHAND_CUDA_ROOT:+" (LONGHAND_CUDA_ROOT)"}
 root=${root:-${LONGHAND_CUDA_ROOT:-}}
-program=build/host/device_compiler
+program=$build/host/device_compiler
 work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 
@@ -65,7 +67,8 @@ try_nvcc() {
 }
 
 make_program() {
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory "$program" TARGETS=cpu ID= RUN= ${CC:+"CC=$CC"}
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory "$program" "LONGHAND_BUILD=$build" TARGETS=cpu \
+        ID= RUN= ${CC:+"CC=$CC"}
 }
 
 try_nvrtc() {

@@ -60,6 +60,48 @@ user_says_where() {
             >"$work/said" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/said"
 }
 
+# What nobody may write is not written: the sources of the showcase lie with the user's builds.
+user_generates() {
+    cd "$work/home" && as_user "$work/root/usr/bin/longhand" gen parity_check_sinusoid &&
+        ls "$work"/home/.cache/longhand/build-*/generated/parity_check_sinusoid/spec.c
+}
+
+# Three builds at once of what they share: each finds whole objects and a whole archive, and nothing is left over.
+builds_meet() {
+    mkdir "$work/met" && cp -a build/release "$work/met" && rm "$work"/met/release/runtime/cli/*.o || return
+    makes=''
+    for n in 1 2 3; do
+        make -s library "LONGHAND_BUILD=$work/met" >"$work/make$n" 2>&1 &
+        makes="$makes $!"
+    done
+    for one in $makes; do
+        wait "$one" || { cat "$work"/make? && return 1; }
+    done
+    [ -z "$(find "$work/met" -name '*.o.*' -o -name '*.a.*' -o -name 'compiler.*')" ] &&
+        [ "$(ar t "$work/met/lib/liblonghand.a")" = "$(ar t build/lib/liblonghand.a)" ]
+}
+
+# Objects of other sources are made again, though their files are newer than the sources.
+other_sources() {
+    echo 'another compiler, another release' >"$work/met/release/compiler" || return
+    make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'
+}
+
+# The same bytes twice, whatever the umask; unpacked elsewhere, it trains.
+releases() {
+    release=longhand-$(cat VERSION)
+    make -s dist && cp "build/$release.tar.gz" "$work" && (umask 077 && make -s dist) &&
+        cmp "build/$release.tar.gz" "$work/$release.tar.gz" && mkdir "$work/empty" &&
+        tar -xzf "$work/$release.tar.gz" -C "$work/empty" && cd "$work/empty/$release" && ls LICENSE CITATION.cff &&
+        [ "$(./longhand --version)" = "longhand $(cat VERSION) (commit $(cat COMMIT))" ] &&
+        ./longhand train parity_check_sinusoid -- --steps 2 --no-eval --out "$work/released" &&
+        ls "$work"/released/parity_check_sinusoid/*/*/checkpoint.safetensors
+}
+
+no_tests_installed() {
+    ends_with 4 'there are no tests in' "$work/root/usr/bin/longhand" test
+}
+
 nowhere_to_build() {
     ends_with 4 'make cannot handle this folder' env LONGHAND_BUILD="$work/a b" ./longhand plan parity_check_sinusoid &&
         ends_with 4 'cannot make the directory /proc/none' env LONGHAND_BUILD=/proc/none ./longhand build \
@@ -80,9 +122,19 @@ fi
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     expect install_user_builds user_builds
     expect install_user_says_where user_says_where
+    expect install_user_generates user_generates
 else
     echo "skip install_user_builds: only root can be somebody else"
 fi
+make -s library || exit 1
+expect install_builds_meet builds_meet
+expect install_other_sources other_sources
+if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
+    expect install_releases releases
+else
+    echo "skip install_releases: a release is made from a clone"
+fi
+expect install_no_tests no_tests_installed
 expect install_nowhere_to_build nowhere_to_build
 expect install_uninstalls uninstalls
 
