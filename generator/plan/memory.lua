@@ -223,7 +223,7 @@ local function covers(size, other)
   return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
 end
 
--- The longest of sizes whose attention weights are kept, where those of longer ones are made again; or 0.
+-- Up to how many tokens attention weights are kept, where those of longer sequences are made again; or 0.
 local function last_kept(plan, sizes)
   local longest, last = 0, 0
   for _, size in ipairs(sizes) do
@@ -231,7 +231,7 @@ local function last_kept(plan, sizes)
   end
   for _, family in ipairs(plan.attentions) do
     local kept = family.remade and not family.remade.always and math.floor(math.sqrt(family.remade.pairs)) or 0
-    last = kept < longest and math.max(last, kept) or last
+    last = math.max(last, math.min(kept, longest))
   end
   return last
 end
@@ -262,9 +262,9 @@ function M.largest_workspace(plan, all, level)
       consider(size, sequences)
     end
   end
-  local kept = { last_kept(plan, all) }
-  if kept[1] > 0 then
-    consider(kept, block_sequences(plan, kept))
+  for tokens = 1, last_kept(plan, all) do -- a workspace has room for all lengths up to the longest
+    local size = { tokens }
+    consider(size, block_sequences(plan, size))
   end
   return most
 end

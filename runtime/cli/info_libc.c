@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef __GLIBC__
 /* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */
 #pragma weak _DYNAMIC
 
@@ -17,6 +18,7 @@ static const char *at(ElfW(Addr) base, ElfW(Addr) address) {
 
 static void keep_higher(const char *name, int *major, int *minor) {
     int a, b;
+    if (strcmp(name, "GLIBC_ABI_DT_RELR") == 0) name = "GLIBC_2.36"; /* the first to read such relocations */
     if (sscanf(name, "GLIBC_%d.%d", &a, &b) != 2 || a < *major || (a == *major && b < *minor)) return;
     *major = a;
     *minor = b;
@@ -49,3 +51,8 @@ void lh_info_libc(char *text, size_t size) {
     }
     if (major > 0) snprintf(text, size, "%d.%d", major, minor);
 }
+#else
+void lh_info_libc(char *text, size_t size) {
+    if (size > 0) text[0] = 0;
+}
+#endif

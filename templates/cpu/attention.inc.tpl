@@ -394,10 +394,11 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 /* From what is kept of a head to that of the next. */
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
-    kept->weights += (size_t)groups * kept->step;
 % if remade then
+    if (kept->step) kept->weights += (size_t)groups * kept->step;
     kept->inverse_sum += kept->sums;
 % else
+    kept->weights += (size_t)groups * kept->step;
     if (kept->step) kept->inverse_sum += groups * LANES;
 % end
 }

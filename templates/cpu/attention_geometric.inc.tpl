@@ -128,10 +128,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         ${name}_kept kept) {
     const int T = head->T;
 % if partial then
-    const int first_group = ${name}_first_group(head);
-    kept.weights += (size_t)(first_group / LANES) * kept.step;
-    kept.chances += (size_t)(first_group / LANES) * kept.step;
-    for (int first = first_group; first < head->end_query; first += LANES) {
+    for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {
 % else
     for (int first = 0; first < T; first += LANES) {
 % end
@@ -217,14 +214,10 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
 % end
     const int T = head->T;
-% if partial then
-    const int first_group = ${name}_first_group(head);
-    real *dlogits = scratch->dlogits + first_group / LANES * ${name}_group_weights(T);
-    kept.weights += (size_t)(first_group / LANES) * kept.step;
-    kept.chances += (size_t)(first_group / LANES) * kept.step;
-    for (int first = first_group; first < head->end_query; first += LANES) {
-% else
     real *dlogits = scratch->dlogits;
+% if partial then
+    for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {
+% else
     for (int first = 0; first < T; first += LANES) {
 % end
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], right, left;

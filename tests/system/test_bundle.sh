@@ -30,7 +30,8 @@ bundles() {
 # Nothing of this machine but a shell and coreutils: no home, no variable, no library.
 there() {
     mkdir -p "$work/there" && tar xzf "$work/packed.tar.gz" -C "$work/there" && rm "$work/own.jsonl" &&
-        cd "$work/there/packed" && sha256sum -c --quiet SHA256SUMS && [ -s NOTICE ] && [ -s LICENSE ] || return
+        cd "$work/there/packed" && sha256sum -c --quiet SHA256SUMS && [ -s NOTICE ] && [ -s LICENSE ] &&
+        { [ ! -f /usr/share/doc/libjansson-dev/copyright ] || [ -s licences/libjansson-dev ]; } || return
     for trainer in trainers/*; do
         ! ldd "$trainer" >/dev/null 2>&1 || return
         "$trainer" info | grep -q 'linked: static' || return

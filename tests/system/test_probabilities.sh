@@ -6,7 +6,7 @@ spec() {
     cat <<END
 return {
   task = { kind = "parity_check" },
-  encoding = { kind = "$1" },
+  encoding = { $1 },
   model = { use = "$2", layers = 2, heads = 2, width = 16, feedforward = 32 },
   train = { use = "ruoss", lengths = { list = { 20, 380 } }, batch = 4, log_every = 1 },
   eval = { use = "ruoss" },
@@ -44,8 +44,11 @@ same_bits() {
     [ "$(wc -l <"$work/bits")" -eq 6 ] && [ "$(sort -u "$work/bits" | wc -l)" -eq 1 ]
 }
 
-expect encoder_same_bits same_bits none ruoss_encoder
-expect decoder_with_learned_scores_same_bits same_bits alibi_learned ruoss_decoder
+expect encoder_same_bits same_bits 'kind = "none"' ruoss_encoder
+expect decoder_with_learned_scores_same_bits same_bits 'kind = "alibi_learned"' ruoss_decoder
+
+expect vectors_of_drawn_differences_same_bits same_bits \
+    'kind = "relative", positions = { kind = "randomized", max_position = 512, reading = "difference" }' ruoss_encoder
 
 expect dropped_probabilities_are_kept ends_with 1 'expected: true, or nothing' ./longhand plan \
     tests/specs/parity_none.lua --set model.attention_dropout=0.1 --set train.keep_probabilities=false

@@ -16,6 +16,7 @@ local shell = require("base.shell")
 local tongues = require("base.tongues")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("study.run.trainers")
+local tuned = require("render.tuned")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -28,9 +29,11 @@ local say = overview.say
 local NOTICE = [[
 The trainers here are linked statically, and so hold code of
   glibc     GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc
-  libgomp   GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org
+  libgomp   GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org; built with clang,
+            libomp in its place: Apache License 2.0 with LLVM Exceptions, https://openmp.llvm.org
   jansson   MIT License, https://github.com/akheron/jansson
-Their sources are those of the distribution that the trainers were built on: %s.
+What the distribution says of their copyright is in licences, where it says so. Their sources are those of the
+distribution that the trainers were built on: %s.
 Longhand's own licence is LICENSE. The sources of each trainer are made anew by `longhand gen` from the cells of the
 study, of which README.txt has the digests.
 ]]
@@ -127,7 +130,7 @@ local function texts(options, study, items, cells, groups, files)
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
     { path = "README.txt", text = README:format(study.title or study.name, wording.count(#cells, "cell"),
       wording.count(runs, "run"), overview.title(study), one_line("uname -m"), study.path, os.date("!%Y-%m-%d"),
-      (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), one_line("${CC:-cc} --version | head -1"),
+      (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
       (items[1].job.levels:gsub(" ", ", ")), digests_of(cells)) },
   }, { { path = study.name .. ".json", text = note .. "\n" } }, runs
 end
@@ -144,6 +147,10 @@ local function fill(folder, own, notes, items, files)
         paths.absolute(item.dir) .. "/trainer", item.cell.id)
     end
   end
+  if done then
+    done, message = must(folder, "mkdir licences && for name in libc6-dev libgomp1 libomp-14-dev libjansson-dev; do "
+      .. "[ ! -f /usr/share/doc/$name/copyright ] || cp /usr/share/doc/$name/copyright licences/$name; done")
+  end
   for path, name in pairs(done and files or {}) do
     if done then
       done, message = must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
@@ -159,7 +166,7 @@ end
 local function pack(options, study, own, notes, items, files)
   local out = paths.absolute(options.out or study.name .. ".tar.gz")
   local name = study.name .. (study.scale and "-" .. study.scale or "")
-  local staging = out .. ".partial"
+  local staging = ("%s.%s.partial"):format(out, (write.read("/proc/self/stat") or ""):match("^%d+") or "0")
   local function make()
     local done, message = write.make_directory(staging .. "/" .. name)
     if done then
