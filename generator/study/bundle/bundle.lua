@@ -129,7 +129,8 @@ local function texts(options, study, items, cells, groups, files)
     { path = "NOTICE", text = NOTICE:format(distribution) },
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
     { path = "README.txt", text = README:format(study.title or study.name, wording.count(#cells, "cell"),
-      wording.count(runs, "run"), overview.title(study), one_line("uname -m"), study.path, os.date("!%Y-%m-%d"),
+      wording.count(runs, "run"), overview.title(study), one_line("uname -m"),
+      study.path .. (study.scale and " --scale " .. study.scale or ""), os.date("!%Y-%m-%d"),
       (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
       (items[1].job.levels:gsub(" ", ", ")), digests_of(cells)) },
   }, { { path = study.name .. ".json", text = note .. "\n" } }, runs
