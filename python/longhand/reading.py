@@ -168,7 +168,7 @@ def runs(root, study=None, scale=None):
         warnings.warn(f"{why}; skipped", LonghandWarning, stacklevel=3)
 
     for folder, folders, files in os.walk(root, onerror=lambda error: skip(error.filename, str(error))):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not name.startswith("."))  # .attempts of a cluster's tasks
         if "run.json" in files:
             try:
                 found.append(Run(folder))

@@ -6,6 +6,7 @@ Lua's. What a formula may be is checked where it is for everybody: by `longhand 
 what Python would do with a node on its own, in the generator's words where Lua refuses the same.
 """
 
+import re
 import sys
 
 from . import launcher, lua
@@ -49,7 +50,6 @@ class Traced:
     """
 
     __slots__ = ("kind", "word", "parts")
-    __hash__ = object.__hash__
     __array_ufunc__ = None  # numpy's numbers leave operators to us
 
     def __init__(self, kind, word, parts):
@@ -85,6 +85,8 @@ class Traced:
     __rshift__ = __rrshift__ = _refusal("__shr")
     __bool__ = _misuse("Python asks whether a traced value is true, as in `if`, `and`, `or`, `not`, min or max",
                        "select(condition, a, b), all, any, negate, min, max of longhand.functions")
+    __hash__ = _misuse("Python looks a traced value up in a set or a dict",
+                       "select(condition, a, b), equal of longhand.functions")
     __float__ = __int__ = __index__ = _misuse("Python asks for the number that a traced value stands for",
                                               "the functions of longhand.functions in the place of math's; numbers")
 
@@ -184,6 +186,7 @@ class Writer:
         self.free[id(node)] = free
 
     def _new_name(self, name):
+        name = re.sub("[^A-Za-z0-9_]", "_", name)
         name = name if lua.is_name(name) else name + "_"
         free, count = name, 1
         while free in self.taken:

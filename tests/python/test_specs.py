@@ -72,6 +72,12 @@ class TestStudies(Door):
                                                                         progress=launcher.quiet))
 
 
+class TestHash(Door):
+    def test_a_set_does_not_decide_in_silence(self):
+        for score in (lambda x: x.score if x.distance in {0, 1} else 0, lambda x: {0: 1.0}.get(x.distance, 0.0)):
+            self.refused("in a set or a dict", call=lambda: longhand.Spec(encoding={"score": score}).text)
+
+
 class TestText(Door):
     def test_values(self):
         for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"),

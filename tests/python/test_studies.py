@@ -62,6 +62,13 @@ class Studies(unittest.TestCase):
         self.assertIn("4 done, 0 to do", said[0])
         self.assertEqual(len(longhand.evaluations(RUNS, study=study)), 16)
 
+    def test_attempts_of_tasks_are_no_runs(self):
+        shutil.copytree(RUNS, self.folder / "runs")
+        run = longhand.runs(self.folder / "runs")[0]
+        path = pathlib.Path(run.path)
+        shutil.copytree(path, path.parent / ".attempts" / "7_1-1" / run.id / run.digest / path.name)
+        self.assertEqual(len(longhand.runs(self.folder / "runs")), 4)
+
     def test_a_report_is_written(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # there may be no gnuplot

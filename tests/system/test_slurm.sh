@@ -208,7 +208,7 @@ nothing_is_left() {
 
 no_such_partition() {
     ends_with 1 "sbatch said" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
-        grep -q 'invalid partition' "$work/.got" && [ -z "$(ls "$work/bad/.slurm" | grep '^[0-9]')" ]
+        grep -q 'invalid partition' "$work/.got" && [ -z "$(ls -A "$work"/bad/.slurm/[0-9]*)" ]
 }
 
 nothing_of_this_study() {
@@ -251,6 +251,31 @@ twice_at_once() {
     SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
     results held >"$work/got" && [ "$(grep -c eval.jsonl "$work/got")" -eq 2 ] &&
         ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
+}
+
+# The controller has taken a job, and its answer came too late.
+late_answer() {
+    mkdir -p "$work/late"
+    printf '#!/bin/sh\n%s "$@" >/dev/null\necho "sbatch: error: Socket timed out" >&2\nexit 1\n' \
+        "$(command -v sbatch)" >"$work/late/sbatch" && chmod +x "$work/late/sbatch" &&
+        ends_with 0 'of that name is in the queue' env PATH="$work/late:$PATH" ./longhand sweep "$work/grid.lua" \
+            --slurm "$work/held.lua" --out "$work/unheard" && ends_with 0 "24 queued" sweep unheard status \
+            "$work/grid.lua" || ends_with 0 "12 queued" sweep unheard status "$work/grid.lua" || return
+    ends_with 0 "cancelled: job" sweep unheard cancel "$work/grid.lua" && until_true idle
+}
+
+# Somebody's unfinished folder in a run's place: it stays, and what the task has trained stays as well.
+foreign_folder() {
+    ends_with 0 "24 runs" sweep foreign "$work/grid.lua" --slurm "$work/held.lua" &&
+        ends_with 0 "cancelled: job" sweep foreign cancel "$work/grid.lua" && until_true idle || return
+    script=$work/foreign/.slurm/1
+    sed -i '2,$d' "$script/runs.txt"
+    # shellcheck disable=SC2046
+    set -- $(tr -d "'" <"$script/runs.txt") # TASK new ID DIGEST DEFAULTS TRAINER RUN ...
+    mkdir -p "$work/foreign/$3/$4/$7" && echo mine >"$work/foreign/$3/$4/$7/note"
+    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=78 sh "$script/job.sh" >"$work/said" 2>&1
+    [ $? -eq 1 ] && [ -e "$work/foreign/$3/$4/$7/note" ] &&
+        grep -q '"exit":0}' "$work/foreign/$3/$4/.attempts/78_1-1/$3/$4/$7/run.json"
 }
 
 # A student of a teacher, submitted by one call: the second job makes it and submits it, once the first is done.
@@ -310,6 +335,8 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_edited_study edited_study
     expect slurm_cancels cancels
     expect slurm_twice_at_once twice_at_once
+    expect slurm_late_answer late_answer
+    expect slurm_foreign_folder foreign_folder
     expect slurm_goes_on_with_stages goes_on_with_stages
     expect slurm_cancels_stages cancels_stages
 fi

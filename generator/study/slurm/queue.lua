@@ -57,14 +57,30 @@ function M.tasks()
   return M.parse(text)
 end
 
+-- What sbatch prints apart from what it says beside that; or nil and all of it.
+local function submitted(words)
+  local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
+  local text, code = shell.capture({ "sh", "-c", script, "sh", table.unpack(words) })
+  local out, said = text:match("^(.*)\n\f(.*)$")
+  if code == 0 and out then
+    return out, said
+  end
+  local all = ((out or text) .. (said or "")):gsub("%s+$", ""):gsub("\n", "\n  ")
+  return nil, code == 127 and "sbatch: there is no such command here\n  expected: a machine from which jobs of Slurm "
+    .. "are submitted\n" or ("sbatch said (exit code %d):\n  %s\n"):format(code, all)
+end
+
 -- The number of the job that a script has become. after: of an array all of whose tasks must have ended well before;
 -- where one has not, the job goes.
 function M.submit(script, after)
-  local words = { "sbatch", "--parsable", after and "--dependency=afterok:" .. after or script,
-    after and "--kill-on-invalid-dep=yes", after and script }
-  local text, message = ask(table.unpack(words))
-  local job = text and text:match("(%d+)[;%s][^\n]*\n?$") or text and text:match("(%d+)%s*$")
-  return job, message or text and ("sbatch said, and no number of a job:\n  %s\n"):format(text)
+  local words = { "sbatch", "--parsable", script }
+  if after then
+    words = { "sbatch", "--parsable", "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes", script }
+  end
+  local out, said = submitted(words)
+  local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
+  return job, not out and said or not job and ("sbatch said, and no number of a job:\n  %s\n"):format(out .. said)
+    or nil
 end
 
 function M.cancel(jobs)

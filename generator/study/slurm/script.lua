@@ -5,6 +5,7 @@
 
 local grid = require("study.grid.grid")
 local shell = require("base.shell")
+local tongues = require("base.tongues")
 local wording = require("base.wording")
 
 local M = { NEXT = "-next" } -- behind the array's name
@@ -56,7 +57,7 @@ function M.text(site, job, body)
     table.move(list, 1, #list, #lines + 1, lines)
   end
   add(sbatch_lines(site, job))
-  add({ "#", ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(job.study,
+  add({ "#", ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(tongues.plain(job.study),
     wording.count(job.count, "run"), wording.count(job.groups, "process"):gsub("processs$", "processes"),
     wording.count(job.tasks, "task")), "" })
   add(site.prologue or {})

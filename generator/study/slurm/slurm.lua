@@ -212,7 +212,12 @@ local function cancel(options)
       if not written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
-      jobs[#jobs + 1], count = record.tasks[1].job, count + #record.tasks
+      local seen = {}
+      for _, task in ipairs(record.tasks) do -- of the array, and of its script where that was sent by hand
+        jobs[#jobs + 1] = not seen[task.job] and task.job or nil
+        seen[task.job] = true
+      end
+      count = count + #record.tasks
     end
   end
   for _, task in ipairs(tasks) do
@@ -252,6 +257,13 @@ function M.make_way(options)
     return ENVIRONMENT
   end
   local list = records.list(options.out)
+  if absent and list[1] then
+    say(("longhand: --out %s: runs of this folder were submitted to Slurm, and there is no squeue here to say whether "
+      .. "tasks are at work"):format(options.out))
+    say(("  expected: the machine that submits them; once none of them is in a queue, remove %s"):format(
+      records.folder(options.out)))
+    return ENVIRONMENT
+  end
   records.in_queue(list, tasks or {})
   for _, record in ipairs(list) do
     if record.tasks then

@@ -240,7 +240,23 @@ local function submit_next(options, study, site, plan, job)
   end
 end
 
--- Writes the array's folder and calls sbatch; on a failure the folder goes.
+-- A job of this name that the controller has taken although sbatch says otherwise, as where its answer came too late.
+local function accepted(name)
+  for _, task in ipairs(queue.tasks() or {}) do
+    if task.name == name then
+      warn(("sbatch failed, but job %s of that name is in the queue"):format(task.job))
+      return task.job
+    end
+  end
+end
+
+-- Takes what an array has in its folder; the folder stays, so that no other array is given its number and name.
+local function empty(folder)
+  write.remove_tree(folder)
+  lfs.mkdir(folder)
+end
+
+-- Writes the array's folder and calls sbatch; on a failure the folder is emptied.
 local function submit(options, study, site, plan, most)
   local folder, n = records.open(options.out)
   if not folder then
@@ -262,8 +278,9 @@ local function submit(options, study, site, plan, most)
   if written then
     job, message = queue.submit(plan.folder .. "/job.sh")
   end
+  job = job or written and accepted(plan.name)
   if not job then
-    write.remove_tree(folder)
+    empty(folder)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
     return written and INPUT or ENVIRONMENT
   end
@@ -324,6 +341,10 @@ local function go(options, site)
   local live, most = ask_queue(options)
   if not live then
     io.stderr:write(most)
+    return ENVIRONMENT
+  end
+  if most < 1 then
+    say("longhand: scontrol show config: found MaxArraySize ", most + 1, "; expected 2 or more, for job arrays")
     return ENVIRONMENT
   end
   local cells, count = to_do(study, live)

@@ -20,17 +20,28 @@ trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
 
 # Into the queue again, unless somebody has ended this job. Sites with RequeueExit=75 do it by the exit code.
 requeue() {
-    if [ ! -e "$folder/cancelled" ] && [ "$(squeue -h -j "$job" -o %T 2>/dev/null)" = RUNNING ]; then
-        say "goes on later: back into the queue"
-        scontrol requeue "$job"
-    fi
+    for _ in 1 2 3 4; do # a busy controller may not answer at once
+        [ ! -e "$folder/cancelled" ] || break
+        if state=$(squeue -h -j "$job" -o %T 2>/dev/null); then
+            [ "$state" = RUNNING ] || break
+            say "goes on later: back into the queue"
+            ! scontrol requeue "$job" || break
+        fi
+        sleep 5
+    done
     exit 75
 }
 
-# Whether a run is through. One that had a folder before this array was made is so once that was replaced.
+# Whether the run in a folder has ended well.
+is_finished() {
+    grep -q '"exit":0}$' "$1/run.json" 2>/dev/null
+}
+
+# Whether a run is through. One that had a folder before this array was made is so once that was replaced. An unfinished
+# one that came there meanwhile stays, and so does ours: the next array replaces it.
 is_done() {
     if [ "$how" = new ]; then
-        [ -e "$cell/$1" ]
+        is_finished "$cell/$1"
     else
         [ -e "$folder/replaced/$id.$digest.$1" ]
     fi
@@ -87,13 +98,14 @@ take() {
 # Moves a run that is through to its place. mv -T renames, and fails where somebody else's is there.
 publish() {
     from=$attempt/$id/$digest/$1
-    grep -q '"exit":0}$' "$from/run.json" 2>/dev/null || return 0
+    is_finished "$from" || return 0
     ! is_done "$1" || return 0
     if [ "$how" = again ] && [ -e "$cell/$1" ]; then
         mkdir -p "$attempt/replaced" && mv -T "$cell/$1" "$attempt/replaced/$1"
     fi
-    mv -T "$from" "$cell/$1" && say "$id $1: done" || return 0
+    mv -T "$from" "$cell/$1" || return 0
     [ "$how" = new ] || mkdir -p "$folder/replaced/$id.$digest.$1"
+    say "$id $1: done"
 }
 
 # What attempts still have of runs that are through is of no use.
@@ -115,11 +127,11 @@ group() {
     shift 6
     cell=$runs/$id/$digest
     ! all_done || return 0
-    open_attempt || { say "no folder can be made in $cell" && exit 4; }
+    open_attempt || { say "no folder can be made in $cell"; exit 4; }
     for run in $members; do
         # What another task moves away meanwhile is through, or is there under its next name.
         take "$run" || is_done "$run" || take "$run" || is_done "$run" || take "$run" ||
-            { say "$attempt: what is there of $run cannot be taken on" && exit 4; }
+            { say "$attempt: what is there of $run cannot be taken on"; exit 4; }
     done
     LONGHAND_DEFAULTS=$defaults "$trainers/$trainer" train --missing --out "$attempt" "$@" </dev/null 9<&- &
     pid=$!
@@ -137,7 +149,7 @@ group() {
     ! all_done || return 0
     [ -z "$told" ] && [ "$status" -ne 75 ] || requeue
     say "$id: not all of $members is done (the trainer's exit code: $status)"
-    [ "$status" -ne 4 ] || { say "the others would meet the same: nothing more is started" && exit 4; }
+    [ "$status" -ne 4 ] || { say "the others would meet the same: nothing more is started"; exit 4; }
     failed=1
 }
 
