@@ -37,7 +37,7 @@ end
 
 local function signal(pid, name)
   if pid then
-    shell.run({ "kill", "-" .. name, pid })
+    shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own: there may be no such program
   end
 end
 
