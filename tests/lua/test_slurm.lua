@@ -21,7 +21,7 @@ end
 function TestSites.test_examples_are_legal()
   local cpu, gpu = assert(site_module.read(project, "cpu_nodes")), assert(site_module.read(project, "gpu_nodes"))
   lu.assertEquals({ cpu.partition, cpu.seconds, cpu.cpus, cpu.gpus, cpu.replicas, cpu.levels },
-    { "standard", 4 * 3600, 16, 0, 16, { "x86-64-v3", "x86-64-v4" } })
+    { "standard", 4 * 3600, 16, 0, 16, { "x86-64-v3" } })
   lu.assertEquals({ gpu.seconds, gpu.gpus, gpu.architectures, gpu.replicas, gpu.max_tasks },
     { 24 * 3600, 1, { "sm_80", "sm_90" }, 32, 1000 })
 end
