@@ -293,7 +293,7 @@ PLACE = $(DESTDIR)$(PREFIX)
 
 install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, its manual page and completions
 	rm -rf "$(PLACE)/lib/longhand"
-	mkdir -p "$(PLACE)/lib/longhand" "$(PLACE)/bin" "$(PLACE)/share/man/man1" \
+	umask 022 && mkdir -p "$(PLACE)/lib/longhand" "$(PLACE)/bin" "$(PLACE)/share/man/man1" \
 		"$(PLACE)/share/bash-completion/completions" "$(PLACE)/share/zsh/site-functions"
 	cp -R $(INSTALLED) "$(PLACE)/lib/longhand"
 	find "$(PLACE)/lib/longhand" -name __pycache__ -prune -exec rm -rf {} +

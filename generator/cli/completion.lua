@@ -98,6 +98,7 @@ _longhand() {
     local words files dash
     _longhand_words "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[@]:0:COMP_CWORD}"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")
+    [ -z "$files" ] || compopt -o filenames 2>/dev/null
     [ -z "$files" ] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
 }
 
