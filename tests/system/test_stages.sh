@@ -90,6 +90,17 @@ reports() {
         grep -q '^stages,taught,3,.*,test,2,12,1,' "$work/report/report.csv"
 }
 
+# Made of the teacher's run here, which a bundle carries, and trained elsewhere.
+bundled() {
+    rm -r "$work"/runs/taught/calibrate_* && ends_with 0 '1 of 4 cells, 2 runs' ./longhand bundle "$work/stages.lua" \
+        --only bias=taught --runs "$work/runs" --levels best --out "$work/taught.tar.gz" &&
+        tar xzf "$work/taught.tar.gz" -C "$work" && ends_with 0 '2 of 2 runs done' sh "$work/taught/run.sh" || return
+    for seed in 3 4; do
+        cmp "$work"/runs/taught/*/lr0.004-seed$seed/checkpoint.safetensors \
+            "$work"/taught/runs/taught/*/lr0.004-seed$seed/checkpoint.safetensors || return
+    done
+}
+
 expect stages_estimate_what_does_not_wait estimates
 expect stages_estimate_no_epochs epochs_are_not_known
 expect stages_wait waits
@@ -99,5 +110,10 @@ if [ "$failures" -eq 0 ]; then
     expect stages_second_call second_call
     expect stages_of_one_cell student_alone
     expect stages_reports reports
+    if [ -z "$(make -s print-static-problem)" ]; then
+        expect stages_bundled bundled
+    else
+        echo "skip stages_bundled: $(make -s print-static-problem)"
+    fi
 fi
 finish

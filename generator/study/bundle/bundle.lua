@@ -7,6 +7,7 @@
 -- linked statically. For GPUs that cannot be, since they load the driver's library: of others they need libc's alone.
 
 local grid = require("study.grid.grid")
+local hand_over = require("study.run.hand_over")
 local json = require("dkjson")
 local lfs = require("lfs")
 local notice = require("study.bundle.notice")
@@ -26,7 +27,7 @@ local write = require("base.write")
 
 local M = {}
 
-local DONE, INPUT, ENVIRONMENT = 0, 1, 4
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local SIDE_BY_SIDE = 4096 -- runs of a cell in one process: it takes as many at a time as it has threads
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
 local say = overview.say
@@ -289,16 +290,22 @@ local function lost_file(cells)
   end
 end
 
--- The study, and the cells that can be trained by themselves; nil and an exit code.
+-- The study, and the cells that can be trained by themselves, some of them from what runs here have left; nil and an
+-- exit code.
 local function find(options)
-  local study, message = overview.cells(options)
+  local study, message = hand_over.expand(options)
   if not study then
     io.stderr:write(message)
     return nil, INPUT
+  elseif message == AGAIN then
+    return nil, AGAIN
+  end
+  for _, warning in ipairs(study.warnings) do
+    overview.warn(warning)
   end
   local cells, waiting = ready(study)
   if waiting > 0 then
-    overview.warn(("left out: %s made of other cells' runs, which are not in %s"):format(wording.count(waiting,
+    overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
       "cell"), tongues.plain(options.out)))
   end
   message = #cells == 0 and ("longhand: %s: no cell that can be trained by itself; nothing was bundled"):format(
