@@ -1,7 +1,8 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
--- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, projections,
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; paired:
+-- gradients of keys and values are summed together where a vector has room for both (attend_keys.tpl); projections,
 -- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
 -- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
 -- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
@@ -11,6 +12,7 @@
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
 local families = require("spec.families")
+local levels = require("plan.levels")
 local mask_facet = require("plan.facets.mask")
 local normaliser_facet = require("plan.facets.normaliser")
 local positions_facet = require("plan.facets.positions")
@@ -73,6 +75,8 @@ local function derive_family(plan, family, facts)
   if family.cross then
     refuse_one_sided(family)
   end
+  family.paired = family.normaliser.kind == "softmax" and family.relative.kind == "none"
+    and family.head_width * (plan.precision == "float64" and 8 or 4) <= levels[1].vector // 2
   family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 

@@ -75,12 +75,15 @@ end
 -- Room for one head's backward pass.
 local function family_scratch(family, sizes, queries, keys)
   local groups, lanes = (queries + sizes.lanes - 1) // sizes.lanes, sizes.lanes
-  local rows = sizes.reals(queries * family.relative.vectors * family.head_width)
+  local rows = sizes.reals(queries * family.relative.vectors * family.head_width + (family.paired and lanes or 0))
   if remakes(family, keys) then
     groups = family.remade.queries // lanes
     rows = rows + sizes.reals(groups * group_weights(family, sizes, keys))
   end
   local dlogits = groups * group_weights(family, sizes, keys)
+  if family.paired and 2 * family.head_width <= lanes then
+    dlogits = 2 * dlogits
+  end
   if family.normaliser.kind == "geometric" then
     return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
   elseif family.relative.toeplitz then

@@ -90,16 +90,21 @@ INLINE vector shuffle(vector a, vector b, bits from) {
 #endif
 }
 
-/* The sum of all lanes, in every lane: each step adds the lane whose number differs in one bit. */
-INLINE vector sum_everywhere(vector x) {
+/* Each lane and the one whose number differs in this bit. */
+INLINE vector add_partner(vector x, int bit) {
+    bits partner;
     UNROLL
-    for (int bit = LANES / 2; bit > 0; bit /= 2) {
-        bits partner;
-        UNROLL
-        for (int i = 0; i < LANES; i++) partner[i] = i ^ bit;
-        x += shuffle(x, x, partner);
-    }
-    return x;
+    for (int i = 0; i < LANES; i++) partner[i] = i ^ bit;
+    return x + shuffle(x, x, partner);
+}
+
+/* The sum of all lanes, in every lane. Written out, since gcc 12 unrolls a loop of it too late to see that partners
+ * are constants, and puts each together lane by lane. */
+INLINE vector sum_everywhere(vector x) {
+    if (LANES > 8) x = add_partner(x, 8);
+    if (LANES > 4) x = add_partner(x, 4);
+    if (LANES > 2) x = add_partner(x, 2);
+    return add_partner(x, 1);
 }
 
 INLINE real sum_lanes(vector x) { return sum_everywhere(x)[0]; }

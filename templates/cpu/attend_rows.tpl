@@ -5,6 +5,13 @@ for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head-
 % else
     real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % end
+% if paired then
+    if (${PREFIX}PAIRED) {
+        const real factors[2] = {dout_factor, query_factor};
+        store(row, load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH, query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
+        continue;
+    }
+% end
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
         const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);

@@ -1,3 +1,4 @@
+% local doubled = paired and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local toeplitz = relative.toeplitz
 % local S = cross and "S" or "T"
 % local lengths = cross and "int T, int S" or "int T"
@@ -80,6 +81,9 @@ typedef struct ${name}_scratch {
     real *dlogits;
 % else
     real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+% if paired then
+    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
+% end
 % end
 % if relative.biases then
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
@@ -120,7 +124,11 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     size_t zeros = ${PREFIX}KEYS * LANES;
     scratch->dlogits = take(memory, used, (zeros + groups * ${name}_group_dlogits(${S})) * sizeof(real));
 % else
-    scratch->dlogits = take(memory, used, groups * ${name}_group_weights(${S}) * sizeof(real));
+    scratch->dlogits = take(memory, used, ${doubled}groups * ${name}_group_weights(${S}) * sizeof(real));
 % end
+% if paired then
+    scratch->rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
+% else
     scratch->rows = take(memory, used, (size_t)T * ${relative.vectors} * ${PREFIX}HEAD_WIDTH * sizeof(real));
+% end
 }
