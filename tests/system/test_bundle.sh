@@ -185,7 +185,7 @@ some_cells() {
 # A grid from flags is known at home by the file that the bundle brings.
 from_flags() {
     cat >"$work/flags.lua" <<'END'
-return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1, feedforward = 16 },
+return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1, feedforward = 32 },
   encoding = { kind = "none" }, train = { batch = 4, steps = 20, lengths = { 1, 4 } },
   eval = { lengths = { 3, 6 }, examples = 16 } }
 END
