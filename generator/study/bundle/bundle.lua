@@ -43,9 +43,10 @@ local README = [[
 Needs %s;
 a shell and coreutils.
 
-Runs of a cell train side by side, one thread each; where they are fewer than the processors, several cells train at a
-time. What a trainer says is in runs/CELL/DIGEST/log.txt. Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine
-(disk, memory), 75 stopped: run it again.
+%s
+What a trainer says is in runs/CELL/DIGEST/log.txt.
+
+Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine (disk, memory, driver), 75 stopped: run it again.
 
 Back home, in the folder where it was packed, the runs are those that a sweep would have made:
 
@@ -59,6 +60,16 @@ Built %s by Longhand %s, %s, levels %s.
 
 %s
 ]]
+
+-- How runs train there, by device.
+local TRAINING = {
+  cpu = [[
+Runs of a cell train side by side, one thread each; where they are fewer than the processors, several cells train at a
+time.]],
+  cuda = [[
+Cells train one after another on the first GPU, the runs of each side by side. With several GPUs, start one for each,
+with cells of its own: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
+}
 
 -- What a cell's trainer is told, with the files it reads as they lie here; they are added to `files`, by their path.
 local function flags_of(cell, files)
@@ -175,7 +186,8 @@ local function texts(options, study, items, cells, groups, files, bundle)
     { path = "needs.txt", text = bundle.needs .. "\n" },
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
     { path = "README.txt", text = README:format(study.title or study.name, count_cells(study, cells),
-      wording.count(runs, "run"), overview.title(study), bundle.needs, bundle.name, out, out,
+      wording.count(runs, "run"), overview.title(study), bundle.needs, TRAINING[options.device],
+      bundle.name, out, out,
       study.path .. (study.scale and " --scale " .. study.scale or ""), os.date("!%Y-%m-%d"),
       (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
       (items[1].job.levels:gsub(" ", ", ")), digests_of(cells)) },
