@@ -1,3 +1,4 @@
+% local rows, vectors = of_pairs and paired.rows or "rows", of_pairs and 2 or relative.vectors
 % local S, lengths = cross and "S" or "T", cross and "int T, int S" or "int T"
 % local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
 % if of_pairs then
@@ -42,10 +43,10 @@
 % end
 % if bounded then
     const int first_group = ${name}_first_group(head);
-    const real *row = scratch->rows + head->first_query * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+    const real *row = scratch->${rows} + head->first_query * ${vectors} * ${PREFIX}HEAD_WIDTH;
     for (int first = first_group; first < head->end_query; first += LANES) {
 % else
-    const real *row = scratch->rows;
+    const real *row = scratch->${rows};
     for (int first = 0; first < T; first += LANES) {
 % end
 % local group = bounded and "group" or "first / LANES"
@@ -53,7 +54,7 @@
         const int group = (first - first_group) / LANES;
 % end
 % if of_pairs then
-        const real *pair = scratch->dlogits + 2 * (${group} * ${name}_group_weights(${S}) + j * LANES);
+        const real *pair = scratch->${paired.pairs} + 2 * (${group} * ${name}_group_weights(${S}) + j * LANES);
 % else
         const real *weight = weights + ${group} * ${name}_group_weights(${S}) + ${row} * LANES;
         const real *dlogit = scratch->dlogits${start} + ${group} * ${step} + ${row} * LANES;
@@ -68,11 +69,11 @@
         int begin, end;
         ${name}_span(head, first, &begin, &end);
         if (j < begin || j >= end) {
-            row += ${bounded and "(count - before)" or "count"} * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+            row += ${bounded and "(count - before)" or "count"} * ${vectors} * ${PREFIX}HEAD_WIDTH;
             continue;
         }
 % end
-        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${relative.vectors} * ${PREFIX}HEAD_WIDTH) {
+        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${vectors} * ${PREFIX}HEAD_WIDTH) {
 % if of_pairs then
             vector both = load(row);
             UNROLL

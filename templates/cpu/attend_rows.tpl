@@ -1,3 +1,4 @@
+% local relates = relative.kind ~= "none"
 for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
     real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
 % if drops then
@@ -5,7 +6,7 @@ for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head-
 % else
     real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % end
-% if paired then
+% if paired and not relates then
     if (${PREFIX}PAIRED) {
         const real factors[2] = {dout_factor, query_factor};
         store(row, load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH, query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
@@ -27,3 +28,11 @@ for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head-
 % end
     }
 }
+% if paired and relates then
+if (${PREFIX}PAIRED) {
+    for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
+        const real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+        store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH, load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
+    }
+}
+% end
