@@ -8,7 +8,6 @@
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local lfs = require("lfs")
-local lists = require("base.lists")
 local locate = require("spec.locate")
 local nodes = require("study.grid.nodes")
 local paths = require("base.paths")
