@@ -45,6 +45,9 @@ lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const
                                  int64_t threads, lh_error *error);
 void lh_cli_close_checkpoint(lh_cli_model *model);
 
+/* Says, once in a process, that nothing keeps others out of this folder. Of one thread at a time. */
+void lh_warn_unlocked(const char *directory);
+
 /* --- progress.c ------------------------------------------------------------------------------------------------- */
 
 /* One live line on a terminal, plain lines now and then elsewhere; always on stderr. */

@@ -140,13 +140,14 @@ static char *read_text(void **state, const char *name) {
 static void test_missing_does_what_is_missing(void **state) {
     lh_error error;
     int held;
+    bool alone;
     train_alone(state);
     run(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
     run(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
     run(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
     char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
-    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &held, &error), &error);
+    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &held, &alone, &error), &error);
     lh_run_result result =
         run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
