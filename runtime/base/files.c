@@ -153,7 +153,8 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     return status;
 }
 
-static char boot[64]; /* which start of which machine this is, without its clock; empty where the kernel does not tell */
+/* Which start of which machine this is; empty where the kernel does not tell. */
+static char boot[64];
 
 static void read_boot(void) {
     int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -312,11 +313,11 @@ static bool is_temporary(const char *name) {
            strcmp(name + length - end, TEMPORARY_END) == 0;
 }
 
-/* Whether only this machine can write to the directory, whatever it was started as: its lock then speaks for everybody.
- * On others, such as NFS with local_lock, it may speak for this machine alone. */
+/* Whether only this machine can write to the directory: its lock then speaks for everybody. On other file systems, such
+ * as NFS with local_lock, it may speak for this machine alone. */
 static bool is_local(int directory) {
-    static const unsigned local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,      BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
-                                     TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC};
+    static const unsigned local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC, TMPFS_MAGIC,     OVERLAYFS_SUPER_MAGIC};
     struct statfs found;
     if (fstatfs(directory, &found) != 0) return false;
     for (size_t i = 0; i < sizeof local / sizeof *local; i++)

@@ -21,14 +21,13 @@ static const struct {
     const char *going; /* how it goes on after a signal; NULL: the signal ends it at once */
 } verbs[] = {
     {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING, NULL},
-    {"train", lh_verb_train, "train, then evaluate", EXAMPLES,
-     "the same command with --resume goes on"},
+    {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume goes on"},
     {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES,
      "eval.jsonl has what was through; --resume evaluates the rest"},
     {"sample", lh_verb_sample, "examples of the task", EXAMPLES, NULL},
     {"predict", lh_verb_predict, "logits for inputs of your own", NOTHING, NULL},
-    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file",
-     UNLESS_INPUT, "nothing was written"},
+    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file", UNLESS_INPUT,
+     "nothing was written"},
     {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients", EXAMPLES, NULL},
     {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", EXAMPLES, NULL},
 };
@@ -53,8 +52,7 @@ static int find_verb(const char *name) {
 
 static void report(const char *program, int verb, lh_status status, const lh_error *error) {
     if (error->text[0] != 0) fprintf(stderr, "%s: error: %s\n", program, error->text);
-    else if (status == LH_STOPPED)
-        fprintf(stderr, "%s: stopped by a signal; %s\n", program, verbs[verb].going);
+    else if (status == LH_STOPPED) fprintf(stderr, "%s: stopped by a signal; %s\n", program, verbs[verb].going);
 }
 
 static bool is_flag(const char *word, const char *flag) {

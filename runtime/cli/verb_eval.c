@@ -85,6 +85,8 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .only_missing = f->resume,
         .per_example = files[0],
         .wrong = files[1],
+        .per_example_path = f->per_example,
+        .wrong_path = f->wrong,
         .watch = lh_progress_evaluation,
         .context = &progress,
     };
@@ -108,11 +110,11 @@ static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_e
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < 2; i++)
         if (paths[i] != NULL && (files[i] = fopen(paths[i], "w")) == NULL)
-            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", paths[i], strerror(errno));
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot open: %s", paths[i], strerror(errno));
     if (status == LH_OK) status = evaluate(f, groups, engine, path, files, error);
     for (int i = 0; i < 2; i++)
         if (files[i] != NULL && fclose(files[i]) != 0 && status == LH_OK)
-            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", paths[i], strerror(errno));
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot write: %s", paths[i], strerror(errno));
     return status;
 }
 

@@ -108,7 +108,8 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
            json_integer_value(json_object_get(line, "draws")) == result->draws;
 }
 
-static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count) {
+static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found,
+                      int count) {
     for (int i = 0; i < count; i++)
         if (is_result(line, step, seed, &results[i])) {
             found[i] = true;

@@ -1,6 +1,7 @@
 /* See evaluate.h. */
 #include "eval/evaluate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -190,10 +191,12 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     return LH_OK;
 }
 
-/* file: may be NULL. */
-static lh_status flush(FILE *file, const char *flag, lh_error *error) {
+/* file: may be NULL. What could not be written before is tried again, and says why. */
+static lh_status flush(FILE *file, const char *path, lh_error *error) {
+    errno = 0;
     if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the file could not be written", flag);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot write: %s", path,
+                   errno != 0 ? strerror(errno) : "lines are lost");
 }
 
 /* Where the lines of a condition begin; -1: there is no file, or it is none that can be cut. */
@@ -211,8 +214,8 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
                                    lh_eval_result *result, lh_error *error) {
     off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);
     lh_status status = evaluate_condition(engine, request, each, result, error);
-    if (status == LH_OK) status = flush(request->per_example, "--per-example", error);
-    if (status == LH_OK) status = flush(request->wrong, "--wrong", error);
+    if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
+    if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
     if (status == LH_OK && request->path != NULL)
         status = lh_eval_append(request->path, request->step, request->seed, result, error);
     if (status == LH_OK) return LH_OK;

@@ -39,6 +39,7 @@ typedef struct lh_eval_request {
     bool only_missing; /* take over lines of path for this step, seed, split, condition, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
     FILE *wrong;       /* answers of some that are wrong (wrong.h); NULL: none */
+    const char *per_example_path, *wrong_path;                                       /* of these files, for messages */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;
 } lh_eval_request;

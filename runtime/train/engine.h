@@ -113,15 +113,15 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4", "sm_90 chip": bits are the same where this and the compiler are */
     int real_bytes;
-    int threads;          /* at most this many of the processor's work */
-    int64_t step;         /* steps done, those that were handed out */
-    const char *compiler; /* of the code that computes */
-    const char *variant;  /* "cpu", "chip", "replicas" */
-    const char *device;   /* "NVIDIA H200"; NULL: the processor */
-    double seconds;       /* that the steps took, without what happens between calls */
-    bool decodes;         /* decode is there: it costs a token, where predict costs a pass */
+    int threads;                       /* at most this many of the processor's work */
+    int64_t step;                      /* steps done, those that were handed out */
+    const char *compiler;              /* of the code that computes */
+    const char *variant;               /* "cpu", "chip", "replicas" */
+    const char *device;                /* "NVIDIA H200"; NULL: the processor */
+    double seconds;                    /* that the steps took, without what happens between calls */
+    bool decodes;                      /* decode is there: it costs a token, where predict costs a pass */
     const volatile sig_atomic_t *stop; /* set: what takes long and keeps nothing gives up; NULL: never */
-    int ready;            /* steps that are done and wait to be handed out; the state is that of step + ready */
+    int ready; /* steps that are done and wait to be handed out; the state is that of step + ready */
 };
 
 /* What compiled this program: its kind and version. */

@@ -193,7 +193,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
     }
     free(data);
     lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error); /* sweeps */
-    assert_int_equal(lh_test_count_files(*state), 2);                 /* out, lock */
+    assert_int_equal(lh_test_count_files(*state), 2);                         /* out, lock */
     lh_unlock_directory(handle);
 }
 
@@ -283,9 +283,9 @@ static void test_append_line_torn_line_cut_off(void **state) {
     check_appended(path, "{\"step\":1}\n{\"st", "{\"step\":1}\n{\"step\":2}\n");
     check_appended(path, "{\"step\":1", "{\"step\":2}\n");
     check_appended(path, "\n{\"by\":{\"length\":1}", "\n{\"step\":2}\n");
-    check_appended(path, "12", "{\"step\":2}\n"); /* of 123, as far as is known */
+    check_appended(path, "12", "{\"step\":2}\n");                         /* of 123, as far as is known */
     check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* nothing is lost but its newline */
-    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14); /* blocks of a file that lost its power */
+    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* blocks of a file that lost its power */
     lh_error error;
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
     check_content(path, "{\"step\":1}\n{\"step\":2}\n");
