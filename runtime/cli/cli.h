@@ -82,7 +82,7 @@ void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
-/* SIGTERM, SIGINT and, unless it is ignored (nohup), SIGHUP set this from now on; a second SIGINT kills. */
+/* SIGTERM, SIGUSR1, SIGINT and, unless it is ignored (nohup), SIGHUP set this from now on; a second SIGINT kills. */
 const volatile sig_atomic_t *lh_catch_signals(void);
 
 /* Signals that would kill end the live line first; those that are caught or ignored stay so. */

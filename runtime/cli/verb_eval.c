@@ -18,7 +18,8 @@ typedef struct flags {
 static const lh_verb verb = {
     "eval", "Token accuracy and exact match of a checkpoint, per length; appends to eval.jsonl beside it.",
     "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
-    "SIGTERM, SIGHUP and Ctrl-C keep the lines of conditions that are through and exit with 75; --resume goes on.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
+    "goes on.\n"
     "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
