@@ -99,11 +99,15 @@ missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)
 STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) leave out VARIANT=$(VARIANT),$(if \
 	$(strip $(missing_archives)),static linking needs archives that $(CC) does not find: $(strip $(missing_archives))))
 
+# Archives whose code a trainer holds beside our own.
+ARCHIVES = $(foreach name,$(if $(STATIC),$(static_archives),$(notdir $(filter %.a,$(JANSSON) $(OPENMP)))) libgcc.a,$(call \
+	archive,$(name)))
+
 B := $(BUILD)/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
-QUESTIONS := print-levels print-compiler print-static-problem
+QUESTIONS := print-levels print-compiler print-static-problem print-archives
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check \
@@ -237,6 +241,9 @@ print-compiler:
 
 print-static-problem:
 	@echo "$(STATIC_PROBLEM)"
+
+print-archives:
+	@echo "$(ARCHIVES)"
 
 gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 	@for id in $(or $(RUN),$(GENERATED)); do ./longhand gen $$id || exit; done

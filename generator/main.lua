@@ -361,6 +361,10 @@ end
 
 function verbs.bundle(project, arguments)
   arguments.project = project
+  local message = require("study.grid.asked").settle(arguments)
+  if message then
+    return fail(INPUT, message)
+  end
   return require("study.bundle.bundle").run(arguments)
 end
 

@@ -80,6 +80,7 @@ enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector, keys side by side */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
     KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* whose gradients are summed together */
+    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a vector has room for a key and its value */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
 };
 typedef real self_part
@@ -106,14 +107,15 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
 /* Room for one head's backward pass. */
 typedef struct self_scratch {
     real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
     real *rows; /* [queries][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
 } self_scratch;
 
 static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
     if (!train) return;
-    scratch->dlogits = take(memory, used, groups * self_group_weights(T) * sizeof(real));
-    scratch->rows = take(memory, used, (size_t)T * 2 * HEAD_WIDTH * sizeof(real));
+    scratch->dlogits = take(memory, used, (PAIRED ? 2 : 1) * groups * self_group_weights(T) * sizeof(real));
+    scratch->rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
 }
 
 /* What one layer keeps for its backward pass; rows are tokens. */

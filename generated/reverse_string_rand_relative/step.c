@@ -86,6 +86,7 @@ enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector, keys side by side */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
     KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* whose gradients are summed together */
+    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a vector has room for a key and its value */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
 };
 typedef real self_part
@@ -190,6 +191,10 @@ typedef struct self_scratch {
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
      * factors that dlogits lacks */
     real *rows;
+    /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
+    real *pairs;
+    /* with them, [queries][HEAD_WIDTH][2] the first two vectors of each of rows, channel by channel */
+    real *pair_rows;
 } self_scratch;
 
 static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
@@ -198,6 +203,10 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     size_t zeros = KEYS * LANES;
     scratch->dlogits = take(memory, used, (zeros + groups * self_group_dlogits(T)) * sizeof(real));
     scratch->rows = take(memory, used, (size_t)T * 3 * HEAD_WIDTH * sizeof(real));
+    if (PAIRED) {
+        scratch->pairs = take(memory, used, 2 * groups * self_group_weights(T) * sizeof(real));
+        scratch->pair_rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
+    }
 }
 
 /* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */

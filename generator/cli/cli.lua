@@ -168,19 +168,6 @@ local function add_export(parser)
   add_exports_of_runs(export)
 end
 
-local function add_bundle(parser)
-  local summary = "a study as one archive for a machine that has nothing but a shell"
-  local bundle = parser:command("bundle"):summary(summary)
-  bundle:description("Builds static trainers of a study's cells and packs them, with what they read, into an archive "
-    .. "whose run.sh trains and evaluates all runs; what comes home is reported as if it were swept here "
-    .. "(docs/cluster.md).")
-  bundle:argument("study"):description("a study file, or the name of one in spec/studies")
-  bundle:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
-  bundle:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: as in build")
-  bundle:option("--out"):argname("FILE"):description("the archive; default STUDY.tar.gz here")
-  add_set(bundle)
-end
-
 local function make_parser()
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
@@ -197,7 +184,7 @@ local function make_parser()
   add_tune(parser)
   add_report(parser)
   sweeps.add(parser, add_set)
-  add_bundle(parser)
+  sweeps.add_bundle(parser, add_set)
   analyses.add(parser)
   calibrate.add(parser)
   add_export(parser)
@@ -265,14 +252,15 @@ end
 -- What does not go together; nil where everything does.
 local function conflict(result)
   local problem = result.verb == "sweep" and sweeps.settle(result)
+    or result.verb == "bundle" and sweeps.settle_bundle(result)
   if problem then
     return problem
   end
   local cuda = result.target == "cpu,cuda"
   for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
     if result[name] and not cuda and not (name == "cuda_root" and (result.slurm or result.action == "resubmit")) then
-      return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.verb == "sweep"
-        and "--device cuda" or "--target cpu,cuda")
+      return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.words and "--device cuda"
+        or "--target cpu,cuda")
     end
   end
   if result.verb == "report" and result.other and (result.study or result.scale) then

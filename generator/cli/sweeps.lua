@@ -1,7 +1,7 @@
--- The command line of `sweep`.
+-- The command lines of `sweep` and `bundle`.
 --
--- Input: the parser of cli.lua; what it made of the words. Output: the verb is added to the parser; the words settled:
--- { action, studies (words that name a study, or cells of one), study (the first), ... }.
+-- Input: the parser of cli.lua; what it made of the words. Output: the verbs are added to the parser; the words
+-- settled: { action, studies (words that name a study, or cells of one), study (the first), ... }.
 
 local converters = require("cli.converters")
 
@@ -13,15 +13,16 @@ local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
-local function add_grid(sweep)
-  sweep:option("--axis"):argname("FIELD=VALUES"):count("*"):args(1):target("axes"):description("STUDY is a spec, and "
+-- What names a study and chooses cells of it. where: the grid of flags is left there.
+local function add_grid(command, where)
+  command:option("--axis"):argname("FIELD=VALUES"):count("*"):args(1):target("axes"):description("STUDY is a spec, and "
     .. "the study a grid over it: a field and its values, such as encoding=alibi,rope, model.layers=1:4 (both ends "
-    .. "included), train.lengths={1,20},{1,40}; once for each axis. It is left in DIR as a study file")
-  sweep:option("--seeds"):argname("A:B"):description("with --axis: one run for each seed, A to B, both included; "
+    .. "included), train.lengths={1,20},{1,40}; once for each axis. It is left in " .. where .. " as a study file")
+  command:option("--seeds"):argname("A:B"):description("with --axis: one run for each seed, A to B, both included; "
     .. "default: 0")
-  sweep:option("--learning-rate"):argname("X,Y"):target("rates"):description("with --axis: one run for each rate; "
+  command:option("--learning-rate"):argname("X,Y"):target("rates"):description("with --axis: one run for each rate; "
     .. "default: the spec's")
-  sweep:option("--only"):argname("AXIS=VALUE"):count("*"):args(1):description("only cells with this value, or one of "
+  command:option("--only"):argname("AXIS=VALUE"):count("*"):args(1):description("only cells with this value, or one of "
     .. "VALUE,VALUE; with several axes, those that fit all of them")
 end
 
@@ -36,7 +37,7 @@ function M.add(parser, add_set)
     .. "[--dry-run]\n       longhand sweep SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
   sweep:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies or "
     .. "in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
-  add_grid(sweep)
+  add_grid(sweep, "DIR")
   sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
   sweep:option("--jobs"):argname("N"):convert(converters.positive):description("cells at a time; default: as many as "
     .. "keep all processors busy")
@@ -57,6 +58,31 @@ function M.add(parser, add_set)
     .. "default: 5")
   sweep:flag("--once"):description("with watch: one look, and no more")
   add_set(sweep)
+end
+
+function M.add_bundle(parser, add_set)
+  local summary = "a study as one archive for a machine that has nothing but a shell"
+  local bundle = parser:command("bundle"):summary(summary)
+  bundle:description("Builds static trainers of a study's cells and packs them, with what they read, into an archive "
+    .. "whose run.sh trains and evaluates all runs; what comes home is reported as if it were swept here "
+    .. "(docs/cluster.md).")
+  bundle:usage("Usage: longhand bundle STUDY [--scale NAME] [--set FIELD=VALUE] [--only AXIS=VALUE] [--levels LIST]\n"
+    .. "                       [--device cuda [--arch LIST]] [--runs DIR] [--out FILE]\n"
+    .. "       longhand bundle SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
+  bundle:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies or "
+    .. "in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
+  add_grid(bundle, "the bundle's folder of runs")
+  bundle:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  bundle:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: as in build")
+  bundle:option("--device"):argname("DEVICE"):choices({ "cpu", "cuda" }):default("cpu"):description("what computes "
+    .. "there; for cuda the trainers are not static: they need a glibc, and NVIDIA's driver")
+  bundle:option("--arch"):argname("LIST"):convert(converters.architectures):description("with --device cuda: as in "
+    .. "build")
+  bundle:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in build")
+  bundle:option("--runs"):argname("DIR"):target("out"):default("runs"):description("the folder of runs here that the "
+    .. "bundle's come home to")
+  bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default STUDY.tar.gz here")
+  add_set(bundle)
 end
 
 -- What stands without --axis, or does not go with it.
@@ -99,6 +125,24 @@ local function conflict(result, action)
   end
 end
 
+-- The words that name a study, from the first on; nil, or what is wrong with them.
+local function settle_study(result, first)
+  result.studies = table.move(result.words, first, #result.words, 1, {})
+  result.study = result.studies[1]
+  for i = 2, #result.studies do
+    if not (result.study:find(":", 1, true) and result.studies[i]:find(":", 1, true)) then
+      return ("too many arguments: %s"):format(result.studies[i]) -- cells are named STUDY:CELL
+    end
+  end
+  return grid_conflict(result)
+end
+
+-- The words of bundle: which study; nil, or what is wrong with them.
+function M.settle_bundle(result)
+  result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
+  return settle_study(result, 1)
+end
+
 -- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
 function M.settle(result)
   local words = result.words
@@ -106,17 +150,11 @@ function M.settle(result)
   if action and not words[2] then
     return "missing argument 'STUDY'"
   end
-  result.studies = table.move(words, action and 2 or 1, #words, 1, {})
-  for i = 2, #result.studies do
-    if not (result.studies[1]:find(":", 1, true) and result.studies[i]:find(":", 1, true)) then
-      return ("too many arguments: %s"):format(result.studies[i]) -- cells are named STUDY:CELL
-    end
-  end
-  local problem = conflict(result, action) or grid_conflict(result)
+  local problem = settle_study(result, action and 2 or 1)
+  problem = conflict(result, action) or problem
   if problem then
     return problem
   end
-  result.study = result.studies[1]
   result.action = action or result.dry_run and "dry_run" or "run"
   result.device = result.device or "cpu"
   result.target = result.device == "cpu" and "cpu" or "cpu,cuda"

@@ -1,7 +1,8 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
--- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them, projections,
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; paired,
+-- false, or how gradients of keys and values are summed together where a vector has room for both; projections,
 -- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
 -- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
 -- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
@@ -11,6 +12,7 @@
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.costs")
 local families = require("spec.families")
+local levels = require("plan.levels")
 local mask_facet = require("plan.facets.mask")
 local normaliser_facet = require("plan.facets.normaliser")
 local positions_facet = require("plan.facets.positions")
@@ -57,6 +59,17 @@ local function tempered(formula, family)
 end
 
 -- The facets of a family.
+-- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
+-- turn: in place of what it would have, or beside what vectors of distances need. False: no level has room for that.
+local function paired(plan, family)
+  local row = 2 * family.head_width * (plan.precision == "float64" and 8 or 4)
+  if family.normaliser.kind ~= "softmax" or row > levels[1].vector then
+    return false
+  end
+  local beside = family.relative.kind ~= "none"
+  return { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
+end
+
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
   local encoding = families.encoding(resolved.encoding, family.of_spec)
@@ -73,6 +86,7 @@ local function derive_family(plan, family, facts)
   if family.cross then
     refuse_one_sided(family)
   end
+  family.paired = paired(plan, family)
   family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 

@@ -75,7 +75,9 @@ end
 -- Room for one head's backward pass.
 local function family_scratch(family, sizes, queries, keys)
   local groups, lanes = (queries + sizes.lanes - 1) // sizes.lanes, sizes.lanes
-  local rows = sizes.reals(queries * family.relative.vectors * family.head_width)
+  local beside = family.paired and family.relative.kind ~= "none"
+  local rows = sizes.reals(queries * family.relative.vectors * family.head_width
+    + (family.paired and not beside and lanes or 0))
   if remakes(family, keys) then
     groups = family.remade.queries // lanes
     rows = rows + sizes.reals(groups * group_weights(family, sizes, keys))
@@ -85,6 +87,11 @@ local function family_scratch(family, sizes, queries, keys)
     return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
   elseif family.relative.toeplitz then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
+  end
+  if family.paired and 2 * family.head_width <= lanes then
+    local pairs = 2 * groups * group_weights(family, sizes, keys)
+    dlogits = beside and dlogits or pairs
+    rows = rows + (beside and sizes.reals(pairs) + sizes.reals(queries * 2 * family.head_width + lanes) or 0)
   end
   local turned = family.relative.turned
     and sizes.reals(family.relative.width * lanes) + sizes.reals(round_up(keys, TURNED_KEYS) * lanes) or 0

@@ -58,6 +58,15 @@ function M.static_problem(project)
   return (code ~= 0 or problem ~= "") and problem or nil
 end
 
+-- The archives whose code a trainer that is linked like this ("static" or "dynamic") holds beside our own; a list.
+function M.archives(project, linking)
+  local list = {}
+  for path in ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or "")):gmatch("%S+") do
+    list[#list + 1] = path
+  end
+  return list
+end
+
 -- What device code is compiled with and for, as words: the compiler's kind, version and path, sm_80 and so on, "text"
 -- where the trainer carries it. request = { arch, jit, cuda_root }. nil and a message where that cannot be.
 function M.cuda(project, request, least)

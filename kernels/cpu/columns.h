@@ -28,6 +28,51 @@ INLINE vector interleave_elements(vector a, vector b, const int first) {
     return shuffle(a, b, from);
 }
 
+/* p[0] and p[1] in turn. */
+INLINE vector broadcast_pair(const real *p) {
+#if REAL_BYTES == 4
+    typedef int64_t both __attribute__((vector_size(LH_VECTOR_BYTES)));
+    int64_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return (vector)(pair - (both){0});
+#elif LH_VECTOR_BYTES == 64
+    return (vector)_mm512_broadcast_f64x2(_mm_loadu_pd(p));
+#elif LH_VECTOR_BYTES == 32
+    return (vector)_mm256_broadcast_pd((const __m128d *)p);
+#else
+    return load(p);
+#endif
+}
+
+/* The first `count` elements at p, fewer than LANES; the other lanes are 0. */
+INLINE vector load_first(const real *p, const int count) {
+#if LH_VECTOR_BYTES == 64 && REAL_BYTES == 4
+    return (vector)_mm512_maskz_loadu_ps((__mmask16)((1 << count) - 1), p);
+#else
+    vector x = {0};
+    memcpy(&x, p, (size_t)count * sizeof(real));
+    return x;
+#endif
+}
+
+INLINE void store_first(real *p, vector x, const int count) {
+#if LH_VECTOR_BYTES == 64 && REAL_BYTES == 4
+    _mm512_mask_storeu_ps(p, (__mmask16)((1 << count) - 1), (__m512)x);
+#else
+    memcpy(p, &x, (size_t)count * sizeof(real));
+#endif
+}
+
+/* D elements of a and b in turn, 2 D of a vector's lanes; and back. */
+INLINE vector load_pair(const int D, const real *a, const real *b) {
+    return interleave_elements(load_first(a, D), load_first(b, D), 0);
+}
+
+INLINE void store_pair(const int D, vector pair, real *a, real *b) {
+    store_first(a, part_elements(pair, pair, 0), D);
+    store_first(b, part_elements(pair, pair, 1), D);
+}
+
 /* a with its lanes from `first` on replaced by the first lanes of b. */
 INLINE vector append_elements(vector a, vector b, const int first) {
     bits from;

@@ -12,7 +12,7 @@ import pathlib
 import warnings
 
 from . import launcher, specs
-from .errors import InputError, LonghandWarning, MachineError
+from .errors import InputError, LonghandError, LonghandWarning, MachineError
 from .reading import Runs, runs
 
 
@@ -23,6 +23,8 @@ def _flag(name, value):
     if value is True:
         return [name]
     if isinstance(value, range):
+        if len(value) == 0:
+            raise LonghandError(f"{name}: {value} has no numbers\n  expected: one at least")
         value = f"{value[0]}:{value[-1]}" + (f":{value.step}" if value.step != 1 else "")
     elif isinstance(value, (list, tuple)):
         value = ",".join(map(str, value))

@@ -146,7 +146,10 @@ def check(spec, set=None, progress=None):
     try:
         return json.loads(launcher.call(["check", word(spec), "--json", *sets(set)], progress))
     except InputError as error:
-        errors = json.loads(error.output or "{}").get("errors")
+        try:
+            errors = json.loads(error.output)["errors"]
+        except (ValueError, KeyError):  # not what check prints
+            errors = None
         if not errors:
             raise
         raise SpecError("\n".join(map(_line, errors)), errors, command=error.command, code=error.code,

@@ -90,6 +90,9 @@ class Traced:
     __float__ = __int__ = __index__ = _misuse("Python asks for the number that a traced value stands for",
                                               "the functions of longhand.functions in the place of math's; numbers")
 
+    __round__ = _misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
+    __trunc__ = _misuse("Python cuts off the fraction of a traced value", "floor of longhand.functions")
+
     def __repr__(self):
         return f"<traced {self.word}>"
 

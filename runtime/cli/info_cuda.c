@@ -85,6 +85,28 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
     putc(']', out);
 }
 
+/* What a driver must know for the images of a kind: null where there are none. */
+static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool machine) {
+    int version = lh_cuda_least_driver(program, machine), release = lh_cuda_driver_release(version);
+    char text[LH_CUDA_VERSION_TEXT];
+    lh_json floor;
+    lh_json_raw(json, key, version > 0 ? "" : "null");
+    if (version == 0) return;
+    lh_json_begin(&floor, json->out);
+    lh_json_string(&floor, "cuda", lh_cuda_version_text(version, text));
+    if (release > 0) lh_json_integer(&floor, "release", release);
+    else lh_json_raw(&floor, "release", "null");
+    lh_json_end(&floor);
+}
+
+static void put_least_driver(FILE *out, const lh_cuda_program *program) {
+    lh_json json;
+    lh_json_begin(&json, out);
+    put_driver(&json, "images", program, true);
+    put_driver(&json, "ptx", program, false);
+    lh_json_end(&json);
+}
+
 void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_json json, variants;
     lh_error error = {""};
@@ -101,6 +123,8 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_info_put_images(out, program, false);
     lh_json_raw(&json, "source", program->source != NULL ? "true" : "false");
     lh_json_integer(&json, "least_architecture", program->least_architecture);
+    lh_json_raw(&json, "least_driver", "");
+    put_least_driver(out, program);
     lh_json_raw(&json, "shards", "");
     lh_json_begin(&variants, out);
     lh_json_integer(&variants, program->chip.name, program->chip.shards);
@@ -114,6 +138,16 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
 
 /* --- for people ------------------------------------------------------------------------------------------------- */
 
+/* The driver that the images need; nothing where there are none. */
+static void print_driver(const lh_cuda_program *program) {
+    int machine = lh_cuda_least_driver(program, true), ptx = lh_cuda_least_driver(program, false);
+    char text[LH_CUDA_DRIVER_TEXT];
+    if (machine == 0 && ptx == 0) return;
+    printf("%-14s needs a driver of %s", "", lh_cuda_driver_text(machine > 0 ? machine : ptx, text));
+    if (machine > 0 && ptx > machine) printf("; its PTX one of %s", lh_cuda_driver_text(ptx, text));
+    printf("\n");
+}
+
 static void print_images(const lh_cuda_program *program) {
     printf("%-14s", "cuda");
     for (const lh_cuda_image *image = program->images; image != NULL && image->architecture != NULL; image++)
@@ -124,6 +158,7 @@ static void print_images(const lh_cuda_program *program) {
     printf("; needs sm_%d or later; %s\n", program->least_architecture, program->precision);
     printf("%-14s %s: %d shards; %s: %d shards; device code %s\n", "", program->chip.name, program->chip.shards,
            program->replicas.name, program->replicas.shards, program->source_digest);
+    print_driver(program);
 }
 
 /* A message of several lines below a column. */

@@ -34,14 +34,28 @@ const char *lh_cuda_version_text(int version, char text[LH_CUDA_VERSION_TEXT]) {
     return text;
 }
 
-const char *lh_cuda_driver_release(int major) {
+/* NVIDIA, "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions" for Linux: the driver of
+ * each toolkit's first release. */
+int lh_cuda_driver_release(int version) {
     static const struct {
-        int major;
-        const char *release;
-    } floors[] = {{11, "450 or later"}, {12, "525 or later"}, {13, "580 or later"}};
+        int version, release;
+    } floors[] = {
+        {11000, 450}, {11010, 455}, {11020, 460}, {11030, 465}, {11040, 470}, {11050, 495}, {11060, 510},
+        {11070, 515}, {11080, 520}, {12000, 525}, {12010, 530}, {12020, 535}, {12030, 545}, {12040, 550},
+        {12050, 555}, {12060, 560}, {12080, 570}, {12090, 575}, {13000, 580}, {13010, 590}, {13020, 595},
+    };
     for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++)
-        if (floors[i].major == major) return floors[i].release;
-    return "a later release";
+        if (floors[i].version == version) return floors[i].release;
+    return 0;
+}
+
+const char *lh_cuda_driver_text(int version, char text[LH_CUDA_DRIVER_TEXT]) {
+    char number[LH_CUDA_VERSION_TEXT];
+    int release = lh_cuda_driver_release(version);
+    lh_cuda_version_text(version, number);
+    if (release > 0) snprintf(text, LH_CUDA_DRIVER_TEXT, "release %d or later (CUDA %s)", release, number);
+    else snprintf(text, LH_CUDA_DRIVER_TEXT, "a release for CUDA %s", number);
+    return text;
 }
 
 /* "12.4" as 12040; 0 for NULL. */
@@ -51,8 +65,16 @@ static int toolkit_version(const char *toolkit) {
     return major * 1000 + minor * 10;
 }
 
-static bool driver_takes(const lh_cuda_kind *kind, int toolkit, int driver_version) {
-    return kind->machine ? toolkit / 1000 <= driver_version / 1000 : toolkit <= driver_version;
+/* The version of CUDA that a driver must know for what a toolkit of this version compiled: of machine code the first of
+ * its major version ("minor version compatibility"), of the intermediate form the very version. */
+static int needed_version(bool machine, int toolkit) { return machine ? toolkit / 1000 * 1000 : toolkit; }
+
+int lh_cuda_least_driver(const lh_cuda_program *program, bool machine) {
+    lh_cuda_kind kind;
+    for (const lh_cuda_image *next = program->images; next && next->architecture; next++)
+        if (lh_cuda_parse_kind(next->architecture, &kind) && kind.machine == machine)
+            return needed_version(machine, toolkit_version(program->toolkit));
+    return 0;
 }
 
 /* "sm_80, compute_90"; cut where text is full. */
@@ -75,15 +97,15 @@ static lh_status no_image(const lh_cuda_program *program, int architecture, lh_e
 /* best: what the device would run if the driver took it. */
 static lh_status driver_too_old(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
                                 lh_error *error) {
-    int toolkit = toolkit_version(program->toolkit), needed = machine ? toolkit / 1000 * 1000 : toolkit;
-    char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT];
+    int needed = needed_version(machine, toolkit_version(program->toolkit));
+    char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT], release[LH_CUDA_DRIVER_TEXT];
     lh_cuda_version_text(driver_version, driver_text);
     lh_cuda_version_text(needed, needed_text);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver of this machine is too old: it knows CUDA up to %s, but the device code (%s) was "
                    "compiled by toolkit %s and needs a driver for CUDA %s\n"
-                   "update NVIDIA's driver (%s), or build with a toolkit that it knows (--cuda-root), or with --jit",
-                   driver_text, best, program->toolkit, needed_text, lh_cuda_driver_release(toolkit / 1000));
+                   "update NVIDIA's driver to %s, or build with a toolkit that it knows (--cuda-root), or with --jit",
+                   driver_text, best, program->toolkit, needed_text, lh_cuda_driver_text(needed, release));
 }
 
 lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
@@ -95,7 +117,7 @@ lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int d
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++) {
         if (!lh_cuda_parse_kind(next->architecture, &kind) || !lh_cuda_runs(&kind, architecture)) continue;
         if (rank(&kind) > fitting_rank) fitting_rank = rank(&kind), fitting = next->architecture;
-        if (rank(&kind) > best_rank && driver_takes(&kind, toolkit, driver_version))
+        if (rank(&kind) > best_rank && needed_version(kind.machine, toolkit) <= driver_version)
             best_rank = rank(&kind), *image = next;
     }
     if (*image || program->source) return LH_OK;

@@ -32,7 +32,15 @@ lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int d
 enum { LH_CUDA_VERSION_TEXT = 16 };
 const char *lh_cuda_version_text(int version, char text[LH_CUDA_VERSION_TEXT]);
 
-/* The oldest release of NVIDIA's driver that takes this major version of CUDA, in words: "580 or later". */
-const char *lh_cuda_driver_release(int major);
+/* The version of CUDA that a driver must know at least for the program's machine code, or for its intermediate form, as
+ * the driver numbers it (12040); 0 where the program has none. */
+int lh_cuda_least_driver(const lh_cuda_program *program, bool machine);
+
+/* The first release of NVIDIA's driver that knows this version of CUDA: 550 for 12040; 0 where that is not known here. */
+int lh_cuda_driver_release(int version);
+
+/* The same for people: "release 550 or later (CUDA 12.4)". */
+enum { LH_CUDA_DRIVER_TEXT = 64 };
+const char *lh_cuda_driver_text(int version, char text[LH_CUDA_DRIVER_TEXT]);
 
 #endif

@@ -1,9 +1,17 @@
+% local relates = relative.kind ~= "none"
 for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
     real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
 % if drops then
     real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % else
     real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+% end
+% if paired and not relates then
+    if (${PREFIX}PAIRED) {
+        const real factors[2] = {dout_factor, query_factor};
+        store(row, load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH, query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
+        continue;
+    }
 % end
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
@@ -20,3 +28,11 @@ for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head-
 % end
     }
 }
+% if paired and relates then
+if (${PREFIX}PAIRED) {
+    for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
+        const real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+        store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH, load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
+    }
+}
+% end

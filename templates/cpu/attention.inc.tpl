@@ -27,6 +27,8 @@
 % local dweight = ("dot_row(%sHEAD_WIDTH, g, value + j * %s)"):format(PREFIX, K)
 % local dsoftmax = drops and "(dweight - mean) * choose(keep, weight, -weight)" or "(" .. dweight .. " - mean) * load(weights + j * LANES)"
 % local from, to = spans and "begin" or "0", spans and "end" or S
+% local doubled = paired and not relates and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local live_weight = drops and "keep_where(keep, weight)" or "load(weights + j * LANES)"
 % local span, of_span = spans and "int begin, int end" or "int " .. S, spans and "begin, end" or S
 % local weighed = spans and "end - begin, largest, weights + begin * LANES" or S .. ", largest, weights"
 % local values = ("%sHEAD_WIDTH, %s, weights, %s, value, o"):format(PREFIX, S, K)
@@ -297,6 +299,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
     real *dlogits = scratch->dlogits${start};
 % end
+% if paired and relates then
+    real *pairs = scratch->pairs;
+% end
 % if relative.toeplitz and not spans then
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
@@ -352,7 +357,19 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % else
             vector dlogit = ${dsoftmax};
 % end
+% if paired then
+            if (${PREFIX}PAIRED) {
+                store(${paired.pairs} + 2 * j * LANES, interleave_elements(${live_weight}, dlogit, 0));
+                store(${paired.pairs} + (2 * j + 1) * LANES, interleave_elements(${live_weight}, dlogit, LANES / 2));
+% if not relates then
+            } else {
+                store(dlogits + j * LANES, dlogit);
+% end
+            }
+% end
+% if relates or not paired then
             store(dlogits + j * LANES, dlogit);
+% end
             UNROLL
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
         }
@@ -374,14 +391,21 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] *= inverse * ${PREFIX}LOGIT_SCALE;
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-        dlogits += ${step};
+        dlogits += ${doubled}${step};
+% if paired and relates then
+        pairs += 2 * ${name}_group_weights(${S});
+% end
     }
 % if not relative.turned then
     % include("cpu/attend_rows.tpl")
 % end
 }
 
-% include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans })
+% if paired then
+% include("cpu/attend_keys.tpl", { spans = spans, of_pairs = true })
+
+% end
+% include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans, of_pairs = false })
 
 % if remade then
 % include("cpu/attend_backward_remade.tpl", { span = spans and "begin, end" or S, always = always })

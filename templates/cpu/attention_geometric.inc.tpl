@@ -256,7 +256,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
 }
 
-% include("cpu/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "j", at = "u * LANES + i", spans = false })
+% include("cpu/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "j", at = "u * LANES + i", spans = false, of_pairs = false })
 
 % local out_argument, out_pass = normalised and "const real *restrict out, " or "", normalised and "out, " or ""
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,

@@ -1,3 +1,5 @@
+% local relates = relative.kind ~= "none"
+% local doubled = paired and not relates and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local toeplitz = relative.toeplitz
 % local S = cross and "S" or "T"
 % local lengths = cross and "int T, int S" or "int T"
@@ -80,6 +82,9 @@ typedef struct ${name}_scratch {
     real *dlogits;
 % else
     real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+% if paired and not relates then
+    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
+% end
 % end
 % if relative.biases then
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
@@ -87,6 +92,12 @@ typedef struct ${name}_scratch {
     real *rows;
 % else
     real *rows; /* [queries][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
+% end
+% if paired and relates then
+    /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
+    real *pairs;
+    /* with them, [queries][HEAD_WIDTH][2] the first two vectors of each of rows, channel by channel */
+    real *pair_rows;
 % end
 % if relative.turned then
     real *turned; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
@@ -120,7 +131,17 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     size_t zeros = ${PREFIX}KEYS * LANES;
     scratch->dlogits = take(memory, used, (zeros + groups * ${name}_group_dlogits(${S})) * sizeof(real));
 % else
-    scratch->dlogits = take(memory, used, groups * ${name}_group_weights(${S}) * sizeof(real));
+    scratch->dlogits = take(memory, used, ${doubled}groups * ${name}_group_weights(${S}) * sizeof(real));
 % end
+% if paired and not relates then
+    scratch->rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
+% else
     scratch->rows = take(memory, used, (size_t)T * ${relative.vectors} * ${PREFIX}HEAD_WIDTH * sizeof(real));
+% end
+% if paired and relates then
+    if (${PREFIX}PAIRED) {
+        scratch->pairs = take(memory, used, 2 * groups * ${name}_group_weights(${S}) * sizeof(real));
+        scratch->pair_rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
+    }
+% end
 }

@@ -424,10 +424,21 @@ static void test_info_tells_of_the_cuda_half(void **state) {
     assert_string(cuda, "source_digest", "00000000deadbeef");
     assert_int_equal(json_array_size(json_object_get(cuda, "ptx")), 1);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(cuda, "shards"), "chip")), 4);
+    const json_t *driver = json_object_get(cuda, "least_driver");
+    assert_true(json_is_null(json_object_get(driver, "images")));
+    assert_string(json_object_get(driver, "ptx"), "cuda", "13.0");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(driver, "ptx"), "release")), 580);
     json_decref(json);
     result = run(state, 0, "info");
     assert_says(result.out, "compute_75 by toolkit 13.0; needs sm_75 or later; float32");
+    assert_says(result.out, "\n               needs a driver of release 580 or later (CUDA 13.0)\n");
     assert_says(result.out, "cuda:0 emulated sm_90, sm_90, 4 multiprocessors: runs compute_75");
+    const lh_cuda_image both[] = {{.architecture = "sm_80"}, {.architecture = "compute_80"}, {0}};
+    program.images = both;
+    program.toolkit = "12.4";
+    result = run(state, 0, "info");
+    assert_says(result.out, "needs a driver of release 525 or later (CUDA 12.0); its PTX one of release 550 or later "
+                            "(CUDA 12.4)\n");
     program.least_architecture = 100;
     result = run(state, 0, "info");
     assert_says(result.out, "this program needs sm_100 or later");

@@ -89,6 +89,16 @@ function TestParse.test_sweep()
   lu.assertEquals({ got.arch, got.jit, got.cuda_root }, { nil, true, "/x" })
 end
 
+function TestParse.test_bundle()
+  local got = parse("bundle s:a s:b --scale small --set a=1 --only c=d --out o.tar.gz --levels best")
+  lu.assertEquals({ got.verb, got.study, got.studies, got.scale, got.set, got.only, got.archive, got.out, got.levels },
+    { "bundle", "s:a", { "s:a", "s:b" }, "small", { "a=1" }, { "c=d" }, "o.tar.gz", "runs", "best" })
+  lu.assertEquals({ got.device, got.target, got.arch }, { "cpu", "cpu", nil })
+  got = parse("bundle s --axis a=1,2 --seeds 0:4 --learning-rate 1,2 --runs r --device cuda --arch sm_80")
+  lu.assertEquals({ got.axes, got.seeds, got.rates, got.out, got.device, got.target, got.arch },
+    { { "a=1,2" }, "0:4", "1,2", "r", "cuda", "cpu,cuda", "sm_80" })
+end
+
 function TestParse.test_report()
   local got = parse("report runs --study s --scale small --out o")
   lu.assertEquals({ got.verb, got.runs, got.other, got.study, got.scale, got.out },
@@ -162,6 +172,13 @@ function TestParse.test_mistakes_have_suggestions()
     ["sweep cancel a --only b=1"] = "--only does not go with cancel",
     ["sweep a --jit"] = "--jit is for the CUDA half: add --device cuda",
     ["sweep a --jobs 0"] = "0: not a positive integer",
+    ["bundle"] = "missing argument 'study'",
+    ["bundle a b"] = "too many arguments: b",
+    ["bundle a --seeds 0:4"] = "--seeds goes with --axis: a study says its own",
+    ["bundle a --axis b=1 --scale small"] = "--scale does not go with --axis",
+    ["bundle a --device cuda:1"] = "must be one of 'cpu', 'cuda'",
+    ["bundle a --arch sm_80"] = "--arch is for the CUDA half: add --device cuda",
+    ["bundle a --jit"] = "unknown option '--jit'",
     ["analyze pac a"] = "Did you mean 'pca'?",
     ["analyze pca a --lengths 40"] = "expected the length to fit on",
     ["analyze pca a --lengths 40,x"] = "expected different lengths",

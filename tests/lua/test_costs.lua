@@ -183,8 +183,9 @@ local function workspace(sequences, tokens, queries, keys, drops)
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * taken(row)
     + taken(4 * sequences * 8 * queries * keys) + taken(4 * sequences * 8 * queries) + 2 * drops * taken(rows * 64 + 64)
   local read = row * (64 + 64) -- of the last layer's input, and of what its attention gives
-  local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192) + 4 * queries * keys
-    + taken(4 * tokens * 2 * 8)
+  local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192)
+    + 2 * 4 * queries * keys -- a head of 8 channels is PAIRED
+    + taken(4 * (tokens * 2 * 8 + 16))
   return 5 * layer + scratch + SYMBOLS
 end
 

@@ -10,6 +10,7 @@ local project = require("project").new(".")
 local queue = require("study.slurm.queue")
 local records = require("study.slurm.records")
 local script = require("study.slurm.script")
+local shell = require("base.shell")
 local site_module = require("study.slurm.site")
 
 TestSites = {}
@@ -57,6 +58,7 @@ local WRONG = {
   { 'time = "1:00:00", architectures = { "sm_80" }', "architectures: stands without a GPU", "gpus = 1" },
   { 'time = "1:00:00", gpus = 1, architectures = { "ampere" }', 'architectures[1]: "ampere" does not fit', "sm_80" },
   { 'time = "1:00:00", options = { "--array=1-9" }', "options[1]: --array is written by the sweep", "other options" },
+  { 'time = "1:00:00", options = { "--job-na=x" }', "--job-na, short for --job-name, is written by the sweep", "" },
   { 'time = "1:00:00", options = "--exclusive"', 'options: is "--exclusive"', "a list such as" },
   { 'time = "1:00:00", prologue = { "a\\nb" }', "prologue[1]:", "a list of lines" },
   { 'time = "1:00:00", min_tasks = 9, max_tasks = 5', "min_tasks: 9 is above max_tasks, 5", "at most max_tasks" },
@@ -180,7 +182,7 @@ function TestScript.test_head()
     memory = "2G", options = { "--exclusive" }, prologue = { "module load x" }, scratch = "/s/$USER" }]]))
   local text = script.text(site, JOB, "BODY\n")
   lu.assertEquals(text, [[
-#!/bin/sh
+#!/bin/bash -l
 #SBATCH --job-name=probe-1
 #SBATCH --array=1-7
 #SBATCH --partition=p
@@ -200,7 +202,9 @@ function TestScript.test_head()
 #
 # probe (small): 20 runs in 9 processes of training, 7 tasks. What is done: ./longhand sweep status
 
+trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR
 module load x
+trap - ERR
 
 export TMPDIR="/s/$USER"
 mkdir -p "$TMPDIR" || exit 4
@@ -211,6 +215,23 @@ runs=/r
 trainers=/r/.slurm/trainers
 BODY
 ]])
+end
+
+-- A line that fails ends the task and is named; behind the prologue, and where a line only asks, nothing is ended.
+function TestScript.test_prologue()
+  local function run(line)
+    local site = assert(read_site(('return { time = "1:00:00", prologue = { %q } }'):format(line)))
+    local path = support.write("job.sh", script.text(site, JOB, "false\necho trains\n"))
+    return shell.capture({ "sh", "-c", 'exec bash "$1" 2>&1', "sh", path })
+  end
+  local said, code = run("modul load cuda/12 2>/dev/null")
+  lu.assertEquals(code, 4)
+  lu.assertStrContains(said, "a line of the prologue failed with exit code 127: modul load cuda/12")
+  lu.assertNil(said:find("trains", 1, true))
+  for _, line in ipairs({ "[ -e /nowhere ] && . /nowhere", "true" }) do
+    said, code = run(line)
+    lu.assertEquals({ code, said }, { 0, "trains\n" })
+  end
 end
 
 function TestScript.test_what_the_site_leaves_out_is_absent()

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import math
 import os
 import pathlib
 import shutil
@@ -73,6 +74,11 @@ class TestStudies(Door):
 
 
 class TestHash(Door):
+    def test_what_python_would_round_has_functions(self):
+        for score, function in ((lambda x: round(x.score), "floor(a + 0.5)"),
+                                (lambda x: math.trunc(x.score), "floor of longhand.functions")):
+            self.refused("cannot be traced", function, call=lambda: longhand.Spec(encoding={"score": score}).text)
+
     def test_a_set_does_not_decide_in_silence(self):
         for score in (lambda x: x.score if x.distance in {0, 1} else 0, lambda x: {0: 1.0}.get(x.distance, 0.0)):
             self.refused("in a set or a dict", call=lambda: longhand.Spec(encoding={"score": score}).text)
@@ -80,7 +86,8 @@ class TestHash(Door):
 
 class TestText(Door):
     def test_values(self):
-        for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"),
+        for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"), (0.0, "0"),
+                            (-0.0, "-0.0"), (-2.0, "-2"),
                             ('a"\\\n\x01é', '"a\\"\\\\\\n\\001é"'), ([], "{}"), ((1, 40), "{ 1, 40 }"),
                             (range(1, 41), "{ 1, 40 }"), (range(20, 201, 20), "{ 20, 200, step = 20 }"),
                             (longhand.Table(1, 2, step=3), "{ 1, 2, step = 3 }"),
@@ -96,6 +103,8 @@ class TestText(Door):
         self.refused("model.dropout: None is a NoneType", call=lambda: lua.value({"model": {"dropout": None}}))
         self.refused("nan: expected a finite number", call=lambda: lua.value(float("nan")))
         self.refused("range(3, 1) holds no ascending lengths", call=lambda: lua.value(range(3, 1), "train.lengths"))
+        self.refused("--lengths: range(0, 0) has no numbers", "one at least",
+                     call=lambda: longhand.train("bucket_sort_rope", lengths=range(0)))
         self.refused("1 is no name of a field", call=lambda: lua.value({1: 2}, "task"))
 
 

@@ -1,13 +1,15 @@
-# A study as an archive: it trains where nothing is installed, goes on after a stop, and comes home to the same bits.
+# A study as an archive: it trains where nothing is installed, several cells at a time, goes on after whatever stopped
+# it, and comes home to the report and the bits of a sweep. Then torn archives, full disks, parts of a study, licences.
 
 . tests/system/common.sh
 
+# Two cells of two runs; one reads a file.
 cat >"$work/packed.lua" <<'END'
 return {
   title = "two cells",
   base = {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
-    train = { batch = 4, steps = 3000, log_every = 500 },
+    train = { batch = 4, steps = 40000, log_every = 500 },
     encoding = { kind = "none" },
   },
   axes = { { name = "task", values = {
@@ -21,61 +23,227 @@ END
 for i in 0 1; do echo "{\"input\":[$i,1,0],\"target\":[$i]}"; done >"$work/own.jsonl"
 
 level=$(make -s print-levels LEVELS=best)
+there=$work/there/packed
+
+# A PATH with a shell and programs of coreutils, and no other.
+mkdir "$work/bin"
+for program in sh cat cut dirname head ls mkdir mkfifo mktemp nproc rm sha256sum sleep sort tail tr uname wc; do
+    ln -s "$(command -v $program)" "$work/bin/$program"
+done
+
+# run.sh in a folder, with nothing of this machine but that PATH: folder, words.
+run_in() (
+    cd "$1" && shift && exec env -i PATH="$work/bin" sh run.sh "$@"
+)
+
+# Waits until the command holds, for at most a minute: command.
+until_true() {
+    for _ in $(seq 600); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# Process numbers of the trainers that work below $work/there. Processes end meanwhile, which grep calls an error.
+trainers() {
+    for file in $(grep -lzxs -e --missing /proc/[0-9]*/cmdline); do
+        case $(readlink "${file%/cmdline}/cwd") in "$work/there"/*) echo "$file" | cut -d / -f 3 ;; esac
+    done | grep .
+}
+
+nobody_trains() { ! trainers; }
+both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1/metrics.jsonl; }
 
 bundles() {
     ends_with 0 '2 cells, 4 runs' ./longhand bundle "$work/packed.lua" --levels "$level" --out "$work/packed.tar.gz" &&
         [ -z "$(find "$work" -name '*.partial')" ]
 }
 
-# Nothing of this machine but a shell and coreutils: no home, no variable, no library.
-there() {
-    mkdir -p "$work/there" && tar xzf "$work/packed.tar.gz" -C "$work/there" && rm "$work/own.jsonl" &&
-        cd "$work/there/packed" && sha256sum -c --quiet SHA256SUMS && [ -s NOTICE ] && [ -s LICENSE ] &&
-        { [ ! -f /usr/share/doc/libjansson-dev/copyright ] || [ -s licences/libjansson-dev ]; } || return
+# A folder that the archive is unpacked into.
+unpack() {
+    mkdir -p "$1" && tar xzf "$work/packed.tar.gz" -C "$1"
+}
+
+holds_what_it_says() {
+    unpack "$work/there" && cd "$there" && sha256sum -c --quiet SHA256SUMS && [ -s NOTICE ] && [ -s LICENSE ] || return
     for trainer in trainers/*; do
         ! ldd "$trainer" >/dev/null 2>&1 || return
         "$trainer" info | grep -q 'linked: static' || return
     done
-    env -i PATH="$PATH" sh run.sh --threads 2
+    ends_with 2 'expected some of: parity own' run_in . none && ends_with 2 'expected 1 or more' run_in . --threads 0 &&
+        ends_with 2 'usage: ' run_in . --jobs
 }
 
-one_cell() {
-    cd "$work/there/packed" && ends_with 2 'expected one of: own' sh run.sh none &&
-        ends_with 0 '[1/1] parity' sh run.sh parity
+# Begins, and halts the trainers once both cells train, two threads each: they might be through before they are told.
+begin() {
+    env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/said" 2>&1 &
+    until_true both_train && kill -STOP $(trainers) || { cat "$work/said" && return 1; }
+}
+
+# It is TERM that a Ctrl-C becomes, too.
+stops() {
+    begin && kill -TERM $! && sleep 0.5 && kill -CONT $(trainers) && wait $!
+    [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1/run.json || return
+    grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
+        grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
+}
+
+# Nobody is left to stop the trainers, which notice.
+killed() {
+    rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
+    [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains && grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
 }
 
 goes_on() {
-    cd "$work/there/packed" && rm -r runs/parity/*/lr*seed1 && sh run.sh && ls runs/parity/*/lr*seed1/eval.jsonl
+    rm "$work/own.jsonl" && ends_with 0 '4 of 4 runs done' run_in "$there" --threads 4 &&
+        grep -q '^\[2/2\] [a-z]*: 2 of 2 runs done$' "$work/.got"
 }
 
+# Unpacked again where it has been; what is done stays as it is.
+unpacked_over() {
+    stat -c '%n %y %i' "$there"/runs/*/*/*/checkpoint.safetensors >"$work/before" && unpack "$work/there" &&
+        ends_with 0 '4 of 4 runs done' run_in "$there" &&
+        stat -c '%n %y %i' "$there"/runs/*/*/*/checkpoint.safetensors | cmp - "$work/before"
+}
+
+# Each place is told another cell; what they made meets in one folder.
 comes_home() {
-    mkdir -p "$work/home" && cp -R "$work/there/packed/runs/." "$work/home" &&
-        cp "$work/there/packed/data/"*own.jsonl "$work/own.jsonl" &&
+    mkdir -p "$work/home" || return
+    for cell in parity own; do
+        unpack "$work/$cell" && ends_with 0 '[1/1] '$cell': 2 of 2 runs done' run_in "$work/$cell/packed" $cell &&
+            cp -R "$work/$cell/packed/runs/." "$work/home" || return
+    done
+    cp "$there/data/"*own.jsonl "$work/own.jsonl" &&
         ends_with 0 '4 of 4 runs done' ./longhand sweep status "$work/packed.lua" --out "$work/home" &&
-        ends_with 0 'two cells' ./longhand report "$work/home" --out "$work/report"
+        ./longhand sweep "$work/packed.lua" --out "$work/local" || return
+    for where in there/packed/runs home local; do
+        for run in "$work"/local/*/*/lr*; do
+            for file in checkpoint.safetensors eval.jsonl; do
+                cmp "$run/$file" "$work/$where/${run#"$work/local/"}/$file" || return
+            done
+        done
+        ./longhand report "$work/$where" --out "$work/report" || return
+        sed -e '/[0-9] s\|[0-9] h\|[0-9] min/d' -e "s|$work/$where||g" "$work/report/report.txt" >"$work/report.txt"
+        [ -e "$work/report.first" ] || cp "$work/report.txt" "$work/report.first"
+        cmp "$work/report.txt" "$work/report.first" || return
+    done
+    grep -q 'two cells' "$work/report.first"
 }
 
-same_bits() {
-    ./longhand sweep "$work/packed.lua" --out "$work/local" >/dev/null 2>&1
-    for run in "$work"/local/parity/*/lr*; do
-        cmp "$run/checkpoint.safetensors" "$work/home/${run#"$work/local/"}/checkpoint.safetensors" || return
+# Of an archive that broke off, or changed.
+torn() {
+    cp -R "$work/own/packed" "$work/torn" && head -c 99999 "$there/trainers/own" >"$work/torn/trainers/own" &&
+        ends_with 4 'trainers/own: FAILED' run_in "$work/torn" && rm "$work/torn/trainers/own" &&
+        ends_with 4 'unpack the archive again' run_in "$work/torn" && rm "$work/torn/SHA256SUMS" &&
+        ends_with 4 'unpack the archive again' run_in "$work/torn"
+}
+
+# A machine that trainers do not start on, as where its libc is too old.
+does_not_start() {
+    printf '#!/bin/sh\necho "version GLIBC_9.9 not found" >&2\nexit 1\n' >"$work/torn/trainers/parity" &&
+        (cd "$work/torn" && sha256sum trainers/parity >SHA256SUMS) || return
+    for words in 'version GLIBC_9.9 not found' "  needed: Linux on $(uname -m)" '  found: Linux '; do
+        ends_with 4 "$words" run_in "$work/torn" || return
     done
+}
+
+can_mount() {
+    mkdir -p "$work/disk" && mount -t tmpfs -o size=64m none "$work/disk" 2>/dev/null
+}
+
+# Room for the folder and no checkpoint; then for all.
+full_disk_there() {
+    unpack "$work/disk" && mount -o remount,size=$(($(du -sk "$work/disk" | cut -f 1) + 16))k "$work/disk" || return
+    ends_with 4 "this machine is in the way" run_in "$work/disk/packed" parity &&
+        grep -qi "no space left" "$work/.got" && mount -o remount,size=64m "$work/disk" &&
+        ends_with 0 '2 of 2 runs done' run_in "$work/disk/packed" parity &&
+        cmp "$work"/disk/packed/runs/parity/*/*seed1/checkpoint.safetensors \
+            "$work"/local/parity/*/*seed1/checkpoint.safetensors && rm -r "$work/disk/packed"
+}
+
+full_disk_here() {
+    mount -o remount,size=600k "$work/disk" && ends_with 4 'No space left on device' ./longhand bundle \
+        "$work/packed.lua" --levels "$level" --out "$work/disk/packed.tar.gz" &&
+        grep -q '^longhand: nothing was bundled: ' "$work/.got" && [ -z "$(ls -A "$work/disk")" ]
 }
 
 cannot_be_written() {
     ends_with 4 'nothing was bundled' ./longhand bundle "$work/packed.lua" --levels "$level" --out /proc/none/x.tar.gz
 }
 
+# Chosen by value and by name; a cell that is not there.
+some_cells() {
+    set -- --levels "$level" --out "$work/part.tar.gz"
+    ends_with 0 '1 of 2 cells, 2 runs' ./longhand bundle "$work/packed.lua" --only task=own "$@" &&
+        tar xzf "$work/part.tar.gz" -C "$work" && [ "$(ls "$work/part/trainers")" = own ] && rm -r "$work/part" &&
+        ends_with 0 '1 of 2 cells, 2 runs' ./longhand bundle "$work/packed.lua:parity" "$@" &&
+        tar xzf "$work/part.tar.gz" -C "$work" && [ "$(cut -d ' ' -f 1 "$work/part/cells.txt")" = parity ] &&
+        ends_with 1 'did you mean parity?' ./longhand bundle "$work/packed.lua:party" "$@"
+}
+
+# A grid from flags is known at home by the file that the bundle brings.
+from_flags() {
+    cat >"$work/flags.lua" <<'END'
+return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1, feedforward = 32 },
+  encoding = { kind = "none" }, train = { batch = 4, steps = 20, lengths = { 1, 4 } },
+  eval = { lengths = { 3, 6 }, examples = 16 } }
+END
+    ends_with 0 '2 cells, 2 runs' ./longhand bundle "$work/flags.lua" --axis encoding=none,alibi --levels "$level" \
+        --runs "$work/flags" --out "$work/flagged.tar.gz" && [ ! -e "$work/flags" ] &&
+        tar xzf "$work/flagged.tar.gz" -C "$work" && ends_with 0 '2 of 2 runs done' run_in "$work/flagged" &&
+        cp -R "$work/flagged/runs" "$work/flags" && ends_with 0 'flags: encoding' ./longhand report "$work/flags"
+}
+
+# A machine whose package manager knows none of the archives, and one whose packages come from rpm.
+licences() {
+    mkdir "$work/managers" && printf '#!/bin/sh\nexit 1\n' >"$work/managers/dpkg-query" || return
+    # What another command has left of the trainer is not static.
+    ./longhand build "$work/packed.lua:parity" --levels "$level" --set train.steps=7 || return
+    chmod +x "$work/managers/dpkg-query" && PATH=$work/managers:$PATH ends_with 0 'no text of the licence of /' \
+        ./longhand bundle "$work/packed.lua:parity" --levels "$level" --out "$work/bare.tar.gz" &&
+        tar xzf "$work/bare.tar.gz" -C "$work" && "$work/bare/trainers/parity" info | grep -q 'linked: static' &&
+        grep -q '^NOT COMPLETE: ' "$work/bare/NOTICE" && grep -q '/libjansson.a$' "$work/bare/NOTICE" || return
+    echo 'do as you please' >"$work/COPYING"
+    cat >"$work/managers/rpm" <<END
+#!/bin/sh
+case "\$1 \$2" in
+    "-qf --qf") echo "\${4##*/}-static" ;;
+    "-q --qf") echo "one.src.rpm" ;;
+    "-qa --qf") printf 'other.src.rpm none\none.src.rpm common\n' ;;
+    "-q --licensefiles") [ "\$3" = common ] && echo "$work/COPYING" ;;
+esac
+END
+    chmod +x "$work/managers/rpm" && PATH=$work/managers:$PATH sh generator/study/bundle/licences.sh "$work/licences" \
+        "$work/libx.a" >"$work/said" && grep -q "libx.a libx.a-static 1$" "$work/said" &&
+        cmp "$work/COPYING" "$work/licences/libx.a-static/COPYING" || return
+    ! command -v dpkg-query >/dev/null 2>&1 || [ ! -f /usr/share/doc/libjansson-dev/copyright ] ||
+        cmp /usr/share/doc/libjansson-dev/copyright "$there/licences/libjansson-dev/copyright"
+}
+
 if [ -n "$(make -s print-static-problem)" ]; then
     echo "skip bundle: $(make -s print-static-problem)"
-else
-    expect bundle_is_made bundles
-    expect bundle_runs_there there
-    expect bundle_one_cell one_cell
-    expect bundle_goes_on goes_on
-    expect bundle_comes_home comes_home
-    expect bundle_same_bits same_bits
-    expect bundle_cannot_be_written cannot_be_written
+    finish
 fi
-
+expect bundle_is_made bundles
+expect bundle_holds_what_it_says holds_what_it_says
+expect bundle_stops stops
+expect bundle_killed_leaves_checkpoints killed
+expect bundle_goes_on goes_on
+expect bundle_unpacked_over_itself unpacked_over
+expect bundle_comes_home_from_two_places comes_home
+expect bundle_torn_is_refused torn
+expect bundle_that_does_not_start_says_why does_not_start
+if can_mount; then
+    expect bundle_full_disk_there full_disk_there
+    expect bundle_full_disk_here full_disk_here
+    until_true umount "$work/disk" # a sleep of the runner's may end a second behind it
+else
+    echo "skip bundle_full_disk_there: no right to mount"
+    echo "skip bundle_full_disk_here: no right to mount"
+fi
+expect bundle_cannot_be_written cannot_be_written
+expect bundle_of_some_cells some_cells
+expect bundle_of_a_grid_from_flags from_flags
+expect bundle_carries_licences licences
 finish

@@ -28,6 +28,7 @@ says_what_it_has() {
     "$work/both/trainer" info >"$work/said" || return
     cat "$work/said"
     grep -q "^cuda *sm_80 sm_90 compute_80 compute_90 by toolkit $version;" "$work/said" &&
+        grep -q "^ *needs a driver of .*(CUDA ${version%%.*}\.0)" "$work/said" &&
         ends_with 0 '"targets":["cpu","cuda"],"architectures":["sm_80","sm_90"]' "$work/both/trainer" info --json
 }
 

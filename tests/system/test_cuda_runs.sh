@@ -99,10 +99,30 @@ refuses_the_other_device() {
             device fleet '' --seed 3 --steps 9 --resume
 }
 
+# A bundle names what it needs, says so where there is no driver, and trains to the bits of replicas elsewhere. The cell
+# has the spec's name: kernels are called by it.
+bundled() {
+    cp tests/specs/$SPEC.lua "$work" || return
+    cat >"$work/bundled.lua" <<END
+return {
+  title = "bundled",
+  base = { use = "./$SPEC.lua", train = { batch = 12, steps = $STEPS }, eval = { lengths = { 3, 4 }, examples = 2 } },
+  axes = { { name = "spec", values = { { name = "$SPEC", spec = {} } } } },
+  seeds = { 4, 5 },
+}
+END
+    ends_with 0 '1 cell, 2 runs' ./longhand bundle "$work/bundled.lua" --device cuda --arch sm_90 --levels best \
+        --out "$work/bundled.tar.gz" && tar xzf "$work/bundled.tar.gz" -C "$work" &&
+        grep -qE "glibc [0-9.]+ or later, an NVIDIA driver .* \(CUDA [0-9]+\.0\)$" "$work/bundled/needs.txt" || return
+    ends_with 4 'no CUDA driver on this machine' env LONGHAND_CUDA_DRIVER=/none sh "$work/bundled/run.sh" &&
+        ends_with 0 '2 of 2 runs done' env LONGHAND_CUDA_DRIVER="$root/$library" sh "$work/bundled/run.sh" &&
+        cmp "$(checkpoints fleet 4)" "$(checkpoints bundled/runs 4)"
+}
+
 expect cuda_runs_builds builds
 if [ "$failures" -eq 0 ]; then
     for name in numbers_of_the_cpu chip_same_bits_on_any_device fleet_same_bits_as_alone goes_on_to_same_bits \
-        evaluates_either_on_either predicts_the_same refuses_the_other_device; do
+        evaluates_either_on_either predicts_the_same refuses_the_other_device bundled; do
         expect "cuda_runs_$name" $name
     done
 fi

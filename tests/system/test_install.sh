@@ -37,6 +37,11 @@ END
     bash "$work/try.sh" "$script"
 }
 
+completes_in_zsh() {
+    mkdir "$work/zsh" && cp "$work/root/usr/share/zsh/site-functions/_longhand" "$work/zsh" &&
+        timeout 60 zsh -f tests/support/complete.zsh "$work/zsh"
+}
+
 manual() {
     page=$work/root/usr/share/man/man1/longhand.1
     for verb in $(sed -n 's/^   \([a-z]*\)  .*/\1/p' generator/cli/help.txt); do
@@ -118,6 +123,11 @@ if command -v bash >/dev/null; then
     expect install_completes completes
 else
     echo "skip install_completes: no bash"
+fi
+if command -v zsh >/dev/null; then
+    expect install_completes_in_zsh completes_in_zsh
+else
+    echo "skip install_completes_in_zsh: no zsh"
 fi
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     expect install_user_builds user_builds

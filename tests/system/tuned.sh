@@ -23,6 +23,7 @@ bits() {
 same_over() {
     count=$1 spec=$2
     shift 2
+    rm -rf "$work/out"
     sets=$(echo "$@" | sed 's/--set //g')
     for n in $(seq "$count"); do
         ${LUA:-lua5.4} tests/support/write_tuned.lua "$work/$spec" "$n" "tests/specs/$spec.lua" $sets &&

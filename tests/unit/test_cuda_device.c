@@ -133,10 +133,39 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
         lh_cuda_choose(&program, 90, 12040, &image, &error), LH_ERR_ENVIRONMENT, &error,
         "knows CUDA up to 12.4, but the device code (sm_90) was compiled by toolkit 13.1 and needs a driver "
         "for CUDA 13.0\n");
-    assert_non_null(strstr(error.text, "580 or later"));
+    assert_non_null(strstr(error.text, "to release 580 or later (CUDA 13.0), or build"));
     lh_assert_error(lh_cuda_choose(&program, 86, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
                     "knows CUDA up to 13.0, but the device code (compute_80) was compiled by toolkit 13.1 and needs a "
                     "driver for CUDA 13.1\n");
+    assert_non_null(strstr(error.text, "to release 590 or later (CUDA 13.1), or build"));
+}
+
+/* Machine code runs from its toolkit's major version on, the intermediate form from the very version. */
+static void test_image_least_driver_by_kind(void **state) {
+    (void)state;
+    static const struct {
+        const char *images, *toolkit;
+        int machine, ptx, release[2];
+    } cases[] = {
+        {"sm_80 compute_80", "12.4", 12000, 12040, {525, 550}},
+        {"sm_80", "13.1", 13000, 0, {580, 0}},
+        {"compute_90a", "11.8", 0, 11080, {0, 520}},
+        {"sm_90 compute_90", "12.7", 12000, 12070, {525, 0}},
+        {"sm_90", "14.3", 14000, 0, {0, 0}},
+        {"", "13.0", 0, 0, {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const lh_cuda_program program = {.images = images_of(cases[i].images), .toolkit = cases[i].toolkit};
+        assert_int_equal(lh_cuda_least_driver(&program, true), cases[i].machine);
+        assert_int_equal(lh_cuda_least_driver(&program, false), cases[i].ptx);
+        assert_int_equal(lh_cuda_driver_release(cases[i].machine), cases[i].release[0]);
+        assert_int_equal(lh_cuda_driver_release(cases[i].ptx), cases[i].release[1]);
+    }
+    char text[LH_CUDA_DRIVER_TEXT];
+    assert_string_equal(lh_cuda_driver_text(12040, text), "release 550 or later (CUDA 12.4)");
+    assert_string_equal(lh_cuda_driver_text(14000, text), "a release for CUDA 14.0");
+    const lh_cuda_program none = {.images = NULL};
+    assert_int_equal(lh_cuda_least_driver(&none, true), 0);
 }
 
 static void test_image_choose_source_stands_in(void **state) {
@@ -372,6 +401,7 @@ int main(void) {
         cmocka_unit_test(test_image_choose_none_fits_lists_images_and_device),
         cmocka_unit_test(test_image_choose_driver_too_old_names_both_versions),
         cmocka_unit_test(test_image_choose_source_stands_in),
+        cmocka_unit_test(test_image_least_driver_by_kind),
         cmocka_unit_test(test_device_ordinal_reads_text),
         pristine(test_device_open_facts_of_the_device),
         pristine(test_device_open_intermediate_form_ends_with_0),

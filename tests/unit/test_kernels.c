@@ -351,6 +351,33 @@ static void test_columns_any_head_width_exact(void **state) {
     check_columns(64);
 }
 
+/* Two rows of D elements in turn and back; nothing behind them is written. */
+INLINE void check_pair(const int D) {
+    real a[LANES], b[LANES], back[2][LANES];
+    for (int i = 0; i < LANES; i++) {
+        a[i] = (real)(i + 1);
+        b[i] = (real)(-i - 1);
+        back[0][i] = back[1][i] = 99;
+    }
+    vector pair = load_pair(D, a, b);
+    for (int i = 0; i < 2 * D; i++) assert_true(pair[i] == (i % 2 ? b : a)[i / 2]);
+    store_pair(D, pair + pair, back[0], back[1]);
+    for (int i = 0; i < LANES; i++) {
+        assert_true(back[0][i] == (i < D ? 2 * a[i] : 99));
+        assert_true(back[1][i] == (i < D ? 2 * b[i] : 99));
+    }
+}
+
+static void test_pairs_of_rows_exact(void **state) {
+    (void)state;
+    check_pair(1);
+    check_pair(LANES / 2);
+    if (LANES > 4) check_pair(3);
+    const real both[3] = {9, 4, 5};
+    vector pair = broadcast_pair(both + 1);
+    for (int i = 0; i < LANES; i++) assert_true(pair[i] == both[1 + i % 2]);
+}
+
 /* Small integers, so that every order of a sum is exact. */
 INLINE void check_products_with_rows(const int D) {
     enum { ROWS = 2 * SIDE_BY_SIDE + 1 };
@@ -801,6 +828,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_weight_grad_wide_has_the_bits_of_one_sum),
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),
+    cmocka_unit_test(test_pairs_of_rows_exact),
     cmocka_unit_test(test_products_with_rows_any_head_width_exact),
     cmocka_unit_test(test_turned_queries_have_products_of_differences),
     cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),

@@ -1,12 +1,16 @@
--- A study as one archive for a machine that has nothing but a shell: static trainers, what they read, a script that
--- trains what is missing, and the note by which a report at home knows the study.
+-- A study as one archive for a machine that has nothing but a shell: trainers, what they read, a script that trains
+-- what is missing, and the note by which a report at home knows the study.
 --
--- Input: the options of the verb: project, study, scale, set, levels, out. Output: an exit code. The archive is written
--- under another name and renamed; the trainers that it holds stay in the folder of builds as well.
+-- Input: the options of the verb, as asked.lua settles them: project, study, scale, set, choice, given, out (the folder
+-- of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written under
+-- another name and renamed; the trainers that it holds stay in the folder of builds as well. For processors they are
+-- linked statically. For GPUs that cannot be, since they load the driver's library: of others they need libc's alone.
 
 local grid = require("study.grid.grid")
+local hand_over = require("study.run.hand_over")
 local json = require("dkjson")
 local lfs = require("lfs")
+local notice = require("study.bundle.notice")
 local overview = require("study.run.overview")
 local packing = require("study.slurm.packing")
 local paths = require("base.paths")
@@ -14,6 +18,7 @@ local render_build = require("render.build")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
+local trainer_defaults = require("render.trainer_defaults")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("study.run.trainers")
 local tuned = require("render.tuned")
@@ -22,21 +27,10 @@ local write = require("base.write")
 
 local M = {}
 
-local DONE, INPUT, ENVIRONMENT = 0, 1, 4
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local SIDE_BY_SIDE = 4096 -- runs of a cell in one process: it takes as many at a time as it has threads
+local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
 local say = overview.say
-
-local NOTICE = [[
-The trainers here are linked statically, and so hold code of
-  glibc     GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc
-  libgomp   GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org; built with clang,
-            libomp in its place: Apache License 2.0 with LLVM Exceptions, https://openmp.llvm.org
-  jansson   MIT License, https://github.com/akheron/jansson
-What the distribution says of their copyright is in licences, where it says so. Their sources are those of the
-distribution that the trainers were built on: %s.
-Longhand's own licence is LICENSE. The sources of each trainer are made anew by `longhand gen` from the cells of the
-study, of which README.txt has the digests.
-]]
 
 local README = [[
 %s: %s, %s (%s).
@@ -44,22 +38,38 @@ local README = [[
     sh run.sh                 trains and evaluates what is missing, on all processors; after a Ctrl-C it goes on
     sh run.sh --threads 4     on so many
     sh run.sh CELL...         these cells alone
-    sha256sum -c SHA256SUMS   whether everything here is whole
+    sha256sum -c SHA256SUMS   whether everything here is whole, which run.sh looks at, too
 
-Needs Linux on %s, a shell and coreutils; no library. Exit codes: 0 done, 1 a run failed, 4 the machine (disk, memory),
-75 stopped: run it again.
+Needs %s;
+a shell and coreutils.
 
-Back home, the folder runs is what a sweep would have made:
+%s
+What a trainer says is in runs/CELL/DIGEST/log.txt.
 
-    cp -R runs/. .../runs/
-    ./longhand report .../runs --study %s
+Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine (disk, memory, driver), 75 stopped: run it again.
 
-What is here: cells.txt has a line for each process, the cell, its plan's digest and the flags of its trainer;
-trainers/CELL is its trainer, whose `info` says what it was built from, for and with. Built %s by Longhand %s, %s,
-levels %s.
+Back home, in the folder where it was packed, the runs are those that a sweep would have made:
+
+    cp -R .../%s/runs/. %s/
+    ./longhand report %s --study %s
+
+What is here: cells.txt has a line for each process, the cell, its plan's digest, its runs and the flags of its trainer;
+trainers/CELL is its trainer, whose `info` says what it was built from, for and with.
+
+Built %s by Longhand %s, %s, levels %s.
 
 %s
 ]]
+
+-- How runs train there, by device.
+local TRAINING = {
+  cpu = [[
+Runs of a cell train side by side, one thread each; where they are fewer than the processors, several cells train at a
+time.]],
+  cuda = [[
+Cells train one after another on the first GPU, the runs of each side by side. With several GPUs, start one for each,
+with cells of its own: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
+}
 
 -- What a cell's trainer is told, with the files it reads as they lie here; they are added to `files`, by their path.
 local function flags_of(cell, files)
@@ -73,13 +83,17 @@ local function flags_of(cell, files)
   return words
 end
 
-local function line_of(group, files)
-  local rates = {}
+local function line_of(options, group, files)
+  local rates, runs = {}, {}
   for i, rate in ipairs(group.learning_rates) do
     rates[i] = grid.shortest(rate)
   end
-  local words = { group.cell.id, group.cell.spec.plan.digest, "--seeds", ("%d:%d"):format(table.unpack(group.seeds)),
-    "--learning-rate", table.concat(rates, ","), table.unpack(flags_of(group.cell, files)) }
+  for i, run in ipairs(group.runs) do
+    runs[i] = run.dir:match("[^/]*$")
+  end
+  local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ","), "--device", options.device,
+    "--seeds", ("%d:%d"):format(table.unpack(group.seeds)), "--learning-rate", table.concat(rates, ","),
+    table.unpack(flags_of(group.cell, files)) }
   return table.concat(words, " ")
 end
 
@@ -115,69 +129,134 @@ local function digests_of(cells)
   return table.concat(lines, "\n")
 end
 
-local function texts(options, study, items, cells, groups, files)
+local function is_of_libc(library)
+  for _, pattern in ipairs(LIBC) do
+    if library:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+-- What the machine must have that the trainers go to, as words; nil and a message where that is more than libc and a
+-- driver. All of them are linked alike.
+local function needs_of(items)
+  local trainer, strange = paths.absolute(items[1].dir) .. "/trainer", {}
+  local info = json.decode((shell.capture({ trainer, "info", "--json" })))
+  if type(info) ~= "table" then
+    return nil, trainer .. " info --json: found no JSON"
+  end
+  local words = { "Linux on " .. one_line("uname -m") }
+  if info.linked ~= "static" then
+    local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
+    for library in said:gmatch("%(NEEDED%)[^%[]*%[([^%]]*)%]") do
+      strange[#strange + 1] = not is_of_libc(library) and library or nil
+    end
+    words[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
+  end
+  local floor = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)
+  words[#words + 1] = floor and ("an NVIDIA driver %s (CUDA %s)"):format(floor.release
+    and ("of release %d or later"):format(floor.release) or "that is new enough", floor.cuda)
+  for _, item in ipairs(items) do
+    if info.cuda and item.cell.spec.plan.cuda.products == "library" then
+      words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
+      break
+    end
+  end
+  return not strange[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone; "
+    .. "what else it needs linked from static archives"):format(trainer, table.concat(strange, ", "))
+end
+
+-- "2 of 4 cells" where not all are bundled.
+local function count_cells(study, cells)
+  return overview.count_cells({ cells = cells, ids = study.ids })
+end
+
+-- What a bundle says of itself; bundle: { name (of its folder), needs }.
+local function texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   for i, group in ipairs(groups) do
-    lines[i], runs = line_of(group, files), runs + #group.runs
+    lines[i], runs = line_of(options, group, files), runs + #group.runs
   end
-  local distribution = one_line(". /etc/os-release 2>/dev/null && echo \"$PRETTY_NAME\" || uname -sr")
-  local note = json.encode({ study = study.name, path = study.path, scale = study.scale or json.null, set = study.set },
-    { indent = true, keyorder = { "study", "path", "scale", "set" } })
+  local out = tongues.plain(options.out)
   return {
     { path = "cells.txt", text = table.concat(lines, "\n") .. "\n" },
     { path = "run.sh", text = assert(write.read(project:path("generator/study/bundle/run.sh"))) },
-    { path = "NOTICE", text = NOTICE:format(distribution) },
+    { path = "runner.sh", text = assert(write.read(project:path("generator/study/run/runner.sh"))) },
+    { path = "needs.txt", text = bundle.needs .. "\n" },
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
-    { path = "README.txt", text = README:format(study.title or study.name, wording.count(#cells, "cell"),
-      wording.count(runs, "run"), overview.title(study), one_line("uname -m"),
+    { path = "README.txt", text = README:format(study.title or study.name, count_cells(study, cells),
+      wording.count(runs, "run"), overview.title(study), bundle.needs, TRAINING[options.device],
+      bundle.name, out, out,
       study.path .. (study.scale and " --scale " .. study.scale or ""), os.date("!%Y-%m-%d"),
       (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
       (items[1].job.levels:gsub(" ", ", ")), digests_of(cells)) },
-  }, { { path = study.name .. ".json", text = note .. "\n" } }, runs
+  }, runs
 end
 
--- Everything in a folder; nil and a message.
-local function fill(folder, own, notes, items, files)
-  local done, message = write.files(folder, own)
-  if done then
-    done, message = write.files(folder .. "/runs", notes)
-  end
-  for _, item in ipairs(done and items or {}) do
-    if done then
-      done, message = must(folder, 'mkdir -p trainers && cp -- "$1" "trainers/$2" && strip -s "trainers/$2"',
-        paths.absolute(item.dir) .. "/trainer", item.cell.id)
-    end
-  end
-  if done then
-    done, message = must(folder, "mkdir licences && for name in libc6-dev libgomp1 libomp-14-dev libjansson-dev; do "
-      .. "[ ! -f /usr/share/doc/$name/copyright ] || cp /usr/share/doc/$name/copyright licences/$name; done")
-  end
-  for path, name in pairs(done and files or {}) do
-    if done then
-      done, message = must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
-    end
-  end
-  if done then
-    done, message = must(folder, "find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum >SHA256SUMS")
+-- A trainer as it is now, under its cell's name; nil and a message.
+local function carry_trainer(folder, item)
+  local done, message = must(folder, 'mkdir -p trainers && cp -- "$1" "trainers/$2" && strip -s "trainers/$2"',
+    paths.absolute(item.dir) .. "/trainer", item.cell.id)
+  if done and not trainer_defaults.has(folder .. "/trainers/" .. item.cell.id, item.job.defaults) then
+    return nil, item.dir .. ": another build has given this trainer other defaults meanwhile"
   end
   return done, message
 end
 
--- Writes the archive from a folder beside it, which is gone whatever happens: its path; nil and a message.
-local function pack(options, study, own, notes, items, files)
-  local out = paths.absolute(options.out or study.name .. ".tar.gz")
-  local name = study.name .. (study.scale and "-" .. study.scale or "")
-  local staging = ("%s.%s.partial"):format(out, (write.read("/proc/self/stat") or ""):match("^%d+") or "0")
+-- The steps that fill a folder, each of which gives nil and a message where it fails; parts: what pack is given.
+local function steps_of(options, study, folder, parts)
+  local steps = {
+    function()
+      return write.files(folder, parts.own)
+    end,
+    function()
+      return overview.leave_note({ out = folder .. "/runs", given = options.given }, study)
+    end,
+    function()
+      local text, missing = notice.make(options.project, parts.archives, folder)
+      if not text then
+        return nil, missing
+      end
+      parts.unlicensed = missing
+      return write.files(folder, { { path = "NOTICE", text = text } })
+    end,
+  }
+  for _, item in ipairs(parts.items) do
+    steps[#steps + 1] = function()
+      return carry_trainer(folder, item)
+    end
+  end
+  for path, name in pairs(parts.files) do
+    steps[#steps + 1] = function()
+      return must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
+    end
+  end
+  steps[#steps + 1] = function()
+    return must(folder, "find . -path ./runs -prune -o -type f ! -name SHA256SUMS -exec sha256sum {} + "
+      .. "| LC_ALL=C sort -k 2 >SHA256SUMS")
+  end
+  return steps
+end
+
+-- Writes the archive from a folder beside it, which is gone whatever happens; nil and a message. parts: { own (files of
+-- text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
+local function pack(options, study, bundle, parts)
+  local staging = ("%s.%s.partial"):format(bundle.out, (write.read("/proc/self/stat") or ""):match("^%d+") or "0")
+  local folder = staging .. "/" .. bundle.name
   local function make()
-    local done, message = write.make_directory(staging .. "/" .. name)
-    if done then
-      done, message = fill(staging .. "/" .. name, own, notes, items, files)
+    local done, message = write.make_directory(folder)
+    for _, step in ipairs(done and steps_of(options, study, folder, parts) or {}) do
+      done, message = step()
+      if not done then
+        break
+      end
     end
     if not done then
       return nil, message
     end
     return must(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
-      .. '&& mv -f archive.tar.gz "$2"', name, out)
+      .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out)
   end
   write.remove_tree(staging)
   local ran, done, message = pcall(make)
@@ -185,18 +264,18 @@ local function pack(options, study, own, notes, items, files)
   if not ran then
     error(done, 0)
   end
-  return done and out, message
+  return done, message
 end
 
--- The trainers of the cells, linked statically; nil and an exit code.
-local function build(options, cells)
-  local problem = render_build.static_problem(options.project)
+-- The trainers of the cells; nil and an exit code.
+local function build(options, cells, linking)
+  local problem = linking == "static" and render_build.static_problem(options.project)
   if problem then
     say("longhand: ", problem)
     return nil, ENVIRONMENT
   end
-  local items, code, message = trainers.list(options.project, cells, { target = "cpu", levels = options.levels,
-    linking = "static" }, overview.warn)
+  local items, code, message = trainers.list(options.project, cells, { target = options.target, levels = options.levels,
+    arch = options.arch, cuda_root = options.cuda_root, linking = linking }, overview.warn)
   if not items then
     say("longhand: ", message)
     return nil, code
@@ -211,47 +290,80 @@ local function build(options, cells)
   return items
 end
 
-function M.run(options)
-  local study, message = overview.cells({ project = options.project, study = options.study, scale = options.scale,
-    set = options.set, out = "runs", choice = {} })
-  if not study then
-    io.stderr:write(message)
-    return INPUT
-  end
-  local cells, waiting = ready(study)
-  if waiting > 0 then
-    overview.warn(("left out: %s made of other cells' runs, which takes Longhand"):format(wording.count(waiting,
-      "cell")))
-  end
-  if #cells == 0 then
-    say("longhand: ", overview.title(study), ": no cell that can be trained by itself; nothing was bundled")
-    return INPUT
-  end
+-- A file that a trainer reads and that is not there, as a message; nil.
+local function lost_file(cells)
   for _, cell in ipairs(cells) do
     for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do
       if not lfs.attributes(word:match("=(.*)$"), "mode") then
-        say(("longhand: %s: found no file %s; expected what its trainer reads"):format(cell.id,
-          tongues.plain(word:match("=(.*)$"))))
-        return INPUT
+        return ("longhand: %s: found no file %s; expected what its trainer reads"):format(cell.id,
+          tongues.plain(word:match("=(.*)$")))
       end
     end
   end
-  local items, code = build(options, cells)
-  if not items then
-    return code
+end
+
+-- The study, and the cells that can be trained by themselves, some of them from what runs here have left; nil and an
+-- exit code.
+local function find(options)
+  local study, message = hand_over.expand(options)
+  if not study then
+    io.stderr:write(message)
+    return nil, INPUT
+  elseif message == AGAIN then
+    return nil, AGAIN
   end
-  local files = {}
-  local own, notes, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), files)
-  local out
-  out, message = pack(options, study, own, notes, items, files)
-  if not out then
+  for _, warning in ipairs(study.warnings) do
+    overview.warn(warning)
+  end
+  local cells, waiting = ready(study)
+  if waiting > 0 then
+    overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
+      "cell"), tongues.plain(options.out)))
+  end
+  message = #cells == 0 and ("longhand: %s: no cell that can be trained by itself; nothing was bundled"):format(
+    overview.title(study)) or lost_file(cells)
+  if message then
+    say(message)
+    return nil, INPUT
+  end
+  return study, cells
+end
+
+-- Packs what is built: an exit code.
+local function finish(options, study, cells, items, linking)
+  local title = study.name .. (study.scale and "-" .. study.scale or "")
+  local archive = options.archive or title .. ".tar.gz"
+  local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
+  local needs, message = needs_of(items)
+  local bundle = { out = paths.absolute(archive), name = name ~= "" and name or title, needs = needs }
+  local parts = { items = items, files = {}, archives = render_build.archives(options.project, linking) }
+  local runs, done
+  if needs then
+    parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
+    done, message = pack(options, study, bundle, parts)
+  end
+  if not done then
     say("longhand: nothing was bundled: ", message)
     return ENVIRONMENT
   end
-  io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s, then sh run.sh\n"):format(paths.normalise(options.out
-    or study.name .. ".tar.gz"), wording.count(#cells, "cell"), wording.count(runs, "run"),
-    lfs.attributes(out, "size") / 1e6, out:match("[^/]*$")))
+  for _, path in ipairs(parts.unlicensed) do
+    overview.warn(("no text of the licence of %s was found; NOTICE tells what to add before the archive goes to others")
+      :format(path))
+  end
+  io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s && cd %s && sh run.sh\n"):format(paths.normalise(archive),
+    count_cells(study, cells), wording.count(runs, "run"), lfs.attributes(bundle.out, "size") / 1e6,
+    tongues.shell(bundle.out:match("[^/]*$")), tongues.shell(bundle.name)))
   return DONE
+end
+
+function M.run(options)
+  local study, cells = find(options)
+  if not study then
+    return cells
+  end
+  local linking = options.device == "cpu" and "static" or "dynamic"
+  local items, code = build(options, cells, linking)
+  return items and finish(options, study, cells, items, linking) or code
 end
 
 return M

@@ -1,41 +1,159 @@
 #!/bin/sh
 # Trains and evaluates what is missing of the study here: sh run.sh [--threads N] [CELL...]
 #
-# A line of cells.txt is a process: the cell, the digest of its plan, and its trainer's flags; runs of it train side by
-# side, one thread each, or all threads on one where there are fewer. What is done is left alone, so the same command
-# goes on after whatever stopped it. Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine, 75 stopped.
+# A line of cells.txt is a process: the cell, the digest of its plan, its runs, and its trainer's flags. The runs of a
+# process train side by side, one thread each, or all threads on one; where they are fewer than the processors, several
+# cells train at a time. What a trainer says goes into runs/CELL/DIGEST/log.txt; its last line is shown now and then.
+# What is done is left alone, so the same command goes on after whatever stopped it. Exit codes: 0 done, 1 a run failed,
+# 2 usage, 4 the machine, 75 stopped, or another process has some of the runs.
 set -u
-threads=$(nproc 2>/dev/null) || threads=1
-case ${1:-} in
-    --threads) threads=${2:?--threads N} && shift 2 ;;
-    -*) echo "usage: sh run.sh [--threads N] [CELL...]" >&2 && exit 2 ;;
-esac
-cd -- "$(dirname -- "$0")" || exit 4
-for cell in "$@"; do
-    [ -e "trainers/$cell" ] || { echo "run.sh: $cell: no such cell; expected one of: $(ls trainers)" >&2 && exit 2; }
-done
+LOOK=30 # seconds between two looks at what trains
+WORDS=8 # lines of a log that tell of a failure
 
-wanted=" $* "
-is_wanted() {
-    [ "$wanted" = "  " ] || case $wanted in *" $1 "*) ;; *) return 1 ;; esac
+say() {
+    printf '%s\n' "$@" >&2
 }
 
-count=0 failed=0
-while read -r cell _; do
-    ! is_wanted "$cell" || count=$((count + 1))
+fail() {
+    status=$1
+    shift
+    say "$@"
+    exit "$status"
+}
+
+usage="usage: sh run.sh [--threads N] [CELL...]"
+processors=$(nproc 2>/dev/null) || processors=1
+case ${1:-} in
+    --threads)
+        processors=${2:-}
+        case $processors in
+            '' | 0* | *[!0-9]*) fail 2 "run.sh: --threads '$processors': expected 1 or more" "$usage" ;;
+        esac
+        shift 2
+        ;;
+    -*) fail 2 "$usage" ;;
+esac
+cd -- "$(dirname -- "$0")" || exit 4
+
+# Whether a text is among words: text, words.
+is_among() {
+    case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
+torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
+    fail 4 "run.sh: not all is here as it was packed; unpack the archive again. sha256sum says:" "$torn"
+cells=$(cut -d ' ' -f 1 cells.txt | tr '\n' ' ')
+for cell in "$@"; do
+    is_among "$cell" "$cells" || fail 2 "run.sh: $cell: no such cell; expected some of: $cells"
+done
+problem=$("trainers/${cells%% *}" info 2>&1 >/dev/null) ||
+    fail 4 "run.sh: the trainers do not start here:" "$problem" "  needed: $(cat needs.txt)" \
+        "  found: $(uname -sm), $(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'no word of its libc')"
+
+told='' runner=''
+trap 'told=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
+room=$(mktemp -d) || exit 4
+trap 'rm -rf "$room"' EXIT
+
+# The lines that are meant, a file for each; the most runs of one. A GPU has one process at a time.
+count=0 most=1
+while read -r cell digest runs flags; do
+    [ $# -eq 0 ] || is_among "$cell" "$*" || continue
+    count=$((count + 1))
+    echo "$cell $digest $runs $flags" >"$room/$count"
+    many=$(echo "$runs" | tr , '\n' | wc -l)
+    ! is_among "--device cuda" "$flags" || many=$processors
+    [ "$many" -le "$most" ] || most=$many
 done <cells.txt
+threads=$((most < processors ? most : processors))
+at_once=$((processors / threads < count ? processors / threads : count))
+
 at=0
-while read -r cell _ flags; do
-    is_wanted "$cell" || continue
+while [ $at -lt $count ]; do
     at=$((at + 1))
-    echo "[$at/$count] $cell" >&2
-    # shellcheck disable=SC2086
-    "trainers/$cell" train --missing --out runs --threads "$threads" $flags </dev/null
-    code=$?
-    case $code in
-        0) ;;
-        1) failed=$((failed + 1)) ;;
-        *) exit "$code" ;;
+    read -r cell digest runs flags <"$room/$at"
+    folder=runs/$cell/$digest
+    mkdir -p "$folder" || exit 4
+    echo "trainers/$cell train --missing --out runs --threads $threads $flags >>$folder/log.txt 2>&1"
+done >"$room/lines" || exit 4
+say "cells: $count, at a time: $at_once, threads of each: $threads"
+
+# How many runs of a line are through: their folder, names between commas.
+count_done() {
+    through=0
+    for run in $(echo "$2" | tr , ' '); do
+        case $(tail -c 12 "$1/$run/run.json" 2>/dev/null) in *'"exit":0}') through=$((through + 1)) ;; esac
+    done
+}
+
+# What becomes of line $1, whose trainer ended with $2.
+conclude() {
+    read -r cell digest runs flags <"$room/$1"
+    folder=runs/$cell/$digest
+    count_done "$folder" "$runs"
+    many=$(echo "$runs" | tr , '\n' | wc -l)
+    ended=$((ended + 1)) all_done=$((all_done + through)) all=$((all + many))
+    how="[$ended/$count] $cell: $through of $many runs done"
+    case $2$told in
+        0*) say "$how" && return ;;
+        75* | 130?* | 143?*) stopped=yes && say "$how, stopped" && return ;;
     esac
-done <cells.txt
-[ "$failed" -eq 0 ] || { echo "$failed of $count failed; what they said is above" >&2 && exit 1; }
+    failed=$((failed + 1))
+    say "$how, exit code $2; from $folder/log.txt:" "$(tail -n $WORDS "$folder/log.txt")"
+    case $2 in
+        1 | 129 | 1[3-9]?) ;; # a run, or a trainer that was killed
+        *)
+            [ -n "$broken" ] || say "nothing new is started, since this may befall the others too; what trains goes on"
+            broken=yes
+            kill -USR1 "$runner" 2>/dev/null
+            ;;
+    esac
+}
+
+look() {
+    for one in $training; do
+        read -r cell digest _ <"$room/${one%:*}"
+        say "    $cell: $(tail -n 1 "runs/$cell/$digest/log.txt" | cut -c 1-160)"
+    done
+}
+
+# What the runner tells, line by line. A signal ends a read, too, and is no end of the pipe.
+hear() {
+    read -r what number status <&9 || { [ "$told" = yes ] && told=heard what=''; }
+}
+
+mkfifo "$room/events" || exit 4
+sh runner.sh "$room/lines" $at_once >"$room/events" &
+runner=$!
+[ -z "$told" ] || kill -TERM "$runner"
+exec 9<"$room/events"
+training='' ended=0 failed=0 all=0 all_done=0 broken='' stopped='' ticks=0
+while hear; do
+    case $what in
+        start) training="$training $number:$status" ;;
+        end)
+            rest=''
+            for one in $training; do
+                [ "${one%:*}" = "$number" ] || rest="$rest $one"
+            done
+            training=$rest
+            conclude "$number" "$status"
+            ;;
+        tick)
+            ticks=$((ticks + 1))
+            [ $((ticks % LOOK)) -ne 0 ] || look
+            ;;
+    esac
+done
+for one in $training; do # nobody else would stop them
+    [ -n "$broken" ] || say "the process that holds the trainers is gone"
+    broken=yes
+    kill -TERM "${one#*:}" 2>/dev/null
+done
+
+[ -z "$broken" ] || fail 4 "this machine is in the way, as told above; once that is mended, the same command goes on"
+[ $ended -eq $count ] || stopped=yes
+[ -z "$stopped" ] || fail 75 "stopped; what was training has written checkpoints, and the same command goes on"
+[ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as told above; the same command tries them again"
+[ $all_done -eq $all ] || fail 75 "$all_done of $all runs done; another process trains the others"
+echo "$all_done of $all runs done"

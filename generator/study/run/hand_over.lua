@@ -9,6 +9,7 @@ local canonical = require("base.canonical")
 local jobs = require("study.run.jobs")
 local ledger = require("study.run.ledger")
 local lfs = require("lfs")
+local overview = require("study.run.overview")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local verbs = require("study.grid.verbs")
@@ -138,6 +139,22 @@ function M.run(options, study, refused)
     end,
   })
   return how, code, made > 0 and how == "done"
+end
+
+-- The study with its runs looked at, once no more specs come of them, and the worst exit code of the verbs: AGAIN where
+-- they were stopped. nil and a message after errors.
+function M.expand(options)
+  local refused, worst = {}, DONE
+  local study, message, how, code, again
+  repeat
+    study, message = overview.expand(options)
+    if not study then
+      return nil, message
+    end
+    how, code, again = M.run(options, study, refused)
+    worst = M.worse(worst, how == "done" and code or AGAIN)
+  until not again
+  return study, worst
 end
 
 return M

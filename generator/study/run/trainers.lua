@@ -1,8 +1,8 @@
 -- The trainers of a study's cells: which are there, and how those that are not are built, several at once.
 --
--- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, fresh, compiled }. A trainer that
--- another study has left with its own defaults is compiled, not fresh, and is given those of the cell. Of those that
--- are not, the first is built alone, because all share the objects of the runtime.
+-- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, linking (where it must be that),
+-- fresh, compiled }. A trainer that another study has left with its own defaults is compiled, not fresh, and is given
+-- those of the cell. Of those that are not, the first is built alone, because all share the objects of the runtime.
 
 local build = require("render.build")
 local jobs = require("study.run.jobs")
@@ -58,8 +58,8 @@ function M.list(project, cells, request, warn)
     end
     local job = build.job(project, spec, levels, request.linking or "dynamic", cuda)
     local dir = build.folder(project, spec)
-    items[i] = { cell = cell, dir = dir, job = job, fresh = build.fresh(dir, job, request.linking),
-      compiled = build.is_compiled(dir, job, request.linking) }
+    items[i] = { cell = cell, dir = dir, job = job, linking = request.linking,
+      fresh = build.fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }
   end
   return items
 end
@@ -117,7 +117,7 @@ local function renew(project, items, say)
   for _, item in ipairs(items) do
     local code, text
     if not item.fresh then
-      code, text = build.renew(project, item.job, item.dir)
+      code, text = build.renew(project, item.job, item.dir, item.linking)
       stale[#stale + 1] = not code and item or nil
     end
     if code then

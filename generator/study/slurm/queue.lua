@@ -57,6 +57,13 @@ function M.tasks()
   return M.parse(text)
 end
 
+-- What the environment may say of fields that the script has, which would count for more; and SBATCH_WAIT, which would
+-- have sbatch stay until all tasks have ended.
+local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES", "SBATCH_JOB_NAME",
+  "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE",
+  "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT",
+  "SBATCH_WAIT" }
+
 -- What sbatch prints apart from what it says beside that; or nil and all of it.
 local function submitted(words)
   local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
@@ -73,10 +80,13 @@ end
 -- The number of the job that a script has become. after: of an array all of whose tasks must have ended well before;
 -- where one has not, the job goes.
 function M.submit(script, after)
-  local words = { "sbatch", "--parsable", script }
-  if after then
-    words = { "sbatch", "--parsable", "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes", script }
+  local words = { "env" }
+  for _, name in ipairs(OVERRULING) do
+    table.move({ "-u", name }, 1, 2, #words + 1, words)
   end
+  table.move({ "sbatch", "--parsable" }, 1, 2, #words + 1, words)
+  table.move(after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {}, 1, 2, #words + 1, words)
+  words[#words + 1] = script
   local out, said = submitted(words)
   local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
   return job, not out and said or not job and ("sbatch said, and no number of a job:\n  %s\n"):format(out .. said)

@@ -138,9 +138,8 @@ function M.take(out)
   local made, message = write.make_directory(M.folder(out))
   local done = made and lfs.mkdir(path)
   local owner = made and not done and write.read(path .. "/owner") or ""
-  if made and not done and is_gone(owner) then
-    write.remove_tree(path)
-    done = lfs.mkdir(path)
+  if made and not done and is_gone(owner) then -- one of those who find that succeeds it
+    done = lfs.mkdir(("%s/after-%s-%s"):format(path, owner:match("^(%S+) (%d+)")))
   end
   if not made or not done and lfs.attributes(path, "mode") ~= "directory" then
     return nil, message or ("%s: cannot be made"):format(path)

@@ -49,10 +49,24 @@ local function scratch_lines(scratch)
   } or {}
 end
 
+-- The interpreter: with a prologue a login shell, which knows what the cluster's profile defines, `module` among it.
+local function interpreter(site)
+  return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
+end
+
+-- The site's lines; one that fails ends the task, since what it was to bring is missing.
+local function prologue_lines(site)
+  local lines = site.prologue
+    and { [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]] } or {}
+  table.move(site.prologue or {}, 1, #(site.prologue or {}), 2, lines)
+  table.move(site.prologue and { "trap - ERR", "" } or {}, 1, 2, #lines + 1, lines)
+  return lines
+end
+
 -- job: { name, tasks (how many), folder, runs, trainers, directory (where the sweep was called), study, groups (how
 -- many), count (of runs) }; body: the text of task.sh.
 function M.text(site, job, body)
-  local lines = { "#!/bin/sh" }
+  local lines = { interpreter(site) }
   local function add(list)
     table.move(list, 1, #list, #lines + 1, lines)
   end
@@ -60,8 +74,7 @@ function M.text(site, job, body)
   add({ "#", ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(tongues.plain(job.study),
     wording.count(job.count, "run"), wording.count(job.groups, "process"):gsub("processs$", "processes"),
     wording.count(job.tasks, "task")), "" })
-  add(site.prologue or {})
-  lines[#lines + 1] = site.prologue and "" or nil
+  add(prologue_lines(site))
   add(scratch_lines(site.scratch))
   add({ "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers })
   return table.concat(lines, "\n") .. "\n" .. body
@@ -70,11 +83,12 @@ end
 -- The script of the job behind an array: it submits what waited for the array's runs. job: { name, folder, directory };
 -- words: its command.
 function M.next_text(site, job, words)
-  local lines = { "#!/bin/sh" }
+  local lines = { interpreter(site) }
   table.move(sbatch_lines(site, { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }), 1, 99,
     2, lines)
   lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
-  table.move(site.prologue or {}, 1, #(site.prologue or {}), #lines + 1, lines)
+  local prologue = prologue_lines(site)
+  table.move(prologue, 1, #prologue, #lines + 1, lines)
   lines[#lines + 1] = "exec " .. shell.line(words)
   return table.concat(lines, "\n") .. "\n"
 end

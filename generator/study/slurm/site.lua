@@ -8,7 +8,6 @@
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local lfs = require("lfs")
-local lists = require("base.lists")
 local locate = require("spec.locate")
 local nodes = require("study.grid.nodes")
 local paths = require("base.paths")
@@ -80,6 +79,15 @@ function readers.word(context, field, node)
   nodes.add(context, node, field.path, nodes.found(node) .. " does not fit here", field.of.expected)
 end
 
+-- The option of OWN that sbatch takes this one for: a beginning of its name is enough.
+local function written_by_us(option)
+  for _, own in ipairs(OWN) do
+    if own:sub(1, #option) == option then
+      return own
+    end
+  end
+end
+
 function readers.lines(context, field, node)
   local list = {}
   for i, item in ipairs(nodes.items_of(context, node, field.path, field.of.expected)) do
@@ -89,8 +97,10 @@ function readers.lines(context, field, node)
     else
       own = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
-    if own and lists.has(OWN, own) then
-      nodes.add(context, item, path, own .. " is written by the sweep", "other options of sbatch; "
+    local meant = own and written_by_us(own)
+    if meant then
+      nodes.add(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
+        .. " is written by the sweep", "other options of sbatch; "
         .. "partition, account, qos, time, cpus, memory and gpus are fields of their own")
     end
     list[i] = item.value

@@ -314,23 +314,16 @@ end
 
 -- The study with what earlier stages have left for later ones, and the worst exit code of their verbs; or nil and one.
 local function expand(options)
-  local study, message, how
-  local worst, refused = DONE, {}
-  local code, again
-  repeat
-    study, message = overview.expand(options)
-    if not study then
-      io.stderr:write(message)
-      return nil, INPUT
-    elseif options.action ~= "dry_run" then
-      how, code, again = hand_over.run(options, study, refused)
-      worst = hand_over.worse(worst, how == "done" and code or AGAIN)
-    end
-  until not again
+  local from = options.action == "dry_run" and overview or hand_over
+  local study, worst = from.expand(options)
+  if not study then
+    io.stderr:write(worst)
+    return nil, INPUT
+  end
   for _, warning in ipairs(study.warnings) do
     warn(warning)
   end
-  return study, worst
+  return study, worst or DONE
 end
 
 local function go(options, site)

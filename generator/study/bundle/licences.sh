@@ -1,0 +1,60 @@
+#!/bin/sh
+# Copies the licences of what is linked into a folder, from where this machine's packages have them.
+#
+#     sh licences.sh FOLDER ARCHIVE...
+#
+# Says for each archive "ARCHIVE PACKAGE COUNT": the package that it came with, - where no package manager here knows
+# it, and how many files FOLDER/PACKAGE has now. Knows dpkg, rpm, pacman and apk. Texts that Debian's copyright files
+# name and do not repeat go into FOLDER/common-licenses.
+set -u
+into=$1
+shift
+mkdir -p "$into" || exit 4
+
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# The package that has a file, by the first package manager that knows.
+package_of() {
+    {
+        ! has dpkg-query || dpkg-query -S "$1" | sed -n 's/^\([^:, ]*\)[:,].*/\1/p'
+        ! has rpm || rpm -qf --qf '%{NAME}\n' "$1" | grep -v ' '
+        ! has pacman || pacman -Qqo "$1"
+        ! has apk || apk info -q --who-owns "$1"
+    } 2>/dev/null | head -n 1
+}
+
+# The licences of a package, a path a line. Of a source that is cut into several packages, one may have them for all.
+texts_of() {
+    for place in "/usr/share/doc/$1/copyright" "/usr/share/licenses/$1"/*; do
+        [ ! -f "$place" ] || echo "$place"
+    done
+    has rpm && source=$(rpm -q --qf '%{SOURCERPM}\n' "$1" 2>/dev/null) || return 0
+    rpm -qa --qf '%{SOURCERPM} %{NAME}\n' | while read -r from name; do
+        [ "$from" != "$source" ] || rpm -q --licensefiles "$name"
+    done | sort -u
+}
+
+for archive in "$@"; do
+    real=$(readlink -f "$archive") || real=$archive
+    package=$(package_of "$real")
+    count=0
+    if [ -n "$package" ]; then
+        mkdir -p "$into/$package" || exit 4
+        texts_of "$package" | while IFS= read -r path; do
+            [ ! -f "$path" ] || cp "$path" "$into/$package/" || exit 4
+        done || exit 4
+        for path in "$into/$package"/*; do
+            [ ! -f "$path" ] || count=$((count + 1))
+        done
+        rmdir "$into/$package" 2>/dev/null
+    fi
+    echo "$archive ${package:--} $count"
+done
+sed -n 's|.*/usr/share/common-licenses/\([A-Za-z0-9.-]*[A-Za-z0-9]\).*|\1|p' "$into"/*/copyright 2>/dev/null | sort -u |
+    while read -r name; do
+        [ ! -f "/usr/share/common-licenses/$name" ] || {
+            mkdir -p "$into/common-licenses" && cp "/usr/share/common-licenses/$name" "$into/common-licenses/"
+        } || exit 4
+    done
