@@ -119,8 +119,8 @@ function attentions.encoder_decoder(plan)
     attention(plan, "cross", TARGET, SOURCE) }
 end
 
--- Gives a family the layers of the block that it is in (network/builder.lua), how often they run, all loops together, and
--- the names of what they have in C.
+-- Gives a family the layers of the block that it is in (network/builder.lua), how often they run, all loops together,
+-- and the names of what they have in C.
 function M.settle_stack(family, block)
   family.layers, family.repetitions = block.count, block.count * block.loops
   family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,

@@ -4,8 +4,8 @@
 --   pairs     weights are kept of a sequence of so many pairs of tokens, at most
 --   queries   whose weights are made again together, and go all the way while these are hot in cache
 --   always    none are kept
--- and `bounded` (plan/dimensions.lua). Kept weights of all layers and heads, in every loop of a block, are read once more
--- after all of them were written: past a core's share of the last cache that takes longer than to make them again.
+-- and `bounded` (plan/dimensions.lua). Kept weights of all layers and heads, in every loop of a block, are read once
+-- more after all of them were written: past a core's share of the last cache that takes longer than to make them again.
 
 local M = {}
 
