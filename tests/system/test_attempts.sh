@@ -91,7 +91,8 @@ overlapping() { # new | again
     PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=1 sh "$other/job.sh" || return
     : >"$SIMULATED/go"
     wait $one || { cat "$work/one"; return 1; }
-    grep -q "$first: another task has finished it" "$work/one" && whole && { [ "$1" = new ] || [ -e "$cell/$first/note" ]; }
+    grep -q "$first: another task has finished it" "$work/one" && whole || return
+    [ "$1" = new ] || [ -e "$cell/$first/note" ]
 }
 
 # What a user has put beside a run is there still once the run was replaced, even where the task dies in between.

@@ -172,6 +172,11 @@ remove() {
     (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
 }
 
+# Removes a run of an attempt, which loses its name first, so that nobody takes on half of it.
+drop() {
+    rm -rf "${1%/*}/.$run" && mv -T "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
+}
+
 # What attempts still have of runs that are through is of no use. One that is at work ends by it, as taken_away finds.
 tidy() {
     for run in $members; do
@@ -186,7 +191,7 @@ tidy() {
 }
 
 # Of attempts that have ended, as their trainers have written, those that got no further than this one, of the same
-# level, compiler and source. Others may be at work. One that goes loses its name first, so that nobody takes on half.
+# level, compiler and source. Others may be at work.
 drop_older() {
     every='source_digest level compiler'
     for run in $members; do
@@ -197,7 +202,7 @@ drop_older() {
             [ "$old" != "$ours" ] && grep -q '"exit":[1-9][0-9]*}$' "$old/run.json" 2>/dev/null || continue
             theirs=$(reach "$old" "$run") && [ "$theirs" -le "$far" ] || continue
             [ "$(origin "$every" "$(checkpoint_facts "$old")")" = "$origin" ] || continue
-            rm -rf "${old%/*}/.$run" && mv -T "$old" "${old%/*}/.$run" 2>/dev/null && remove "${old%/*}/.$run"
+            drop "$old"
         done
     done
 }
@@ -213,7 +218,8 @@ taken_away() {
     done
 }
 
-# Runs that have not got beyond the checkpoint that they took on: it is refused, and the next best one is tried.
+# Runs that have not got beyond the checkpoint that they took on: it is refused, and the next best one is tried. Where
+# it came from it stays, and the copy goes.
 find_refused() {
     for run in $members; do
         step=$(step_in "$taken" "$run")
@@ -221,6 +227,7 @@ find_refused() {
         [ -n "$step" ] && [ -n "$ended" ] && [ "$ended" -le "$step" ] || continue
         say "$id $run: does not go on from the checkpoint of step $step; the one before it is tried, or none"
         refused="$refused $run:$step" more=yes
+        drop "$attempt/$id/$digest/$run"
     done
 }
 
