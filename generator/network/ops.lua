@@ -1,5 +1,5 @@
 -- The operations that a network is made of: one entry each. A model that needs another one adds it here, with a kernel
--- for each target, its twin in kernels/ref, a rule in backward.lua and two templates (ARCHITECTURE.md, "Adding").
+-- for each target, its twin in kernels/ref, a rule in backward.lua and two templates (ARCHITECTURE.md, "Adding things").
 --
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result is made of the same row of every operand

@@ -16,7 +16,8 @@
 --   partial        in the last layer those alone are asked for that somebody reads (network/labelled_rows.lua)
 --   remade         false, or how weights are made again on the way back, on the CPU: remade.lua
 --   bounded        partial or remade: queries from one to another are asked for
---   layers, heads, head_width, logit_scale; head_part: channels of a head that fill whole vectors, whatever their width
+--   layers, repetitions, heads, head_width, logit_scale; repetitions: of its layers, all loops of the block together;
+--   head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter
 
 local common = require("spec.fields.common")
@@ -118,9 +119,10 @@ function attentions.encoder_decoder(plan)
     attention(plan, "cross", TARGET, SOURCE) }
 end
 
--- Gives a family the layers of the block that it is in (network/builder.lua), and the names of what they have in C.
+-- Gives a family the layers of the block that it is in (network/builder.lua), how often they run, all loops together,
+-- and the names of what they have in C.
 function M.settle_stack(family, block)
-  family.layers = block.count
+  family.layers, family.repetitions = block.count, block.count * block.loops
   family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
     state = block.name .. "_state" }
 end

@@ -4,12 +4,12 @@
 --   pairs     weights are kept of a sequence of so many pairs of tokens, at most
 --   queries   whose weights are made again together, and go all the way while these are hot in cache
 --   always    none are kept
--- and `bounded` (plan/dimensions.lua). Kept weights of all layers and heads are read once more after all of them were
--- written: past a core's share of the last cache that takes longer than to make them again.
+-- and `bounded` (plan/dimensions.lua). Kept weights of all layers and heads, in every loop of a block, are read once
+-- more after all of them were written: past a core's share of the last cache that takes longer than to make them again.
 
 local M = {}
 
-local MOST_KEPT = 4 << 20 -- bytes, of all layers of one sequence
+local MOST_KEPT = 4 << 20 -- bytes, of all uses of all layers of one sequence
 local MOST_OF_HEAD = 512 << 10 -- of one head, and as much again for the gradients of its logits
 local QUERIES = 32
 
@@ -22,7 +22,7 @@ end
 
 local function most_pairs(plan, family)
   local real = plan.precision == "float64" and 8 or 4
-  return math.min(MOST_KEPT // (real * family.heads * family.layers), MOST_OF_HEAD // real)
+  return math.min(MOST_KEPT // (real * family.heads * family.repetitions), MOST_OF_HEAD // real)
 end
 
 function M.derive(plan)

@@ -19,14 +19,15 @@ def read_lines(path):
             continue
         try:
             value = json.loads(line)
+            problem = None if isinstance(value, dict) else " is no JSON object"
         except ValueError as error:
-            if number == len(lines):
-                warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
-                continue
-            raise LonghandError(f"{path}: line {number}: {error}") from None
-        if not isinstance(value, dict):
-            raise LonghandError(f"{path}: line {number} is no JSON object")
-        out.append(value)
+            problem = f": {error}"
+        if problem is None:
+            out.append(value)
+        elif number == len(lines):
+            warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
+        else:
+            raise LonghandError(f"{path}: line {number}{problem}")
     return out
 
 

@@ -2,7 +2,8 @@
  *
  * New content goes to a temporary file beside its target, is forced to the disk, read back and compared, and only then
  * renamed. The temporary's name is short and this process's own, so that a target's name may be as long as the file
- * system allows. What a killed process leaves behind is swept by the next one that takes the directory's lock.
+ * system allows. It tells which process made it, and which start of which machine: what a killed one leaves behind is
+ * swept by the next one that takes the directory's lock, and what may be in use elsewhere stays.
  */
 #define _GNU_SOURCE
 #include "base/files.h"
@@ -10,14 +11,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static const char TEMPORARY_START[] = ".longhand-", TEMPORARY_END[] = ".tmp";
@@ -148,12 +153,29 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     return status;
 }
 
+/* Which start of which machine this is; empty where the kernel does not tell. */
+static char boot[64];
+
+static void read_boot(void) {
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file < 0 ? -1 : read(file, boot, sizeof boot - 1);
+    boot[bytes > 0 ? bytes : 0] = 0;
+    boot[strcspn(boot, "\n/")] = 0;
+    if (file >= 0) close(file);
+}
+
+static const char *this_boot(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_boot);
+    return boot;
+}
+
 /* Opens a new file in directory; *name is malloc'ed. */
 static int open_temporary(const char *directory, char **name) {
     static atomic_uint made;
     for (int attempt = 0; attempt < 100; attempt++) {
-        if (asprintf(name, "%s/%s%ld-%u%s", directory, TEMPORARY_START, (long)getpid(), atomic_fetch_add(&made, 1),
-                     TEMPORARY_END) < 0) {
+        if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, this_boot(), (long)getpid(),
+                     atomic_fetch_add(&made, 1), TEMPORARY_END) < 0) {
             *name = NULL;
             errno = ENOMEM;
             return -1;
@@ -275,40 +297,6 @@ lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes
     return status;
 }
 
-/* Whether the file ends in the middle of a line, as a process leaves it that died while writing. */
-static bool ends_torn(int file, off_t size) {
-    char last = '\n';
-    return size > 0 && pread(file, &last, 1, size - 1) == 1 && last != '\n';
-}
-
-/* One write; what a short one left is taken back. */
-static lh_status append(int file, const char *path, const char *line, lh_error *error) {
-    struct stat found;
-    char *text;
-    if (fstat(file, &found) != 0) return system_failure(path, "cannot read its size", error);
-    int bytes = asprintf(&text, "%s%s\n", ends_torn(file, found.st_size) ? "\n" : "", line);
-    if (bytes < 0) return no_memory(path, error);
-    lh_status status = LH_OK;
-    ssize_t written = write(file, text, (size_t)bytes);
-    if (written < 0) {
-        status = system_failure(path, "cannot write", error);
-    } else if (written < bytes) {
-        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: wrote %zd of %d bytes: no space left?", path, written, bytes);
-        if (ftruncate(file, found.st_size) != 0) status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
-    }
-    free(text);
-    return status;
-}
-
-lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
-    int file;
-    lh_status status = lh_open_file(path, O_RDWR | O_CREAT | O_APPEND, &file, error);
-    if (status != LH_OK) return status;
-    status = append(file, path, line, error);
-    if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
-    return status;
-}
-
 lh_status lh_sync_file(const char *path, lh_error *error) {
     int file;
     if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
@@ -319,65 +307,42 @@ lh_status lh_sync_file(const char *path, lh_error *error) {
     return status;
 }
 
-/* 1: the line stays, 0: its key is past last, -1: it is no JSON object with this integer. */
-static int judge_line(const char *line, size_t bytes, const char *key, int64_t last) {
-    json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
-    json_t *value = json_object_get(object, key);
-    int verdict = json_is_integer(value) ? json_integer_value(value) <= last : -1;
-    json_decref(object);
-    return verdict;
-}
-
-/* Copies the lines that stay; returns the bytes written. kept has room for one byte more than text. */
-static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
-    size_t used = 0;
-    for (size_t at = 0; at < bytes;) {
-        const char *end = memchr(text + at, '\n', bytes - at);
-        size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
-        int verdict = judge_line(text + at, length, key, last);
-        if (verdict < 0) cut->torn++;
-        if (verdict > 0) {
-            memcpy(kept + used, text + at, length);
-            used += length;
-            kept[used++] = '\n';
-            cut->kept++;
-        }
-        at += length + 1;
-    }
-    return used;
-}
-
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error) {
-    *cut = (lh_cut){.there = access(path, F_OK) == 0 || errno != ENOENT};
-    if (!cut->there) return LH_OK;
-    char *text;
-    size_t bytes;
-    lh_status status = lh_read_file(path, &text, &bytes, error);
-    if (status != LH_OK) return status;
-    char *kept = malloc(bytes + 1);
-    if (!kept) {
-        free(text);
-        return no_memory(path, error);
-    }
-    size_t used = keep_lines(text, bytes, key, last, kept, cut);
-    if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);
-    free(kept);
-    free(text);
-    return status;
-}
-
 static bool is_temporary(const char *name) {
     size_t start = strlen(TEMPORARY_START), end = strlen(TEMPORARY_END), length = strlen(name);
     return length > start + end && strncmp(name, TEMPORARY_START, start) == 0 &&
            strcmp(name + length - end, TEMPORARY_END) == 0;
 }
 
-/* Removes what killed processes left; nobody else writes here while this process holds the lock. */
+/* Whether only this machine can write to the directory: its lock then speaks for everybody. On other file systems, such
+ * as NFS with local_lock, it may speak for this machine alone. */
+static bool is_local(int directory) {
+    static const unsigned local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC, TMPFS_MAGIC,     OVERLAYFS_SUPER_MAGIC};
+    struct statfs found;
+    if (fstatfs(directory, &found) != 0) return false;
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+        if ((unsigned)found.f_type == local[i]) return true;
+    return false;
+}
+
+/* Whether the process that made a temporary file is gone. One of this process's number is an earlier one's: here nothing
+ * is written before the lock is had. */
+static bool is_abandoned(const char *name, bool local) {
+    const char *made_in = name + strlen(TEMPORARY_START);
+    size_t bytes = strlen(this_boot());
+    if (bytes == 0 || strncmp(made_in, this_boot(), bytes) != 0 || made_in[bytes] != '.') return local;
+    pid_t maker = (pid_t)strtol(made_in + bytes + 1, NULL, 10);
+    return maker <= 0 || maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH);
+}
+
+/* Removes what killed processes left, by whoever has the lock. */
 static void sweep(const char *directory) {
     DIR *list = opendir(directory);
     if (!list) return;
+    bool local = is_local(dirfd(list));
     for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
-        if (is_temporary(entry->d_name)) (void)unlinkat(dirfd(list), entry->d_name, 0);
+        if (is_temporary(entry->d_name) && is_abandoned(entry->d_name, local))
+            (void)unlinkat(dirfd(list), entry->d_name, 0);
     closedir(list);
 }
 
@@ -404,13 +369,13 @@ static lh_status lock(const char *path, int *handle, bool *alone, lh_error *erro
     return status;
 }
 
-lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error) {
+lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_error *error) {
     char *path;
-    bool alone = false;
     *handle = -1;
+    *alone = false;
     if (asprintf(&path, "%s/lock", directory) < 0) return no_memory(directory, error);
-    lh_status status = lock(path, handle, &alone, error);
-    if (status == LH_OK && alone) sweep(directory);
+    lh_status status = lock(path, handle, alone, error);
+    if (status == LH_OK && *alone) sweep(directory);
     free(path);
     return status;
 }

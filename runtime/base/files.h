@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "longhand/status.h"
 
@@ -40,28 +39,15 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
 lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
 
-/* Appends one line (a newline is added) in one write; opens and closes the file. A short write is taken back and
- * reported. Where the file ends in a torn line, the new one starts on a line of its own. */
-lh_status lh_append_line(const char *path, const char *line, lh_error *error);
-
 /* Forces the content of a file to the disk; a missing file is fine. Its entry in the directory is another matter. */
 lh_status lh_sync_file(const char *path, lh_error *error);
 
-/* Lines of a file that was cut back. */
-typedef struct lh_cut {
-    bool there;   /* the file */
-    int64_t kept; /* lines */
-    int torn;     /* lines that were dropped because they are no JSON object with the field */
-} lh_cut;
-
-/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine. */
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
-
 /* Takes directory/lock for this process (flock; freed by the kernel when the process dies), and removes temporary files
- * that a killed process left there. Where the file system knows no locks, anybody may have it, and files stay.
- * LH_ERR_ENVIRONMENT: another process holds it, *handle being LH_LOCK_HELD, or it cannot be had. */
+ * that killed processes left there: of this start of this machine, and where no other can write any. *alone is false
+ * where the file system knows no locks: then anybody may have it, and files stay. LH_ERR_ENVIRONMENT: another process
+ * holds it, *handle being LH_LOCK_HELD, or it cannot be had. */
 enum { LH_LOCK_HELD = -2 };
-lh_status lh_lock_directory(const char *directory, int *handle, lh_error *error);
+lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_error *error);
 void lh_unlock_directory(int handle);
 
 #endif

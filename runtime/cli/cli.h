@@ -45,6 +45,9 @@ lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const
                                  int64_t threads, lh_error *error);
 void lh_cli_close_checkpoint(lh_cli_model *model);
 
+/* Says, once in a process, that nothing keeps others out of this folder. Of one thread at a time. */
+void lh_warn_unlocked(const char *directory);
+
 /* --- progress.c ------------------------------------------------------------------------------------------------- */
 
 /* One live line on a terminal, plain lines now and then elsewhere; always on stderr. */
@@ -79,7 +82,7 @@ void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
-/* SIGTERM, SIGINT and, unless it is ignored (nohup), SIGHUP set this from now on; a second SIGINT kills. */
+/* SIGTERM, SIGUSR1, SIGINT and, unless it is ignored (nohup), SIGHUP set this from now on; a second SIGINT kills. */
 const volatile sig_atomic_t *lh_catch_signals(void);
 
 /* Signals that would kill end the live line first; those that are caught or ignored stay so. */

@@ -17,17 +17,19 @@ static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
-    reading data; /* of files, where the spec has finite data */
+    reading data;      /* of files, where the spec has finite data */
+    const char *going; /* how it goes on after a signal; NULL: the signal ends it at once */
 } verbs[] = {
-    {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING},
-    {"train", lh_verb_train, "train, then evaluate", EXAMPLES},
-    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES},
-    {"sample", lh_verb_sample, "examples of the task", EXAMPLES},
-    {"predict", lh_verb_predict, "logits for inputs of your own", NOTHING},
-    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file",
-     UNLESS_INPUT},
-    {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients", EXAMPLES},
-    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", EXAMPLES},
+    {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING, NULL},
+    {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume goes on"},
+    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES,
+     "eval.jsonl has what was through; --resume evaluates the rest"},
+    {"sample", lh_verb_sample, "examples of the task", EXAMPLES, NULL},
+    {"predict", lh_verb_predict, "logits for inputs of your own", NOTHING, NULL},
+    {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file", UNLESS_INPUT,
+     "nothing was written"},
+    {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients", EXAMPLES, NULL},
+    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", EXAMPLES, NULL},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -48,10 +50,9 @@ static int find_verb(const char *name) {
     return -1;
 }
 
-static void report(const char *program, lh_status status, const lh_error *error) {
+static void report(const char *program, int verb, lh_status status, const lh_error *error) {
     if (error->text[0] != 0) fprintf(stderr, "%s: error: %s\n", program, error->text);
-    else if (status == LH_STOPPED)
-        fprintf(stderr, "%s: stopped by a signal; the same command with --resume goes on\n", program);
+    else if (status == LH_STOPPED) fprintf(stderr, "%s: stopped by a signal; %s\n", program, verbs[verb].going);
 }
 
 static bool is_flag(const char *word, const char *flag) {
@@ -104,7 +105,7 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     lh_status status = lh_defaults_open(&defaults, spec, &error);
     if (status == LH_OK) status = run_verb(verb, &cli, &error);
     lh_defaults_close(&defaults);
-    if (status != LH_OK) report(program, status, &error);
+    if (status != LH_OK) report(program, verb, status, &error);
     return status;
 }
 
@@ -129,6 +130,16 @@ lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option
 lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error) {
     if (spec->cpu == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
     return lh_level_choose(spec->cpu, program, error);
+}
+
+void lh_warn_unlocked(const char *directory) {
+    static bool told;
+    if (!told)
+        fprintf(stderr,
+                "warning: %s: this file system has no locks, so that nothing keeps a second process out\n"
+                "  two that write to one folder spoil its files: do not train or evaluate one run from two places\n",
+                directory);
+    told = true;
 }
 
 int lh_cli_threads(int64_t asked) { return asked > 0 ? (int)asked : lh_team_processors(); }

@@ -30,6 +30,7 @@ lh_engine_config lh_member_config(const lh_member *m) {
 lh_status lh_member_claim(lh_member *m, lh_error *error) {
     lh_status status = lh_run_claim(&m->run, start_of(m->flags), error);
     m->claimed = status == LH_OK;
+    if (m->claimed && !m->run.alone) lh_warn_unlocked(m->run.directory);
     return status;
 }
 
@@ -41,6 +42,7 @@ lh_status lh_member_open(lh_member *m, lh_error *error) {
         status = m->engine->ops->reserve(m->engine, &longest, (int)m->flags->overfit, error);
     }
     if (status != LH_OK) return status;
+    m->engine->stop = m->stop;
     m->run.engine = m->engine;
     return m->claimed ? LH_OK : lh_member_claim(m, error);
 }
@@ -107,7 +109,6 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
         .log_every = m->flags->log_every,
         .checkpoint_every = m->flags->checkpoint_every,
         .checkpoint_minutes = m->spec->train.checkpoint_minutes,
-        .stop = m->stop,
         .watch = lh_screen_watch,
         .perfect = m->flags->overfit > 0 ? is_perfect : NULL,
         .context = m,
@@ -120,6 +121,7 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
 
 static lh_status check_overfit(lh_member *m, lh_error *error) {
     if (is_perfect(m, m->engine)) return LH_OK;
+    if (lh_is_stopped(m->engine)) return LH_STOPPED;
     lh_overfit_run run = overfit_of(m);
     return lh_overfit_explain(&run, m->engine, error);
 }
@@ -138,7 +140,6 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
         .step = step,
         .path = m->run.evaluations,
         .only_missing = true,
-        .stop = m->stop,
         .watch = lh_screen_watch_evaluation,
     };
 }

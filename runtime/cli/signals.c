@@ -36,13 +36,14 @@ static bool has_handler(int number, void (*handler)(int)) {
 const volatile sig_atomic_t *lh_catch_signals(void) {
     stop = interrupted = 0;
     handle(SIGTERM, on_signal);
+    handle(SIGUSR1, on_signal); /* what schedulers are often told to send ahead of the end */
     handle(SIGINT, on_signal);
     if (!has_handler(SIGHUP, SIG_IGN)) handle(SIGHUP, on_signal);
     return &stop;
 }
 
 void lh_break_line_on_signals(void) {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int deadly[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         if (has_handler(deadly[i], SIG_DFL)) handle(deadly[i], die_of);
 }

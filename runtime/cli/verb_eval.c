@@ -11,13 +11,15 @@
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits;
     lh_option_lengths lengths;
-    bool lengths_given;
+    bool lengths_given, resume;
     int64_t examples, batch, draws, seed, threads;
 } flags;
 
 static const lh_verb verb = {
     "eval", "Token accuracy and exact match of a checkpoint, per length; appends to eval.jsonl beside it.",
     "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
+    "goes on.\n"
     "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
@@ -39,6 +41,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--wrong", LH_OPTION_TEXT, &f->wrong, 0, 0, NULL, "FILE",
          "JSON lines of 20 wrong answers per length and draw"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
+        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "only what eval.jsonl has no line of"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
@@ -80,8 +83,11 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .seed = (uint64_t)f->seed,
         .step = engine->step,
         .path = path,
+        .only_missing = f->resume,
         .per_example = files[0],
         .wrong = files[1],
+        .per_example_path = f->per_example,
+        .wrong_path = f->wrong,
         .watch = lh_progress_evaluation,
         .context = &progress,
     };
@@ -105,23 +111,25 @@ static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_e
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < 2; i++)
         if (paths[i] != NULL && (files[i] = fopen(paths[i], "w")) == NULL)
-            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", paths[i], strerror(errno));
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot open: %s", paths[i], strerror(errno));
     if (status == LH_OK) status = evaluate(f, groups, engine, path, files, error);
     for (int i = 0; i < 2; i++)
         if (files[i] != NULL && fclose(files[i]) != 0 && status == LH_OK)
-            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", paths[i], strerror(errno));
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot write: %s", paths[i], strerror(errno));
     return status;
 }
 
 static lh_status evaluate_in_folder(const flags *f, const lh_groups *groups, lh_engine *engine, lh_error *error) {
     int lock;
+    bool alone;
     char *path = NULL, *folder = output_folder(f);
     lh_status status = LH_OK;
     if (folder == NULL || asprintf(&path, "%s/eval.jsonl", folder) < 0)
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a path");
     if (status == LH_OK && f->out != NULL) status = lh_make_directories(folder, error);
-    if (status == LH_OK) status = lh_lock_directory(folder, &lock, error);
+    if (status == LH_OK) status = lh_lock_directory(folder, &lock, &alone, error);
     if (status == LH_OK) {
+        if (!alone) lh_warn_unlocked(folder);
         status = evaluate_to_files(f, groups, engine, path, error);
         lh_unlock_directory(lock);
     }
@@ -144,11 +152,15 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
                        "--wrong: wrong answers are those without noise, and eval.by.noise begins at %g\n"
                        "  expected: 0 among eval.by.noise",
                        cli->spec->eval.noise.deviation[0]);
+    if (f.resume && (f.per_example != NULL || f.wrong != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "--resume and %s exclude each other: its file is of one call's conditions",
+                       f.per_example != NULL ? "--per-example" : "--wrong");
     status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;
     status = open_groups(&f, cli->spec, &groups, error);
     if (status == LH_OK) status = lh_cli_open_checkpoint(&model, cli->spec, f.checkpoint, f.device, f.threads, error);
     if (status == LH_OK) {
+        model.engine->stop = lh_catch_signals();
         status = evaluate_in_folder(&f, &groups, model.engine, error);
         lh_cli_close_checkpoint(&model);
     }

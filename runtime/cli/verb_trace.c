@@ -397,6 +397,7 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     }
     if (status == LH_OK) status = lh_cli_open_checkpoint(&model, spec, f.checkpoint, "cpu", 1, error);
     if (status == LH_OK) {
+        model.engine->stop = lh_catch_signals();
         request.inputs = inputs.queries;
         request.right = inputs.right;
         request.input_count = inputs.count;

@@ -20,8 +20,8 @@ static const lh_verb verb = {
     "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
     "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
     "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"
-    "SIGTERM, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on to the same "
-    "bits.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on\n"
+    "to the same bits.\n"
     "--overfit K repeats K examples of the longest training length, in a folder of its own, until a model without\n"
     "dropout gets every counted position of them right; it is an error when the steps run out first."};
 

@@ -1,8 +1,9 @@
-/* Evaluation on a CUDA device: one launch per condition, or several where a watchdog ends long ones; sums are added on
- * the host, in the order of the examples. */
+/* Evaluation on a CUDA device: one launch per condition, or several where a watchdog ends long ones or a signal may
+ * come; sums are added on the host, in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/real.h"
 #include "base/team.h"
 #include "runtime/cuda/fleet_parts.h"
@@ -165,6 +166,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shap
     lh_status status = LH_OK;
     evaluate->end = shape->sequences;
     for (; status == LH_OK && pass.first < shape->sequences; pass.first += c->group) {
+        if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
         int left = shape->sequences - pass.first;
         pass.shape.sequences = left < c->group ? left : c->group;
         status = lh_cuda_run_phases(fleet, &pass, error);
@@ -184,15 +186,29 @@ static lh_status start_launch(const lh_cuda_fleet *fleet, const cut *c, lh_cuda_
     return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
 }
 
-/* One launch; where a watchdog ends what takes seconds, one for each group that every block takes. */
-static lh_status start_launches(const lh_cuda_fleet *fleet, const lh_shape *shape, const cut *c,
+static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
+    return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
+}
+
+static const double SHORT_LAUNCH = 0.25; /* seconds: what follows one may be twice as long */
+
+/* One launch; where a watchdog ends what takes seconds, one for each group that every block takes. Where a signal may
+ * ask for an end, launches that begin with so much and grow until they take a noticeable time, each waited for. */
+static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, const cut *c,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
-    int at_once = fleet->device->watchdog ? c->blocks * c->group : shape->sequences;
+    const lh_cuda_fleet *fleet = engine->fleet;
+    bool grows = engine->engine.stop != NULL && !fleet->device->watchdog;
+    int at_once = grows || fleet->device->watchdog ? c->blocks * c->group : shape->sequences;
     lh_status status = LH_OK;
     for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
         int left = shape->sequences - evaluate->end;
+        double start = lh_clock();
+        if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
         evaluate->end += left < at_once ? left : at_once;
         status = start_launch(fleet, c, evaluate, error);
+        if (!grows || status != LH_OK || left <= at_once) continue;
+        status = wait(fleet, error);
+        if (lh_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
     }
     return status;
 }
@@ -214,7 +230,7 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, boo
         .group = c.group,
     };
     if (fleet->library != NULL) return start_groups(engine, shape, &c, &evaluate, error);
-    return start_launches(fleet, shape, &c, &evaluate, error);
+    return start_launches(engine, shape, &c, &evaluate, error);
 }
 
 static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, bool logits, lh_error *error) {
@@ -229,7 +245,7 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape
                                            count * (size_t)fleet->program->real_bytes, fleet->stream);
     }
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
-    return status == LH_OK ? check(fleet, driver->cuStreamSynchronize(fleet->stream), "the evaluation", error) : status;
+    return status == LH_OK ? wait(fleet, error) : status;
 }
 
 /* Sends host_batch through the model, with noise on its embeddings; answers, and where asked logits, are in the host's memory on return. */
@@ -239,6 +255,9 @@ static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_dra
     lh_status status = send_batch(fleet, shape, draw, noise, error);
     if (status == LH_OK) status = launch(engine, shape, logits, error);
     if (status == LH_OK) status = fetch_answers(fleet, shape, logits, error);
+    bool stopped = status == LH_STOPPED;
+    if (stopped) status = wait(fleet, error); /* the host's memory is in use until then */
+    if (stopped && status == LH_OK) return LH_STOPPED;
     return lh_cuda_lose(fleet, status, error);
 }
 
@@ -257,6 +276,7 @@ typedef struct filling {
     lh_cuda_layout layout;
     int pieces;
     atomic_int next, failed; /* failed: the first piece whose examples could not be had */
+    const lh_engine *engine;
 } filling;
 
 static int rows_of(const filling *job, int piece) {
@@ -276,7 +296,7 @@ static void fill_work(void *argument, int index, int count) {
     lh_batch *batch = &forward->lanes.lane[index].batch;
     int piece;
     (void)count;
-    while ((piece = atomic_fetch_add(&job->next, 1)) < job->pieces) {
+    while (!lh_is_stopped(job->engine) && (piece = atomic_fetch_add(&job->next, 1)) < job->pieces) {
         if (fill_piece(job, batch, piece, NULL) == LH_OK) {
             lh_cuda_put_rows(&job->layout, forward->host_batch, piece * ROWS, batch);
             continue;
@@ -286,15 +306,21 @@ static void fill_work(void *argument, int index, int count) {
     }
 }
 
-static lh_status fill_batch(lh_cuda_fleet *fleet, const lh_condition *condition, const lh_shape *shape,
+static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
                             lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
     int pieces = (condition->examples + ROWS - 1) / ROWS, threads = fleet->forward.lanes.count;
-    filling job = {.fleet = fleet, .condition = condition, .layout = lh_cuda_layout_of(fleet, shape), .pieces = pieces};
+    filling job = {.fleet = fleet,
+                   .condition = condition,
+                   .layout = lh_cuda_layout_of(fleet, shape),
+                   .pieces = pieces,
+                   .engine = &engine->engine};
     atomic_init(&job.next, 0);
     atomic_init(&job.failed, pieces);
     lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
     int failed = atomic_load(&job.failed);
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
+    if (atomic_load(&job.next) < pieces) return LH_STOPPED;
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
     make_draws(fleet, &job.layout, shape, &condition->draw, drawn, drawn);
     return LH_OK;
@@ -306,7 +332,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
     lh_status status = lh_cuda_enter(fleet, error);
-    if (status == LH_OK) status = fill_batch(fleet, condition, &shape, error);
+    if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
     if (status != LH_OK) return status;
     status = run(engine, &shape, &condition->draw, condition->noise, false, error);
     if (status != LH_OK) return status;

@@ -19,13 +19,18 @@ static void take(const row *to, int first, int count, int classes) {
         to->answers[i] = (uint16_t)lh_best_class(to->of_pass + (size_t)i * (size_t)classes, classes);
 }
 
+/* A pass over one sequence, unless a signal asks for an end. */
+static lh_status predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
+    return lh_is_stopped(engine) ? LH_STOPPED : engine->ops->predict(engine, query, logits, error);
+}
+
 /* A pass for each answer; the answers before it are then the target. */
 static lh_status decode_by_passes(lh_engine *engine, lh_query query, int labels, const row *to, lh_error *error) {
     int length = 0;
     lh_status status = LH_OK;
     query.target = to->answers;
     while (status == LH_OK && length < labels && (length == 0 || !lh_ends(engine->spec, to->answers[length - 1]))) {
-        status = engine->ops->predict(engine, &query, to->of_pass, error);
+        status = predict(engine, &query, to->of_pass, error);
         if (status == LH_OK) take(to, length++, 1, engine->spec->classes);
     }
     if (status != LH_OK) return status;
@@ -35,7 +40,7 @@ static lh_status decode_by_passes(lh_engine *engine, lh_query query, int labels,
 }
 
 static lh_status answer_at_once(lh_engine *engine, lh_query query, int labels, const row *to, lh_error *error) {
-    lh_status status = engine->ops->predict(engine, &query, to->of_pass, error);
+    lh_status status = predict(engine, &query, to->of_pass, error);
     if (status != LH_OK) return status;
     take(to, 0, labels, engine->spec->classes);
     if (to->length != NULL) *to->length = labels;

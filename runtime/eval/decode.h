@@ -14,7 +14,7 @@
  * its mask is 1. What a model attends to while it decodes is what it attends to in one pass over the answers:
  * lh_engine_ops.trace of a query with them for its target.
  *
- * Errors: those of predict, and LH_ERR_ENVIRONMENT. */
+ * Errors: those of predict, and LH_ERR_ENVIRONMENT; LH_STOPPED, between two tokens or passes, where engine->stop is set. */
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
 #endif

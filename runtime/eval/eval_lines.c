@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/lines.h"
 #include "train/json_text.h"
 
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
@@ -90,20 +91,27 @@ static bool is_condition(const json_t *by, const lh_eval_result *result) {
     return json_object_size(by) == values;
 }
 
-static bool is_result(const json_t *line, int64_t step, const lh_eval_result *result) {
+/* Lines of the standard seed do not say it. */
+static uint64_t seed_of(const json_t *line) {
+    const json_t *seed = json_object_get(line, "seed");
+    return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
+}
+
+static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     const char *split = json_string_value(json_object_get(line, "split"));
     bool novel = result->groups != NULL && result->groups->novel;
     return split != NULL && strcmp(split, result->split) == 0 &&
            json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
-           json_integer_value(json_object_get(line, "step")) == step && json_object_get(line, "seed") == NULL &&
+           json_integer_value(json_object_get(line, "step")) == step && seed_of(line) == seed &&
            json_integer_value(json_object_get(line, "examples")) == result->examples &&
            json_integer_value(json_object_get(line, "batch")) == result->batch &&
            json_integer_value(json_object_get(line, "draws")) == result->draws;
 }
 
-static void take_line(const json_t *line, int64_t step, lh_eval_result *results, bool *found, int count) {
+static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found,
+                      int count) {
     for (int i = 0; i < count; i++)
-        if (is_result(line, step, &results[i])) {
+        if (is_result(line, step, seed, &results[i])) {
             found[i] = true;
             results[i].accuracy = number_of(line, "accuracy");
             results[i].exact_match = number_of(line, "exact_match");
@@ -112,7 +120,7 @@ static void take_line(const json_t *line, int64_t step, lh_eval_result *results,
         }
 }
 
-lh_status lh_eval_find(const char *path, int64_t step, lh_eval_result *results, bool *found, int count,
+lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
                        lh_error *error) {
     char *text;
     size_t bytes;
@@ -121,7 +129,7 @@ lh_status lh_eval_find(const char *path, int64_t step, lh_eval_result *results, 
     if (status != LH_OK) return status;
     for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) {
         json_t *line = json_loads(one, 0, NULL);
-        if (line != NULL) take_line(line, step, results, found, count);
+        if (line != NULL) take_line(line, step, seed, results, found, count);
         json_decref(line);
     }
     free(text);

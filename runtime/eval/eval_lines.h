@@ -17,10 +17,9 @@ void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
 /* Appends a result. The seed is written where it is not LH_EVAL_SEED. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
 
-/* Looks in path for results of this step with the same split, condition, examples and draws as results[i] and the standard
- * seed; found[i] is set and the values are filled in where there is one. A missing file has none; a torn line is
- * skipped. */
-lh_status lh_eval_find(const char *path, int64_t step, lh_eval_result *results, bool *found, int count,
+/* Looks in path for results of this step and seed with the same split, condition, examples and draws as results[i];
+ * found[i] is set and the values are filled in where there is one. A missing file has none; a torn line is skipped. */
+lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
                        lh_error *error);
 
 #endif

@@ -1,10 +1,13 @@
 /* See evaluate.h. */
 #include "eval/evaluate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "eval/eval_lines.h"
 #include "eval/wrong.h"
@@ -188,27 +191,49 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     return LH_OK;
 }
 
-/* file: may be NULL. */
-static lh_status flush(FILE *file, const char *flag, lh_error *error) {
+/* file: may be NULL. What could not be written before is tried again, and says why. */
+static lh_status flush(FILE *file, const char *path, lh_error *error) {
+    errno = 0;
     if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the file could not be written", flag);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot write: %s", path,
+                   errno != 0 ? strerror(errno) : "lines are lost");
+}
+
+/* Where the lines of a condition begin; -1: there is no file, or it is none that can be cut. */
+static off_t place_in(FILE *file) { return file != NULL ? ftello(file) : -1; }
+
+/* Takes back the lines of a condition that did not come to its end, those that were not written yet, too. */
+static void take_back(FILE *file, off_t place) {
+    if (place < 0) return;
+    __fpurge(file);
+    if (ftruncate(fileno(file), place) == 0) (void)fseeko(file, place, SEEK_SET);
+}
+
+/* One condition and its lines, in all files or in none. */
+static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+                                   lh_eval_result *result, lh_error *error) {
+    off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);
+    lh_status status = evaluate_condition(engine, request, each, result, error);
+    if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
+    if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
+    if (status == LH_OK && request->path != NULL)
+        status = lh_eval_append(request->path, request->step, request->seed, result, error);
+    if (status == LH_OK) return LH_OK;
+    take_back(request->per_example, examples);
+    take_back(request->wrong, wrong);
+    return status;
 }
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
                                   const bool *found, lh_sums *each, lh_error *error) {
     int count = lh_eval_conditions(request);
     for (int i = 0; i < count; i++) {
-        if (request->stop != NULL && *request->stop) return LH_STOPPED;
+        if (lh_is_stopped(engine)) return LH_STOPPED;
         if (!found[i]) {
-            lh_status status = evaluate_condition(engine, request, each, &results[i], error);
-            if (status != LH_OK) return status;
-            status = flush(request->per_example, "--per-example", error);
-            if (status == LH_OK) status = flush(request->wrong, "--wrong", error);
-            if (status != LH_OK) return status;
-            if (request->path != NULL)
-                status = lh_eval_append(request->path, request->step, request->seed, &results[i], error);
+            lh_status status = evaluate_to_files(engine, request, each, &results[i], error);
             if (status != LH_OK) return status;
         }
+        results[i].taken_over = found[i];
         if (request->watch != NULL) request->watch(request->context, &results[i], i + 1, count);
     }
     return LH_OK;
@@ -267,7 +292,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     }
     name_results(engine->spec, request, results, count);
     if (request->only_missing && request->path != NULL)
-        status = lh_eval_find(request->path, request->step, results, found, count, error);
+        status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
     if (status == LH_OK) status = evaluate_missing(engine, request, results, found, each, error);
     free(found);
     free(each);
@@ -282,7 +307,7 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
     lh_status status = results != NULL && found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) {
         name_results(spec, request, results, count);
-        status = lh_eval_find(request->path, request->step, results, found, count, error);
+        status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
     }
     *complete = status == LH_OK;
     for (int i = 0; *complete && i < count; i++) *complete = found[i];

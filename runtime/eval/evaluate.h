@@ -3,7 +3,6 @@
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
-#include <signal.h>
 #include <stdio.h>
 
 #include "train/engine.h"
@@ -19,6 +18,7 @@ typedef struct lh_eval_result {
     bool noisy; /* embeddings have noise, of this standard deviation: a number in `by`, too */
     double noise;
     int examples, draws;
+    bool taken_over;      /* from a line that was there already */
     int batch;            /* sequences that share a draw; 0: all examples do */
     double accuracy;      /* correct / counted label positions over all draws; of batches the mean of theirs */
     double exact_match;   /* share of sequences with every counted position correct */
@@ -36,10 +36,10 @@ typedef struct lh_eval_request {
     const char *split; /* NULL: the set, or "train" for a training length and "test" for any other */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
-    bool only_missing; /* take over lines of path for this step, split, condition, examples, batch and draws */
+    bool only_missing; /* take over lines of path for this step, seed, split, condition, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
     FILE *wrong;       /* answers of some that are wrong (wrong.h); NULL: none */
-    const volatile sig_atomic_t *stop; /* checked between conditions; NULL: never */
+    const char *per_example_path, *wrong_path;                                       /* of these files, for messages */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;
 } lh_eval_request;
@@ -47,8 +47,9 @@ typedef struct lh_eval_request {
 /* Task lengths or groups, so many times as there is noise; in that order, the quietest first. */
 int lh_eval_conditions(const lh_eval_request *request);
 
-/* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED when
- * *stop was set; what was written stays. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS draws. */
+/* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED where
+ * engine->stop is set, also in the midst of a condition: conditions that are through stay in the files, and of the one
+ * under way nothing does, there or after any other error. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* Whether request->path has a line for every condition already. */

@@ -254,7 +254,7 @@ static bool is_exact(const pass *p) {
 
 static lh_status run_pass(pass *p, lh_error *error) {
     lh_query query;
-    lh_status status = make_query(p, &query, error);
+    lh_status status = lh_is_stopped(p->engine) ? LH_STOPPED : make_query(p, &query, error);
     if (status != LH_OK) return status;
     status = p->engine->ops->trace(p->engine, &query, p->to, p->logits, error);
     if (status != LH_OK) return status;

@@ -26,6 +26,7 @@ typedef struct decoding {
     lane *lanes;      /* [threads] */
     int count, blocks;
     atomic_int next;
+    atomic_bool stopped; /* some answers are missing */
 } decoding;
 
 static lh_status open_lane(const decoding *job, lane *l, lh_error *error) {
@@ -103,7 +104,13 @@ static void take_answers(const decoding *job, lane *l, const lh_cpu_step *step, 
     }
 }
 
-static void decode_block(const decoding *job, lane *l, int index) {
+/* Whether decoding ends here, unfinished. */
+static bool gives_up(decoding *job) {
+    if (lh_is_stopped(&job->cpu->engine)) atomic_store(&job->stopped, true);
+    return atomic_load(&job->stopped);
+}
+
+static void decode_block(decoding *job, lane *l, int index) {
     const lh_cpu_program *program = job->cpu->program;
     int first = index * job->step.shape.sequences, left = job->count - first, from = 0;
     lh_cpu_step step = job->step;
@@ -119,11 +126,11 @@ static void decode_block(const decoding *job, lane *l, int index) {
     int length = step.shape.length[job->cpu->engine.spec->format->label_stream];
     int known = block.place == NULL ? length - step.shape.labels : 0; /* tokens that no answer is awaited for */
     if (program->decode_begin != NULL) program->decode_begin(&step, &block, l->memory);
-    for (int to; from < known; from = to) {
+    for (int to; from < known && !gives_up(job); from = to) {
         to = from + LH_DECODE_TOKENS < known ? from + LH_DECODE_TOKENS : known;
         program->decode_step(&step, &block, from, to, l->memory);
     }
-    for (; block.sequences > 0; from++) {
+    for (; block.sequences > 0 && !gives_up(job); from++) {
         program->decode_step(&step, &block, from, from + 1, l->memory);
         take_answers(job, l, &step, &block, from);
     }
@@ -134,7 +141,8 @@ static void decode_work(void *argument, int index, int count) {
     job->cpu->program->begin_step(&job->step, index, count);
     lh_team_barrier();
     int block;
-    while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks) decode_block(job, &job->lanes[index], block);
+    while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks && !gives_up(job))
+        decode_block(job, &job->lanes[index], block);
 }
 
 static int block_sequences(const lh_cpu_engine *cpu, int n, int count) {
@@ -151,6 +159,7 @@ static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int cou
     job.step = lh_cpu_query_step(cpu, query, block);
     job.blocks = (count + block - 1) / block;
     atomic_init(&job.next, 0);
+    atomic_init(&job.stopped, false);
     int threads = engine->threads < job.blocks ? engine->threads : job.blocks;
     size_t labels = (size_t)count * (size_t)job.step.shape.labels;
     memset(to->answers, 0, labels * sizeof *to->answers);
@@ -159,6 +168,7 @@ static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int cou
     lh_status status = job.lanes != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < threads; i++) status = open_lane(&job, &job.lanes[i], error);
     if (status == LH_OK) lh_team_run(threads, decode_work, &job);
+    if (atomic_load(&job.stopped)) status = LH_STOPPED;
     for (int i = 0; job.lanes != NULL && i < threads; i++) {
         free(job.lanes[i].memory);
         free(job.lanes[i].logits);

@@ -119,6 +119,7 @@ typedef struct evaluation {
     cut sequences;
     int parts;
     atomic_int next;
+    atomic_bool stopped; /* some sequences were left out */
     lh_sums *each;
 } evaluation;
 
@@ -150,9 +151,14 @@ static void evaluate_part(evaluation *job, lh_cpu_forward_lane *lane, int index)
     }
     lh_sums *sums = &cpu->room->block_sums[first / sequences->summed];
     memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
-    for (int start = 0; start < count; start += sequences->together)
+    for (int start = 0; start < count; start += sequences->together) {
+        if (lh_is_stopped(&cpu->engine)) {
+            atomic_store(&job->stopped, true);
+            return;
+        }
         evaluate_together(job, lane, first + start, start, less(count - start, sequences->together),
                           &sums[start / sequences->summed]);
+    }
 }
 
 static void evaluate_work(void *argument, int index, int count) {
@@ -161,7 +167,7 @@ static void evaluate_work(void *argument, int index, int count) {
     cpu->program->begin_step(&job->step, index, count);
     lh_team_barrier();
     int part;
-    while ((part = atomic_fetch_add(&job->next, 1)) < job->parts)
+    while (!atomic_load(&job->stopped) && (part = atomic_fetch_add(&job->next, 1)) < job->parts)
         evaluate_part(job, &cpu->room->forward_lanes[index], part);
 }
 
@@ -185,8 +191,10 @@ static lh_status run_evaluation(lh_cpu_engine *cpu, const lh_condition *conditio
     job.sequences = cut_of(cpu, job.step.shape.length, condition->examples);
     job.parts = (condition->examples + job.sequences.part - 1) / job.sequences.part;
     atomic_init(&job.next, 0);
+    atomic_init(&job.stopped, false);
     lh_team_run(cpu->engine.threads, evaluate_work, &job);
     lh_status status = take_failure(cpu, error);
+    if (status == LH_OK && atomic_load(&job.stopped)) status = LH_STOPPED;
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
     int blocks = (condition->examples + job.sequences.summed - 1) / job.sequences.summed;

@@ -6,6 +6,7 @@
 #ifndef LONGHAND_ENGINE_H
 #define LONGHAND_ENGINE_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "data/batch.h"
@@ -78,15 +79,17 @@ typedef struct lh_engine_ops {
     lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 
     /* Sums over a condition that lies within what was reserved; each: [examples], one by one, or NULL. LH_ERR_INPUT
-     * where the task's examples cannot be had (lh_batch_fill). */
+     * where the task's examples cannot be had (lh_batch_fill). LH_STOPPED, between two of the parts that sequences go
+     * through the layers in, where engine->stop asks for it; the sums are then of no use. */
     lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error);
 
-    /* Logits of one sequence at a reserved length, [labels][classes]. LH_ERR_ENVIRONMENT without memory. */
+    /* Logits of one sequence at a reserved length, [labels][classes]. LH_ERR_ENVIRONMENT without memory; a device may
+     * give LH_STOPPED, as evaluate has it. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
     /* Answers token by token, where a stream holds the target: as lh_decode (eval/decode.h) has them. Only where
-     * engine->decodes. LH_ERR_ENVIRONMENT without memory. */
+     * engine->decodes. LH_ERR_ENVIRONMENT without memory. LH_STOPPED, between two tokens, as evaluate has it. */
     lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
     /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
@@ -110,14 +113,15 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4", "sm_90 chip": bits are the same where this and the compiler are */
     int real_bytes;
-    int threads;          /* at most this many of the processor's work */
-    int64_t step;         /* steps done, those that were handed out */
-    const char *compiler; /* of the code that computes */
-    const char *variant;  /* "cpu", "chip", "replicas" */
-    const char *device;   /* "NVIDIA H200"; NULL: the processor */
-    double seconds;       /* that the steps took, without what happens between calls */
-    bool decodes;         /* decode is there: it costs a token, where predict costs a pass */
-    int ready;            /* steps that are done and wait to be handed out; the state is that of step + ready */
+    int threads;                       /* at most this many of the processor's work */
+    int64_t step;                      /* steps done, those that were handed out */
+    const char *compiler;              /* of the code that computes */
+    const char *variant;               /* "cpu", "chip", "replicas" */
+    const char *device;                /* "NVIDIA H200"; NULL: the processor */
+    double seconds;                    /* that the steps took, without what happens between calls */
+    bool decodes;                      /* decode is there: it costs a token, where predict costs a pass */
+    const volatile sig_atomic_t *stop; /* set: what takes long and keeps nothing gives up; NULL: never */
+    int ready; /* steps that are done and wait to be handed out; the state is that of step + ready */
 };
 
 /* What compiled this program: its kind and version. */
@@ -149,6 +153,9 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updat
 
 /* LH_ERR_INPUT, naming the reason, when a sequence at some of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
+
+/* Whether a signal asks for an end. */
+static inline bool lh_is_stopped(const lh_engine *engine) { return engine->stop != NULL && *engine->stop; }
 
 /* The class with the greatest logit, the first of equals. */
 int lh_best_class(const double *logits, int classes);

@@ -163,7 +163,14 @@ static double mean_accuracy(const lh_eval_result *results, int count) {
     return counts[0] > 0 ? sums[0] / counts[0] : sums[1] / counts[1];
 }
 
-static lh_status evaluate_during(lh_loop *l, lh_error *error) {
+static void count_line(void *context, const lh_eval_result *result, int done, int count) {
+    lh_window *window = context;
+    (void)done, (void)count;
+    if (!result->taken_over) window->eval_lines++;
+}
+
+/* Evaluates the step that was reached; resumed: only conditions that eval.jsonl does not have of it. */
+static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
     const lh_eval_defaults *eval = &l->spec->eval;
     lh_eval_request request = {
         .lengths = eval->during_lengths,
@@ -174,13 +181,15 @@ static lh_status evaluate_during(lh_loop *l, lh_error *error) {
         .split = "during",
         .step = l->engine->step,
         .path = l->training.run->evaluations,
+        .only_missing = resumed,
+        .watch = count_line,
+        .context = l->window,
     };
     int count = lh_eval_conditions(&request);
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(l->engine, &request, results, error);
-    if (status == LH_OK) l->window->eval_lines += count;
-    l->view.beyond = mean_accuracy(results, count);
+    if (status == LH_OK) l->view.beyond = mean_accuracy(results, count);
     free(results);
     return status;
 }
@@ -201,18 +210,22 @@ static lh_status secure_step(lh_loop *l, lh_error *error) {
     return l->training.run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
 }
 
-/* Everything that happens after some steps. */
+/* Everything that happens after some steps. A signal ends an evaluation, but not what makes the step safe. */
 static lh_status after_steps(lh_loop *l, lh_error *error) {
     int64_t step = l->engine->step;
-    bool logged = divides(l->training.log_every, step);
+    bool logged = divides(l->training.log_every, step), stopped = false;
     lh_status status = LH_OK;
     if (logged) status = log_window(l, error);
-    if (status == LH_OK && divides(l->spec->eval.during_every, step)) status = evaluate_during(l, error);
+    if (status == LH_OK && divides(l->spec->eval.during_every, step)) {
+        status = evaluate_during(l, false, error);
+        stopped = status == LH_STOPPED;
+    }
     bool kept = is_kept(l->spec, step);
     bool due = checkpoint_due(l);
-    if (status == LH_OK && (kept || due)) status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
+    if (stopped || (status == LH_OK && (kept || due)))
+        status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
     if (status == LH_OK) show(l, logged);
-    return status;
+    return stopped && status == LH_OK ? LH_STOPPED : status;
 }
 
 static bool is_perfect(const lh_loop *l) {
@@ -220,11 +233,13 @@ static bool is_perfect(const lh_loop *l) {
            l->training.perfect(l->training.context, l->engine);
 }
 
-/* What is due before the first step. */
+/* What is due before the first step; of a run that goes on, the end of an evaluation that a signal cut short. */
 static lh_status start(lh_loop *l, lh_error *error) {
     lh_status status = LH_OK;
     l->started = true;
-    if (l->engine->step == 0 && is_kept(l->spec, 0)) status = write_checkpoint(l, true, error);
+    if (l->engine->step > 0 && divides(l->spec->eval.during_every, l->engine->step))
+        status = evaluate_during(l, true, error);
+    if (status == LH_OK && l->engine->step == 0 && is_kept(l->spec, 0)) status = write_checkpoint(l, true, error);
     if (status == LH_OK && l->training.steps == 0) status = secure_step(l, error);
     return status;
 }
@@ -233,7 +248,7 @@ lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
     lh_status status = l->started ? LH_OK : start(l, error);
     *done = l->engine->step >= l->training.steps;
     if (status != LH_OK || *done) return status;
-    if (*l->training.stop && l->engine->ready == 0) {
+    if (lh_is_stopped(l->engine) && l->engine->ready == 0) {
         status = secure_step(l, error);
         return status == LH_OK ? LH_STOPPED : status;
     }

@@ -2,8 +2,6 @@
 #ifndef LONGHAND_LOOP_H
 #define LONGHAND_LOOP_H
 
-#include <signal.h>
-
 #include "train/run_files.h"
 
 /* What a watcher is told. */
@@ -22,7 +20,6 @@ typedef struct lh_training {
     int64_t steps;                                              /* to reach */
     int64_t log_every, checkpoint_every;                        /* 0: no checkpoint by steps */
     double checkpoint_minutes;                                  /* 0: none by time */
-    const volatile sig_atomic_t *stop;                          /* set: write a checkpoint and return LH_STOPPED */
     void (*watch)(void *context, const lh_training_view *view); /* NULL: nobody */
     bool (*perfect)(void *context, lh_engine *engine); /* asked at each metrics line: true ends training; NULL: never */
     void *context;
@@ -37,8 +34,8 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
                        lh_error *error);
 
 /* Runs about a tenth of a second's worth of steps, and what is due after them; nothing where the engine waits for the
- * others that it steps together with. *done: training has ended, with a checkpoint of its last step. LH_STOPPED after a
- * signal; LH_ERR_INPUT when a loss or gradient is not finite. After any status but LH_OK only lh_loop_close may
+ * others that it steps together with. *done: training has ended, with a checkpoint of its last step. LH_STOPPED, with a
+ * checkpoint of the step before it, where engine->stop is set; LH_ERR_INPUT when a loss or gradient is not finite. After any status but LH_OK only lh_loop_close may
  * follow. */
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/lines.h"
 #include "base/team.h"
 #include "data/epoch.h"
 #include "train/json_text.h"
@@ -206,7 +207,7 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
     run->checkpoint_step = -1;
     lh_status status = name_files(run, error);
     if (status == LH_OK) status = lh_make_directories(run->directory, error);
-    if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, error);
+    if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, &run->alone, error);
     if (status != LH_OK || start != LH_RUN_FRESH) return status;
     status = refuse_trained(run, error);
     if (status != LH_OK) lh_run_release(run);

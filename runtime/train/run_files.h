@@ -34,6 +34,7 @@ typedef struct lh_run {
     char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64];
     char started[32];
     int lock;
+    bool alone;              /* false: the file system has no locks, and another process may work here, too */
     int64_t checkpoint_step; /* of the newest checkpoint; -1: none */
 } lh_run;
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/lines.h"
 #include "train/json_text.h"
 
 /* The sums, and their names in the file that lh_window_save writes. */

@@ -660,6 +660,52 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
     assert_true(launches[1] > 1);
 }
 
+static volatile sig_atomic_t stop;
+static int launched, stop_at;
+
+/* In the place of the driver's: a signal comes while the kernel computes. */
+static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                CUstream stream, void **arguments) {
+    stop = ++launched == stop_at;
+    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                           shared_bytes, stream, arguments);
+}
+
+/* Where a signal may come launches begin short and grow, to the same sums; one that came ends the condition behind the
+ * launch that was under way, and the device is none the worse for it. */
+static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
+    (void)state;
+    lh_spec spec = toy();
+    lh_error error;
+    lh_engine *cuda, *cpu;
+    lh_sums sums;
+    use_device((lh_emulation){.multiprocessors = 1});
+    lh_cuda_driver driver = *device.driver;
+    driver.cuLaunchCooperativeKernel = launch_and_stop;
+    device.driver = &driver;
+    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &cuda, &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    cuda->stop = &stop;
+    launched = stop_at = stop = 0;
+    check_evaluation(cuda, cpu, 9, 100);
+    int all = launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
+    assert_in_range(all, 2, 100 / group); /* it evaluates twice */
+    launched = 0;
+    stop_at = 2;
+    lh_condition condition = lh_condition_at(9, 100, 1, 2);
+    assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
+    assert_int_equal(launched, 2);
+    assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* before the first */
+    assert_int_equal(launched, 2);
+    stop_at = stop = 0;
+    check_evaluation(cuda, cpu, 9, 100);
+    cuda->ops->close(cuda);
+    cpu->ops->close(cpu);
+    end_device();
+}
+
 /* Likewise steps: a launch has at most twice those of the one before, so that one of long sequences is no surprise. */
 static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
     (void)state;
@@ -917,6 +963,7 @@ int main(void) {
         cmocka_unit_test(test_step_device_that_fails_is_lost_to_all),
         cmocka_unit_test(test_evaluate_sums_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_under_a_watchdog_in_short_launches),
+        cmocka_unit_test(test_evaluate_ends_behind_a_launch_at_a_signal),
         cmocka_unit_test(test_step_under_a_watchdog_launches_grow_slowly),
         cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),

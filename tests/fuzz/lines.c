@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/files.h"
+#include "base/lines.h"
 #include "cli/input.h"
 #include "eval/eval_lines.h"
 #include "fuzz/fuzz.h"
@@ -71,7 +71,7 @@ static void read_file(const char *path, int evaluations) {
     bool found[2] = {false, false};
     lh_cut cut;
     bool whole;
-    lh_status status = evaluations ? lh_eval_find(path, 10, results, found, 2, &error)
+    lh_status status = evaluations ? lh_eval_find(path, 10, LH_EVAL_SEED, results, found, 2, &error)
                                    : lh_window_load(&window, path, 10, &whole, &error);
     lh_fuzz_require(status == LH_OK, "reads lines", error.text);
     status = lh_truncate_lines(path, "step", 10, &cut, &error);

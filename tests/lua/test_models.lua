@@ -471,6 +471,17 @@ function TestOwn.test_loops()
   end
 end
 
+-- Every loop keeps attention's weights for the way back: as much memory as layers of their own would take.
+function TestOwn.test_loops_keep_weights_each()
+  local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local function kept(layers, loops)
+    local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
+    return good(text, { "train.lengths={1,400}" }).attentions[1].remade.pairs
+  end
+  lu.assertEquals(kept(2, 6), kept(12, 1))
+  lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
+end
+
 -- Channels that are as many as the model's are the model's, wherever they come from.
 function TestOwn.test_a_width_of_the_model_s()
   good(with_block([[

@@ -222,6 +222,9 @@ function TestRuns.test_a_torn_line_is_skipped_and_told()
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
   lu.assertEquals(run.test.accuracy, { 0.5 })
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
+  local more = eval_line(100, "test", 21, 0.5)
+  local whole = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. more:sub(1, -2) }))
+  lu.assertEquals({ whole.test.lengths, whole.notes }, { { 20, 21 }, {} }) -- it lacks its newline alone
 end
 
 function TestRuns.test_a_brace_in_a_string_of_the_spec()

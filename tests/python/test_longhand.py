@@ -117,12 +117,16 @@ class TestRuns(Files):
     def test_a_torn_last_line_is_skipped_and_told(self):
         path = self.copied_run() / "metrics.jsonl"
         text = path.read_text()
-        path.write_text(text[:-20])
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            lines = longhand.read_lines(path)
-        self.assertEqual([line["step"] for line in lines], [10, 20])
-        self.assertEqual([str(entry.message) for entry in told], [f"{path}: line 3 is torn and was skipped"])
+        third = text.rindex("\n", 0, -1) + 1
+        for torn in (text[third:-20], "\0\0", "1"):
+            path.write_text(text[:third] + torn)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                lines = longhand.read_lines(path)
+            self.assertEqual([line["step"] for line in lines], [10, 20])
+            self.assertEqual([str(entry.message) for entry in told], [f"{path}: line 3 is torn and was skipped"])
+        path.write_text(text[:-1])  # lacks its newline alone
+        self.assertEqual([line["step"] for line in longhand.read_lines(path)], [10, 20, 30])
 
     def test_a_bad_line_elsewhere_is_an_error(self):
         path = self.folder / "lines.jsonl"

@@ -22,11 +22,12 @@ searches() {
 stops() {
     export LONGHAND_CACHE="$work/other" TMPDIR="$work/tmp"
     mkdir -p "$TMPDIR"
-    setsid ./longhand tune tests/specs/parity_none.lua --seconds 600 >"$work/said" 2>&1 &
+    setsid python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell has its background ignore
+os.execv(sys.argv[1], sys.argv[1:])' ./longhand tune tests/specs/parity_none.lua --seconds 600 >"$work/said" 2>&1 &
     child=$!
-    while ! grep -q against "$work/said"; do kill -0 $child && sleep 1 || return; done
-    # A compiler that runs takes the signal in our place, and a shell's background ignores it: until it is heard.
-    while kill -INT -- -$child 2>/dev/null; do sleep 1; done
+    while ! grep -q "product_tile.* against" "$work/said"; do kill -0 $child && sleep 1 || return; done
+    kill -INT "-$child"
     wait $child
     [ $? -eq 75 ] && [ -z "$(ls "$TMPDIR")" ]
 }

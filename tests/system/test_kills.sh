@@ -1,4 +1,5 @@
-# Trainings killed with kill -9 at random moments end in the same bits as one that nobody stopped.
+# Trainings killed with kill -9 at random moments end in the same bits as one that nobody stopped; SIGTERM ends what
+# takes long between two of its parts.
 #
 #     sh tests/system/test_kills.sh [KILLS]      LH_KILLS=N, LH_KILL_SEED=S: the same from outside; 20 kills, seed 1
 #
@@ -88,9 +89,36 @@ group() {
     kills group $FLAGS --seeds 0:2
 }
 
+# SIGTERM to a verb that takes minutes, half a second after a file is there (-e PATH) or has something in it (-s PATH);
+# its exit code comes within seconds: condition, words of the verb.
+ends_soon() {
+    condition=$1
+    shift
+    "$trainer" "$@" --checkpoint "$work"/one/*/*/*/checkpoint.safetensors 2>"$work/said" &
+    child=$!
+    for tenth in $(seq 300); do
+        test $condition && break
+        sleep 0.1
+    done
+    sleep 0.5
+    kill -TERM $child && began=$(date +%s) && wait $child
+    status=$?
+    [ $status -eq 75 ] && [ $(($(date +%s) - began)) -le 10 ] && grep -q "stopped by a signal; " "$work/said" ||
+        { echo "status $status" && cat "$work/said" && return 1; }
+}
+
+# One condition of millions of examples, and as many passes of a trace.
+long_condition() {
+    ends_soon "-e $work/eval/lock" eval --out "$work/eval" --lengths 18 --examples 5000000 --draws 1 &&
+        [ ! -e "$work/eval/eval.jsonl" ] &&
+        ends_soon "-s $work/said" trace --out "$work/trace" --what entropy --length 18 --examples 5000000 &&
+        [ ! -e "$work/trace" ]
+}
+
 expect kills_trainer_builds build
 if [ "$failures" -eq 0 ]; then
     expect kills_end_in_the_same_bits one_run
     expect kills_of_a_group_end_in_the_same_bits group
+    expect signal_ends_a_long_condition long_condition
 fi
 finish

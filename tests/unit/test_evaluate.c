@@ -166,7 +166,7 @@ static void test_evaluate_noise_times_conditions(void **state) {
     memcpy(back, results, sizeof back);
     back[3].noise = 0.25;
     back[0].noisy = false;
-    lh_assert_ok(lh_eval_find(request.path, 0, back, found, 4, &error), &error);
+    lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 4, &error), &error);
     assert_true(found[1] && found[2]);
     assert_false(found[0] || found[3]);
     lh_eval_means means = lh_eval_means_of(results, 4, "train");
@@ -214,10 +214,10 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
     request.path = path;
     request.batch = 7;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
-    lh_assert_ok(lh_eval_find(path, 0, &result, found, 1, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, &result, found, 1, &error), &error);
     assert_true(found[0]);
     for (result.batch = 0, found[0] = false; result.batch < 16; result.batch += 8) {
-        lh_assert_ok(lh_eval_find(path, 0, &result, found, 1, &error), &error);
+        lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, &result, found, 1, &error), &error);
         assert_false(found[0]);
     }
     engine->ops->close(engine);
@@ -236,14 +236,14 @@ static void test_evaluate_lines_read_back(void **state) {
     memcpy(back, results, sizeof back);
     for (int i = 0; i < 4; i++) back[i].accuracy = back[i].loss = -1;
     back[3].examples = 21;
-    lh_assert_ok(lh_eval_find(path, 12, back, found, 4, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 12, LH_EVAL_SEED, back, found, 4, &error), &error);
     for (int i = 0; i < 3; i++) {
         assert_true(found[i]);
         assert_true(back[i].accuracy == results[i].accuracy && back[i].loss == results[i].loss);
     }
     assert_false(found[3]);
     found[0] = false;
-    lh_assert_ok(lh_eval_find(path, 13, back, found, 1, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 13, LH_EVAL_SEED, back, found, 1, &error), &error);
     assert_false(found[0]);
     engine->ops->close(engine);
 }
@@ -258,7 +258,7 @@ static void test_evaluate_other_seed_is_not_found(void **state) {
     request.path = path;
     request.seed = 2;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
-    lh_assert_ok(lh_eval_find(path, 0, &result, found, 1, &error), &error);
+    lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, &result, found, 1, &error), &error);
     assert_false(found[0]);
     engine->ops->close(engine);
 }
@@ -304,7 +304,7 @@ static void test_evaluate_stops_between_lengths(void **state) {
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = request_of(5, 8, 1);
     lh_eval_result results[4];
-    request.stop = &stop;
+    engine->stop = &stop;
     request.watch = stop_at_second;
     request.context = &done;
     assert_int_equal(lh_evaluate(engine, &request, results, &error), LH_STOPPED);

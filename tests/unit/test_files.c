@@ -3,15 +3,20 @@
 #include "lh_test.h"
 
 #include <errno.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/lines.h"
 #include "lh_disk.h"
 
 static void check_content(const char *path, const char *want) {
@@ -175,6 +180,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
     lh_error error;
     char *data = malloc(BIG);
     int handle;
+    bool alone;
     memset(data, 'a', BIG);
     lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), data, BIG, &error), &error);
     for (unsigned i = 0; i < 20; i++) {
@@ -186,8 +192,8 @@ static void test_replace_file_killed_any_time_whole(void **state) {
         free(now);
     }
     free(data);
-    lh_assert_ok(lh_lock_directory(*state, &handle, &error), &error); /* sweeps */
-    assert_int_equal(lh_test_count_files(*state), 2);                 /* out, lock */
+    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error); /* sweeps */
+    assert_int_equal(lh_test_count_files(*state), 2);                         /* out, lock */
     lh_unlock_directory(handle);
 }
 
@@ -233,6 +239,7 @@ static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     char *data;
     size_t bytes;
     int handle;
+    bool alone;
     lh_cut cut;
     const char *pipe = lh_test_path(*state, "pipe"), *lock = lh_test_path(*state, "lock");
     const char *link = lh_test_path(*state, "link"), *elsewhere = lh_test_path(*state, "elsewhere");
@@ -243,7 +250,7 @@ static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     lh_assert_error(lh_read_file(pipe, &data, &bytes, &error), LH_ERR_INPUT, &error, "pipe: is a pipe");
     lh_assert_error(lh_append_line(pipe, "x", &error), LH_ERR_ENVIRONMENT, &error, "pipe: is a pipe");
     lh_assert_error(lh_truncate_lines(pipe, "step", 1, &cut, &error), LH_ERR_INPUT, &error, "pipe: is a pipe");
-    lh_assert_error(lh_lock_directory(*state, &handle, &error), LH_ERR_ENVIRONMENT, &error, "lock: is a pipe");
+    lh_assert_error(lh_lock_directory(*state, &handle, &alone, &error), LH_ERR_ENVIRONMENT, &error, "lock: is a pipe");
     lh_assert_error(lh_append_line("/dev/full", "x", &error), LH_ERR_ENVIRONMENT, &error, "/dev/full: is a device");
     lh_assert_error(lh_append_line(link, "x", &error), LH_ERR_ENVIRONMENT, &error, "link: is a symbolic link");
     assert_false(lh_test_exists(elsewhere));
@@ -264,12 +271,34 @@ static void test_append_line_new_file_lines_in_order(void **state) {
     check_content(path, "{\"step\":1}\n{\"step\":2}\n");
 }
 
-static void test_append_line_after_torn_line_starts_its_own(void **state) {
+static void check_appended(const char *path, const char *before, const char *after) {
     lh_error error;
-    const char *path = lh_test_path(*state, "lines");
-    write_text(path, "{\"step\":1}\n{\"st");
+    write_text(path, before);
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
-    check_content(path, "{\"step\":1}\n{\"st\n{\"step\":2}\n");
+    check_content(path, after);
+}
+
+static void test_append_line_torn_line_cut_off(void **state) {
+    const char *path = lh_test_path(*state, "lines");
+    check_appended(path, "{\"step\":1}\n{\"st", "{\"step\":1}\n{\"step\":2}\n");
+    check_appended(path, "{\"step\":1", "{\"step\":2}\n");
+    check_appended(path, "\n{\"by\":{\"length\":1}", "\n{\"step\":2}\n");
+    check_appended(path, "12", "{\"step\":2}\n");                         /* of 123, as far as is known */
+    check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* nothing is lost but its newline */
+    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* blocks of a file that lost its power */
+    lh_error error;
+    lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
+    check_content(path, "{\"step\":1}\n{\"step\":2}\n");
+}
+
+/* The beginning of the torn line is looked for over more than one piece. */
+static void test_append_line_long_torn_line_cut_off(void **state) {
+    char text[20000] = "{\"step\":1}\n{";
+    const char *path = lh_test_path(*state, "lines");
+    for (size_t from = strlen(text), end = from; end < sizeof text - 1; end += 997) {
+        memset(text + from, 'x', end - from);
+        check_appended(path, text, "{\"step\":1}\n{\"step\":2}\n");
+    }
 }
 
 /* Lines of 9 bytes under a limit of 20: the third does not fit, and no part of it stays. */
@@ -336,11 +365,13 @@ static void test_truncate_lines_missing_file_fine(void **state) {
 static void test_lock_directory_held_refused_until_unlocked(void **state) {
     lh_error error;
     int first, second;
-    lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
-    lh_assert_error(lh_lock_directory(*state, &second, &error), LH_ERR_ENVIRONMENT, &error, "another process");
+    bool alone;
+    lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
+    assert_true(alone);
+    lh_assert_error(lh_lock_directory(*state, &second, &alone, &error), LH_ERR_ENVIRONMENT, &error, "another process");
     assert_int_equal(second, LH_LOCK_HELD);
     lh_unlock_directory(first);
-    lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
+    lh_assert_ok(lh_lock_directory(*state, &second, &alone, &error), &error);
     lh_unlock_directory(second);
     lh_unlock_directory(-1);
 }
@@ -358,28 +389,81 @@ static void test_lock_directory_file_system_without_locks_taken_by_all(void **st
     const int without[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
     lh_error error;
     int first, second;
+    bool alone;
     const char *temporary = lh_test_path(*state, ".longhand-1-1.tmp");
     write_text(temporary, "of another process");
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
         lock_failure = without[i];
-        lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
-        lh_assert_ok(lh_lock_directory(*state, &second, &error), &error);
+        lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
+        assert_false(alone);
+        lh_assert_ok(lh_lock_directory(*state, &second, &alone, &error), &error);
+        assert_false(alone);
         lh_unlock_directory(first);
         lh_unlock_directory(second);
         assert_true(lh_test_exists(temporary));
     }
     lock_failure = EIO;
-    lh_assert_error(lh_lock_directory(*state, &first, &error), LH_ERR_ENVIRONMENT, &error, "cannot lock");
+    lh_assert_error(lh_lock_directory(*state, &first, &alone, &error), LH_ERR_ENVIRONMENT, &error, "cannot lock");
     lock_failure = 0;
-    lh_assert_ok(lh_lock_directory(*state, &first, &error), &error);
-    assert_false(lh_test_exists(temporary));
+    lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
     lh_unlock_directory(first);
+}
+
+static long file_system; /* that fstatfs tells */
+
+/* In the place of the system's. */
+int fstatfs(int file, struct statfs *found) {
+    (void)file;
+    *found = (struct statfs){.f_type = file_system};
+    return 0;
+}
+
+/* The name that a temporary file has here, with another process or boot in it. */
+static const char *temporary_of(const char *directory, const char *boot, pid_t process) {
+    static char name[128];
+    snprintf(name, sizeof name, ".longhand-%s.%d-7.tmp", boot, (int)process);
+    return lh_test_path(directory, name);
+}
+
+/* A child that is gone, whose number nobody else has yet. */
+static pid_t dead_process(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    assert_true(child > 0 && waitpid(child, NULL, 0) == child);
+    return child;
+}
+
+/* On file systems of this machine alone the lock speaks for all; on others only for processes of this start of it. */
+static void test_lock_directory_temporaries_of_the_living_stay(void **state) {
+    lh_error error;
+    char boot[64] = "";
+    int handle;
+    bool alone;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (file == NULL || fscanf(file, "%63s", boot) != 1) skip();
+    fclose(file);
+    pid_t dead = dead_process(), living = getppid();
+    for (int local = 0; local < 2; local++) {
+        file_system = local ? TMPFS_MAGIC : NFS_SUPER_MAGIC;
+        write_text(temporary_of(*state, boot, dead), "");
+        write_text(temporary_of(*state, boot, getpid()), "");
+        write_text(temporary_of(*state, boot, living), "");
+        write_text(temporary_of(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", living), "");
+        write_text(temporary_of(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", dead), "");
+        lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
+        assert_false(lh_test_exists(temporary_of(*state, boot, dead)));
+        assert_false(lh_test_exists(temporary_of(*state, boot, getpid())));
+        assert_true(lh_test_exists(temporary_of(*state, boot, living)));
+        assert_int_equal(lh_test_count_files(*state), local ? 2 : 4); /* the lock, and those that stay */
+        lh_unlock_directory(handle);
+    }
 }
 
 static int lock_and_sleep(void *argument, const char *directory) {
     (void)argument;
     int handle;
-    if (lh_lock_directory(directory, &handle, NULL) != LH_OK) return 1;
+    bool alone;
+    if (lh_lock_directory(directory, &handle, &alone, NULL) != LH_OK) return 1;
     write_text(lh_test_path(directory, "held"), "");
     for (;;) pause();
 }
@@ -387,17 +471,19 @@ static int lock_and_sleep(void *argument, const char *directory) {
 static void test_lock_directory_holder_killed_free_again(void **state) {
     lh_error error;
     int handle;
+    bool alone;
     for (int tries = 0; tries < 50 && !lh_test_exists(lh_test_path(*state, "held")); tries++)
         assert_int_equal(lh_disk_killed(*state, 20000u << tries / 10, lock_and_sleep, NULL), 0);
     assert_true(lh_test_exists(lh_test_path(*state, "held")));
-    lh_assert_ok(lh_lock_directory(*state, &handle, &error), &error);
+    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
     lh_unlock_directory(handle);
 }
 
 static void test_lock_directory_missing_named(void **state) {
     lh_error error;
     int handle;
-    lh_status status = lh_lock_directory(lh_test_path(*state, "none"), &handle, &error);
+    bool alone;
+    lh_status status = lh_lock_directory(lh_test_path(*state, "none"), &handle, &alone, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/lock: cannot open");
 }
 
@@ -423,13 +509,15 @@ int main(void) {
         in_directory(test_open_file_pipe_or_link_refused_at_once),
         in_directory(test_read_file_missing_or_directory_refused),
         in_directory(test_append_line_new_file_lines_in_order),
-        in_directory(test_append_line_after_torn_line_starts_its_own),
+        in_directory(test_append_line_torn_line_cut_off),
+        in_directory(test_append_line_long_torn_line_cut_off),
         in_directory(test_append_line_full_disk_taken_back),
         in_directory(test_truncate_lines_later_and_torn_dropped),
         in_directory(test_truncate_lines_nothing_to_drop_untouched),
         in_directory(test_truncate_lines_missing_file_fine),
         in_directory(test_lock_directory_held_refused_until_unlocked),
         in_directory(test_lock_directory_file_system_without_locks_taken_by_all),
+        in_directory(test_lock_directory_temporaries_of_the_living_stay),
         in_directory(test_lock_directory_holder_killed_free_again),
         in_directory(test_lock_directory_missing_named),
     };

@@ -1,12 +1,16 @@
 /* train/group and groups of runs: every run as alone, whatever its neighbours do. */
+#define _GNU_SOURCE
 #include "lh_test.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,13 +144,14 @@ static char *read_text(void **state, const char *name) {
 static void test_missing_does_what_is_missing(void **state) {
     lh_error error;
     int held;
+    bool alone;
     train_alone(state);
     run(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
     run(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
     run(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
     char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
-    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &held, &error), &error);
+    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &held, &alone, &error), &error);
     lh_run_result result =
         run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
@@ -165,6 +170,27 @@ static void test_missing_does_what_is_missing(void **state) {
     run(state, LH_ERR_USAGE, "train --out parts --missing --overfit 3");
     free(before);
     free(after);
+}
+
+static bool without_locks;
+
+/* In the place of the system's. */
+int flock(int file, int operation) {
+    if (!without_locks) return (int)syscall(SYS_flock, file, operation);
+    errno = ENOLCK;
+    return -1;
+}
+
+static void test_file_system_without_locks_is_told_once(void **state) {
+    lh_run_result result = run(state, 0, "train --out locked --steps 5 --seeds 3:4 --no-eval");
+    assert_null(strstr(result.err, "warning"));
+    without_locks = true;
+    result = run(state, 0, "train --out . --steps 5 --seeds 3:4 --no-eval");
+    without_locks = false;
+    const char *told = strstr(result.err, "warning: ./" PLAN "lr0.01-seed3: this file system has no locks");
+    assert_non_null(told);
+    assert_non_null(strstr(told, "do not train or evaluate one run from two places"));
+    assert_null(strstr(told + 1, "warning"));
 }
 
 static void test_replicas_resume_each_from_its_own_step(void **state) {
@@ -261,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_group_jobs_take_turns),
         RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
         RUN_TEST(test_missing_does_what_is_missing),
+        RUN_TEST(test_file_system_without_locks_is_told_once),
         RUN_TEST(test_replicas_resume_each_from_its_own_step),
         RUN_TEST(test_replicas_existing_run_leaves_all_untouched),
         RUN_TEST(test_replicas_one_diverges_others_go_on),

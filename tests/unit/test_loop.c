@@ -542,6 +542,8 @@ static void check_signal(void **state, int number) {
 
 static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(state, SIGTERM); }
 
+static void test_train_sigusr1_writes_checkpoint(void **state) { check_signal(state, SIGUSR1); }
+
 static void test_train_sigint_writes_checkpoint(void **state) { check_signal(state, SIGINT); }
 
 static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
@@ -642,6 +644,7 @@ int main(void) {
         RUN_TEST(test_train_at_chance_said),
         RUN_TEST(test_train_overfit),
         RUN_TEST(test_train_sigterm_writes_checkpoint),
+        RUN_TEST(test_train_sigusr1_writes_checkpoint),
         RUN_TEST(test_train_sigint_writes_checkpoint),
         RUN_TEST(test_train_sighup_writes_checkpoint),
         RUN_TEST(test_train_ignored_sighup_stays_ignored),

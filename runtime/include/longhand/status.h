@@ -12,7 +12,7 @@ typedef enum lh_status {
     LH_ERR_USAGE = 2,       /* the command line is wrong */
     LH_ERR_STALE = 3,       /* generated sources differ from what would be written */
     LH_ERR_ENVIRONMENT = 4, /* disk, memory, processor, driver, missing package */
-    LH_STOPPED = 75         /* stopped by a signal after writing a checkpoint: run me again */
+    LH_STOPPED = 75         /* stopped by a signal with all that was through kept: run me again */
 } lh_status;
 
 typedef struct lh_error {

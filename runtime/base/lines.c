@@ -1,0 +1,154 @@
+/* See lines.h. */
+#define _GNU_SOURCE
+#include "base/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+
+static lh_status no_memory(const char *path, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
+}
+
+static lh_status system_failure(const char *path, const char *what, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* Reads bytes that are there. */
+static lh_status read_at(int file, const char *path, off_t at, char *to, size_t bytes, lh_error *error) {
+    while (bytes > 0) {
+        ssize_t got = pread(file, to, bytes, at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_failure(path, "cannot read", error);
+        if (got == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is shorter than it was just now", path);
+        to += got;
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return LH_OK;
+}
+
+/* Where the line begins that has no end; `size` where the last one has. */
+static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
+    char piece[4096];
+    for (off_t end = size; end > 0;) {
+        size_t bytes = end < (off_t)sizeof piece ? (size_t)end : sizeof piece;
+        lh_status status = read_at(file, path, end - (off_t)bytes, piece, bytes, error);
+        if (status != LH_OK) return status;
+        const char *last = memrchr(piece, '\n', bytes);
+        end -= (off_t)bytes;
+        *tail = last != NULL ? end + (last - piece) + 1 : end;
+        if (last != NULL) return LH_OK;
+    }
+    return LH_OK;
+}
+
+/* Whether the line without an end lacks nothing else: an object is no object without its last byte. */
+static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
+    size_t bytes = (size_t)(size - tail);
+    char *text = malloc(bytes);
+    if (text == NULL) return no_memory(path, error);
+    lh_status status = read_at(file, path, tail, text, bytes, error);
+    json_t *line = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
+    *whole = json_is_object(line);
+    json_decref(line);
+    free(text);
+    return status;
+}
+
+/* Makes the file end with a line: cuts a torn one off. *size: of the file; *unended: the last line wants a newline. */
+static lh_status mend(int file, const char *path, off_t *size, bool *unended, lh_error *error) {
+    off_t tail = *size;
+    *unended = false;
+    lh_status status = find_tail(file, path, *size, &tail, error);
+    if (status != LH_OK || tail == *size) return status;
+    status = is_whole(file, path, tail, *size, unended, error);
+    if (status != LH_OK || *unended) return status;
+    if (ftruncate(file, tail) != 0) return system_failure(path, "cannot cut off its torn last line", error);
+    *size = tail;
+    return LH_OK;
+}
+
+/* One write; what a short one left is taken back. */
+static lh_status append(int file, const char *path, const char *line, lh_error *error) {
+    struct stat found;
+    bool unended;
+    char *text;
+    if (fstat(file, &found) != 0) return system_failure(path, "cannot read its size", error);
+    lh_status status = mend(file, path, &found.st_size, &unended, error);
+    if (status != LH_OK) return status;
+    int bytes = asprintf(&text, "%s%s\n", unended ? "\n" : "", line);
+    if (bytes < 0) return no_memory(path, error);
+    ssize_t written = write(file, text, (size_t)bytes);
+    if (written < 0) {
+        status = system_failure(path, "cannot write", error);
+    } else if (written < bytes) {
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: wrote %zd of %d bytes: no space left?", path, written, bytes);
+        if (ftruncate(file, found.st_size) != 0) status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
+    }
+    free(text);
+    return status;
+}
+
+lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
+    int file;
+    lh_status status = lh_open_file(path, O_RDWR | O_CREAT | O_APPEND, &file, error);
+    if (status != LH_OK) return status;
+    status = append(file, path, line, error);
+    if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
+    return status;
+}
+
+/* 1: the line stays, 0: its key is past last, -1: it is no JSON object with this integer. */
+static int judge_line(const char *line, size_t bytes, const char *key, int64_t last) {
+    json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
+    json_t *value = json_object_get(object, key);
+    int verdict = json_is_integer(value) ? json_integer_value(value) <= last : -1;
+    json_decref(object);
+    return verdict;
+}
+
+/* Copies the lines that stay; returns the bytes written. kept has room for one byte more than text. */
+static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
+    size_t used = 0;
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
+        int verdict = judge_line(text + at, length, key, last);
+        if (verdict < 0) cut->torn++;
+        if (verdict > 0) {
+            memcpy(kept + used, text + at, length);
+            used += length;
+            kept[used++] = '\n';
+            cut->kept++;
+        }
+        at += length + 1;
+    }
+    return used;
+}
+
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error) {
+    *cut = (lh_cut){.there = access(path, F_OK) == 0 || errno != ENOENT};
+    if (!cut->there) return LH_OK;
+    char *text;
+    size_t bytes;
+    lh_status status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    char *kept = malloc(bytes + 1);
+    if (!kept) {
+        free(text);
+        return no_memory(path, error);
+    }
+    size_t used = keep_lines(text, bytes, key, last, kept, cut);
+    if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);
+    free(kept);
+    free(text);
+    return status;
+}

@@ -1,0 +1,170 @@
+/* A disk that fills up, one page later each time: whichever file of a trainer meets the end, the message names it and
+ * says why, the exit code is 4, lines that were whole stay so, and with room again the run comes to the same bits. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lh_disk.h"
+#include "lh_run.h"
+#include "toy_program.h"
+
+enum { DISK = 1 << 20, PAGE = 4096, MOST = 64 /* pages that any of these commands needs */ };
+
+#define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
+#define TRAIN "train --steps 14 --checkpoint-every 5 --log-every 5 --threads 1 --out "
+#define CHECKPOINT " --checkpoint whole/" FOLDER "/checkpoint.safetensors --threads 1"
+
+static lh_spec toy;
+static int met; /* commands that met the end of the disk */
+
+/* Leaves so many pages of the disk. */
+static bool fill(const char *disk, int pages) {
+    static const char page[PAGE];
+    int file = open(lh_test_path(disk, "ballast"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    off_t bytes = 0;
+    while (file >= 0 && write(file, page, PAGE) == PAGE) bytes += PAGE;
+    bool full = errno == ENOSPC && bytes >= pages * PAGE && ftruncate(file, bytes - pages * PAGE) == 0;
+    return close(file) == 0 && full;
+}
+
+/* Whether every line of a file, if there is one, is a whole JSON object. */
+static bool has_whole_lines(const char *path) {
+    json_error_t problem;
+    bool whole = true;
+    FILE *file = fopen(path, "r");
+    while (file != NULL && whole && getc(file) != EOF) {
+        fseek(file, -1, SEEK_CUR);
+        json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &problem);
+        whole = json_is_object(line) && getc(file) == '\n';
+        json_decref(line);
+    }
+    if (file != NULL) fclose(file);
+    return whole;
+}
+
+static bool are_same(const char *a, const char *b) {
+    size_t bytes[2];
+    char *text[2] = {lh_test_read(a, &bytes[0]), lh_test_read(b, &bytes[1])};
+    bool same = bytes[0] == bytes[1] && memcmp(text[0], text[1], bytes[0]) == 0;
+    free(text[0]);
+    free(text[1]);
+    return same;
+}
+
+/* A command on a disk with so much room: it works, or fails as it should. */
+static bool fails_well(const char *parent, const char *disk, int pages, const char *command) {
+    if (!fill(disk, pages)) return false;
+    lh_run_result result = lh_run_main(&toy, parent, command, NULL);
+    unlink(lh_test_path(disk, "ballast"));
+    if (result.code == 0) return true;
+    met++;
+    const char *said = strstr(result.err, "error: disk/");
+    if (result.code == LH_ERR_ENVIRONMENT && said != NULL &&
+        (strstr(said, "No space left on device") != NULL || strstr(said, "no space left?") != NULL))
+        return true;
+    print_error("%d pages: %s: %d\n%s", pages, command, result.code, result.err);
+    return false;
+}
+
+static int train_into(void *argument, const char *disk) {
+    const char *parent = argument;
+    static const char *const lines[] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
+    char path[256];
+    for (int pages = 0; pages < MOST; pages++) {
+        int before = met;
+        if (!fails_well(parent, disk, pages, TRAIN "disk/new")) return 1;
+        for (int i = 0; i < 3; i++) {
+            snprintf(path, sizeof path, "new/" FOLDER "/%s", lines[i]);
+            if (!has_whole_lines(lh_test_path(disk, path))) return 2;
+        }
+        if (lh_run_main(&toy, parent, TRAIN "disk/new --resume", NULL).code != 0) return 3;
+        if (!are_same(lh_test_path(disk, "new/" FOLDER "/checkpoint.safetensors"),
+                      lh_test_path(parent, "whole/" FOLDER "/checkpoint.safetensors")) ||
+            !are_same(lh_test_path(disk, "new/" FOLDER "/eval.jsonl"),
+                      lh_test_path(parent, "whole/" FOLDER "/eval.jsonl")))
+            return 4;
+        if (met == before) return pages > 5 ? 0 : 5; /* of 10 files, some of which end in the same page */
+        snprintf(path, sizeof path, "rm -r '%s'", lh_test_path(disk, "new"));
+        if (system(path) != 0) return 6;
+    }
+    return 7;
+}
+
+/* Files of a verb's own: until there is room for all. */
+static int evaluate_into(void *argument, const char *disk) {
+    const char *parent = argument;
+    static const char *const commands[] = {
+        "eval --out disk/eval" CHECKPOINT,
+        "eval --out eval --examples 900 --per-example disk/each.jsonl" CHECKPOINT,
+        "eval --out eval --examples 900 --draws 9 --wrong disk/wrong.jsonl" CHECKPOINT,
+    };
+    for (int i = 0; i < 3; i++) {
+        met = 0;
+        for (int pages = 0; pages == 0 || met == pages; pages++) {
+            if (pages == MOST || !fails_well(parent, disk, pages, commands[i])) return 10 * i + 1;
+            if (!has_whole_lines(lh_test_path(disk, "each.jsonl"))) return 10 * i + 2;
+            if (!has_whole_lines(lh_test_path(disk, "wrong.jsonl"))) return 10 * i + 3;
+            if (!has_whole_lines(lh_test_path(disk, "eval/eval.jsonl"))) return 10 * i + 4;
+        }
+        if (met == 0) return 10 * i + 5;
+    }
+    return 0;
+}
+
+static int trace_into(void *argument, const char *disk) {
+    const char *command = "trace --out disk/trace --length 5 --examples 40 --checkpoint "
+                          "whole/toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
+    met = 0;
+    for (int pages = 0; pages == 0 || met == pages; pages++) {
+        if (pages == MOST || !fails_well(argument, disk, pages, command)) return 1;
+        if (met == pages + 1 && lh_test_count_files(disk) != 0) return 2; /* nothing half, no temporary file */
+    }
+    return met > 0 ? 0 : 3;
+}
+
+static void check(void **state, lh_disk_work *work) {
+    char disk[256];
+    snprintf(disk, sizeof disk, "%s", lh_test_path(*state, "disk"));
+    assert_int_equal(mkdir(disk, 0777), 0);
+    lh_run_result whole = lh_run_main(&toy, *state, TRAIN "whole", NULL);
+    if (whole.code != 0) print_error("%s", whole.err);
+    assert_int_equal(whole.code, 0);
+    int result = lh_disk_small(disk, DISK, work, *state);
+    if (result == LH_DISK_ABSENT) skip();
+    assert_int_equal(result, 0);
+}
+
+static void test_train(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    toy.train.keep_all = true;
+    toy.eval.during_every = 6;
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_examples = 4;
+    check(state, train_into);
+}
+
+static void test_eval(void **state) {
+    toy = lh_toy_spec_with(toy_float_list);
+    check(state, evaluate_into);
+}
+
+static void test_trace(void **state) {
+    toy = lh_toy_pair_with(toy_float_list);
+    check(state, trace_into);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(test_train), TEST(test_eval), TEST(test_trace)};
+    return cmocka_run_group_tests_name("full_disk", tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* A signal in the midst of an evaluation, of decoding, of a trace: the verb ends soon, with exit code 75, keeps what is
+ * through and nothing of what is not, and the next call comes to the bits of one that no signal met. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/decode.h"
+#include "lh_run.h"
+#include "toy_program.h"
+
+enum { EXAMPLES = 40, PASSES = EXAMPLES / 2 /* of a condition: a pass has two sequences */, THREADS = 2 };
+
+static lh_spec toy;
+static lh_cpu_program program;
+static const lh_cpu_program *const list[] = {&program, NULL};
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+static int calls;     /* of what computes, in this run */
+static int signal_at; /* the call that meets a signal; 0: none */
+
+/* No other call is counted before the signal has been handled. */
+static void meet_signal(void) {
+    pthread_mutex_lock(&counting);
+    if (++calls == signal_at) raise(SIGTERM);
+    pthread_mutex_unlock(&counting);
+}
+
+static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
+    meet_signal();
+    toy_float.forward_block(step, block, workspace, sums);
+}
+
+static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory) {
+    meet_signal();
+    toy_float.decode_step(step, block, from, to, memory);
+}
+
+static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
+                        lh_sums *sums) {
+    meet_signal();
+    toy_float.trace_block(step, block, workspace, to, sums);
+}
+
+static int open_toy(void **state) {
+    program = toy_float;
+    program.forward_block = forward_block;
+    program.decode_step = decode_step;
+    program.trace_block = trace_block;
+    toy = lh_toy_spec_with(list);
+    toy.eval.examples = EXAMPLES;
+    return lh_test_make_directory(state);
+}
+
+static lh_run_result run_until(void **state, int at, int code, const char *command) {
+    calls = 0;
+    signal_at = at;
+    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    if (code == LH_STOPPED) assert_in_range(calls, at, at + THREADS - 1);
+    assert_null(strstr(result.err, "warning: "));
+    return result;
+}
+
+static void run(void **state, const char *command) { run_until(state, 0, 0, command); }
+
+static int lines_of(void **state, const char *name) {
+    size_t bytes;
+    int lines = 0;
+    char *text = lh_test_read(lh_test_path(*state, name), &bytes);
+    for (const char *at = text; *at; at++) lines += *at == '\n';
+    assert_true(bytes == 0 || text[bytes - 1] == '\n');
+    free(text);
+    return lines;
+}
+
+#define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
+
+static void test_train_evaluation_goes_on_with_the_condition(void **state) {
+    run(state, "train --out whole --threads 2");
+    run_until(state, PASSES + 5, LH_STOPPED, "train --out cut --threads 2");
+    assert_int_equal(lines_of(state, "cut/" FOLDER "/eval.jsonl"), 1);
+    run(state, "train --out cut --threads 2 --resume");
+    assert_int_equal(calls, 2 * PASSES);
+    lh_assert_same_file(*state, "whole/" FOLDER "/eval.jsonl", "cut/" FOLDER "/eval.jsonl");
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
+}
+
+/* Evaluations on the way, of two conditions each, after steps 6, 12 and 18: a process gets through one and a half, and
+ * the checkpoint that it writes then is of that very step. */
+static void test_train_evaluation_on_the_way_goes_on(void **state) {
+    int stops = 0;
+    toy.eval.during_every = 6;
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_examples = EXAMPLES;
+    run(state, "train --out whole --steps 19 --threads 2 --no-eval");
+    while (lh_test_exists(lh_test_path(*state, "cut")) == 0 || lines_of(state, "cut/" FOLDER "/eval.jsonl") < 5) {
+        run_until(state, PASSES + PASSES / 2, LH_STOPPED, "train --out cut --steps 19 --threads 2 --no-eval --resume");
+        assert_int_equal(lines_of(state, "cut/" FOLDER "/eval.jsonl"), ++stops);
+    }
+    run(state, "train --out cut --steps 19 --threads 2 --no-eval --resume");
+    assert_int_equal(calls, PASSES);
+    lh_assert_same_file(*state, "whole/" FOLDER "/eval.jsonl", "cut/" FOLDER "/eval.jsonl");
+    lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
+}
+
+/* Neither right nor wrong: whether the model has learnt its examples is not known. */
+static void test_overfit_is_no_failure(void **state) {
+    run_until(state, PASSES + 5, LH_STOPPED, "train --out . --overfit 40 --steps 5 --log-every 5 --threads 2");
+}
+
+#define EVAL "eval --checkpoint " FOLDER "/checkpoint.safetensors --threads 2 "
+
+static void test_eval_keeps_conditions_that_are_through(void **state) {
+    run(state, "train --out . --no-eval");
+    run(state, EVAL "--out whole --per-example whole.jsonl");
+    lh_run_result stopped = run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out cut --per-example cut.jsonl");
+    assert_non_null(strstr(stopped.err, "stopped by a signal; eval.jsonl has what was through"));
+    assert_int_equal(lines_of(state, "cut/eval.jsonl"), 1);
+    assert_int_equal(lines_of(state, "cut.jsonl"), EXAMPLES);
+    assert_int_equal(lines_of(state, "whole.jsonl"), 3 * EXAMPLES);
+    run(state, EVAL "--out cut --resume");
+    assert_int_equal(calls, 2 * PASSES);
+    lh_assert_same_file(*state, "whole/eval.jsonl", "cut/eval.jsonl");
+    run(state, EVAL "--out cut --resume --seed 3"); /* has none of the other seed's lines */
+    assert_int_equal(calls, 3 * PASSES);
+    run(state, EVAL "--out cut --resume --seed 3");
+    assert_int_equal(calls, 0);
+    assert_int_equal(lines_of(state, "cut/eval.jsonl"), 6);
+    run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out wrong --wrong wrong.jsonl"); /* while answers are decoded */
+    assert_int_equal(lines_of(state, "wrong.jsonl"), 0);
+    assert_false(lh_test_exists(lh_test_path(*state, "wrong/eval.jsonl")));
+    run_until(state, 0, LH_ERR_USAGE, EVAL "--out cut --resume --per-example cut.jsonl");
+}
+
+static void test_trace_writes_nothing(void **state) {
+    toy = lh_toy_pair_with(list);
+    run(state, "train --out . --no-eval");
+    lh_run_result result = run_until(state, 3, LH_STOPPED,
+                                     "trace --checkpoint toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors "
+                                     "--length 4 --examples 9 --out trace.safetensors");
+    assert_non_null(strstr(result.err, "stopped by a signal; nothing was written"));
+    assert_false(lh_test_exists(lh_test_path(*state, "trace.safetensors")));
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number) {
+    (void)number;
+    stop = 1;
+}
+
+/* By tokens, and by a pass for each. */
+static void test_decode_ends_between_tokens(void **state) {
+    static const uint16_t input[EXAMPLES * 7];
+    uint16_t answers[EXAMPLES * 7];
+    const lh_answers to = {.answers = answers};
+    lh_lengths lengths = {NULL, 0, 7, 7, 1};
+    lh_error error;
+    (void)state;
+    toy = lh_toy_pair_with(list);
+    for (int by_passes = 0; by_passes < 2; by_passes++) {
+        lh_engine *engine;
+        lh_engine_config config = {.spec = &toy, .seed = 7, .threads = THREADS};
+        program.decode_step = by_passes ? NULL : decode_step;
+        lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+        lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
+        lh_query query = {.n = 7, .input = input, .draw = lh_condition_at(7, 1, 1, 0).draw};
+        signal_at = stop = 0;
+        engine->stop = &stop;
+        lh_assert_ok(lh_decode(engine, &query, EXAMPLES, &to, &error), &error);
+        signal(SIGTERM, on_signal);
+        calls = 0;
+        signal_at = 5;
+        assert_int_equal(lh_decode(engine, &query, EXAMPLES, &to, &error), LH_STOPPED);
+        assert_in_range(calls, 5, 5 + THREADS - 1);
+        signal(SIGTERM, SIG_DFL);
+        engine->ops->close(engine);
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_train_evaluation_goes_on_with_the_condition),
+        TEST(test_train_evaluation_on_the_way_goes_on),
+        TEST(test_overfit_is_no_failure),
+        TEST(test_eval_keeps_conditions_that_are_through),
+        TEST(test_trace_writes_nothing),
+        TEST(test_decode_ends_between_tokens),
+    };
+    return cmocka_run_group_tests_name("stop", tests, NULL, NULL);
+}
