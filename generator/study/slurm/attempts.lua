@@ -13,6 +13,8 @@ local write = require("base.write")
 local M = {}
 
 local STOPPED = 75
+local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
+  lock = true } -- and checkpoints: what trainers write into the folder of a run
 
 -- The step of the last checkpoint in a folder; nil where there is none.
 local function step_of(dir)
@@ -99,8 +101,7 @@ end
 -- Files beside a run that no trainer has written, as task.sh says: they go with it, where it has none of that name.
 local function carry(from, to)
   for _, name in ipairs(names_in(from)) do
-    local own = name:find("^checkpoint") or name:find("^%l+%.jsonl$") or name == "run.json" or name == "lock"
-    if not own and not lfs.attributes(to .. "/" .. name, "mode") then
+    if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
       os.rename(from .. "/" .. name, to .. "/" .. name)
     end
   end
