@@ -4,6 +4,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local attempts = require("study.slurm.attempts")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local packing = require("study.slurm.packing")
 local project = require("project").new(".")
@@ -336,7 +337,12 @@ function TestQueue.test_what_attempts_left()
   attempt("12-3", 30)
   lu.assertEquals(attempts.best(out, run).step, 40)
   lu.assertEquals(attempts.state(out, run), "stopped")
+  local replaced = "out/a/0123456789abcdef/.attempts/12-1/replaced/lr0.001-seed2/"
+  support.write(replaced .. "notes.jsonl", "mine") -- a task died between its two renames
+  support.write(replaced .. "metrics.jsonl", "old")
   lu.assertEquals(attempts.adopt({ cells = { { spec = {}, runs = { run } } } }, out), 1)
+  lu.assertEquals(support.read(out .. "/" .. dir .. "/notes.jsonl"), "mine")
+  lu.assertNil(lfs.attributes(out .. "/" .. dir .. "/metrics.jsonl"))
   lu.assertEquals(support.read(out .. "/" .. dir .. "/checkpoint.safetensors"), "12-2")
   lu.assertNil(attempts.state(out, run)) -- the others are of no use any more
 end

@@ -1,5 +1,15 @@
 # A stand-in for a trainer, behind lines that set id, digest, steps, examples, lengths and spec: it writes what one
-# writes, at once, and dies as one may. Of a hundred processes SIMULATED_FAILING do, each by the name of its attempt.
+# writes, at once, and dies as one may. Of a hundred processes SIMULATED_FAILING do, each by the name of its attempt. It
+# is of the level SIMULATED_LEVEL, and says so where it is not silent about it. SIMULATED_FATE says what happens to its
+# first run behind the quarter SIMULATED_AT, whatever its name.
+
+level=${SIMULATED_LEVEL:-x86-64-v3}
+if [ "$1" = info ]; then
+    [ -z "${SIMULATED_SILENT:-}" ] || exit 4
+    printf '{"id":"%s","spec":{"train":{"steps":%s}},"source_digest":"00aa","level":"%s","compiler":"cc 1"}\n' "$id" \
+        "$steps" "$level"
+    exit
+fi
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -17,7 +27,8 @@ number_of() { # TEXT: a number below a million that is this text's
 
 fate=$(number_of "${out##*/} $id")
 how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # the run at which it happens, and if there are fewer the last
-[ $((fate % 100)) -lt "$SIMULATED_FAILING" ] || how=none
+[ $((fate % 100)) -lt "${SIMULATED_FAILING:-0}" ] || how=none
+[ -z "${SIMULATED_FATE:-}" ] || how=$SIMULATED_FATE victim=0
 
 record() { # EXIT STEP
     printf '{"id":"%s","digest":"%s","spec":%s,"flags":[],"seed":%s,"learning_rate":%s,"step":%s,"exit":%s}\n' \
@@ -32,21 +43,33 @@ meet() {
         2) record 75 "$step" && exit 75 ;;
         3) record 1 "$step" && exit 1 ;;
         4) printf '{"step":%s,"lo' "$((step + 1))" >>metrics.jsonl && kill -9 $$ ;;
+        waits)
+            : >"$SIMULATED/waits"
+            until [ -e "$SIMULATED/go" ]; do sleep 0.05; done
+            [ -d "$dir" ] || exit 4
+            ;;
     esac
 }
 
 train() {
     quarter=0
     if [ -e checkpoint.safetensors ]; then
-        read -r quarter <checkpoint.safetensors
+        [ "$(sed -n 's/.*"level":"\([^"]*\)".*/\1/p' checkpoint.safetensors)" = "$level" ] ||
+            { echo "cannot go on from it" && record 1 0 && return; }
+        at=$(sed -n 's/.*"step":"\([0-9]*\)".*/\1/p' checkpoint.safetensors)
+        [ "$at" -le "$steps" ] || { echo "the checkpoint is of step $at" && record 1 "$at" && return; }
+        quarter=$(sed -n 's/.*"quarter":"\([0-9]*\)".*/\1/p' checkpoint.safetensors)
         head -n "$quarter" metrics.jsonl >metrics.partial && mv metrics.partial metrics.jsonl
     fi
     while [ "$quarter" -lt 4 ]; do
         quarter=$((quarter + 1)) step=$((steps * (quarter + 1) / 4 - steps / 4))
         printf '{"step":%s,"loss":%s,"accuracy":0.%06d}\n' $step "0.5" "$score" >>metrics.jsonl
         printf '{"step":%s,"metrics_lines":%s}\n' $step $quarter >window.jsonl
-        echo $quarter >checkpoint.partial && mv checkpoint.partial checkpoint.safetensors
-        [ $quarter -ne 2 ] || [ "$1" = lives ] || meet
+        printf 'length {"__metadata__":{"source_digest":"00aa","level":"%s","compiler":"cc 1","step":"%s",' "$level" \
+            $step >checkpoint.partial
+        printf '"quarter":"%s"},"tensor":{"dtype":"F32"}}' $quarter >>checkpoint.partial
+        mv checkpoint.partial checkpoint.safetensors
+        [ $quarter -ne "${SIMULATED_AT:-2}" ] || [ "$1" = lives ] || meet
     done
     : >eval.jsonl
     for n in $lengths; do

@@ -242,6 +242,18 @@ cancels() {
         ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
 }
 
+# Tasks that run: their trainers write checkpoints, and nothing goes back into the queue.
+cancels_what_runs() {
+    ends_with 0 "12 runs" sweep running "$work/grid.lua" --only task=sort --slurm "$work/here.lua" &&
+        until_true trainers running && sleep 0.5 &&
+        ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" && until_true idle &&
+        [ -z "$(trainers running)" ] || return
+    for run in "$work"/running/sort/*/.attempts/*/sort/*/*; do
+        [ -s "$run/checkpoint.safetensors" ] && grep -q '"exit":75}$' "$run/run.json" || { ls "$run" && return 1; }
+    done
+    ends_with 0 " stopped" sweep running status "$work/grid.lua" --only task=sort
+}
+
 # The script by hand, the same task twice at once, of a list that was cut: each run is there once, with the same bits.
 twice_at_once() {
     script=$work/held/.slurm/1
@@ -334,6 +346,7 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_waits_in_the_queue waits_in_the_queue
     expect slurm_edited_study edited_study
     expect slurm_cancels cancels
+    expect slurm_cancels_what_runs cancels_what_runs
     expect slurm_twice_at_once twice_at_once
     expect slurm_late_answer late_answer
     expect slurm_foreign_folder foreign_folder

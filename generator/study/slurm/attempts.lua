@@ -13,6 +13,8 @@ local write = require("base.write")
 local M = {}
 
 local STOPPED = 75
+local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
+  lock = true } -- and checkpoints: what trainers write into the folder of a run
 
 -- The step of the last checkpoint in a folder; nil where there is none.
 local function step_of(dir)
@@ -24,7 +26,7 @@ local function step_of(dir)
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
-local function folders_in(path)
+local function names_in(path)
   local names = {}
   if lfs.attributes(path, "mode") == "directory" then
     for name in lfs.dir(path) do
@@ -38,7 +40,7 @@ end
 -- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }.
 local function all(out, run)
   local cell, list = out .. "/" .. run.dir:match("^(.*)/"), {}
-  for _, name in ipairs(folders_in(cell .. "/.attempts")) do
+  for _, name in ipairs(names_in(cell .. "/.attempts")) do
     local place = cell .. "/.attempts/" .. name
     for _, dir in ipairs({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }) do
       list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and { dir = dir, step = step_of(dir) } or nil
@@ -96,6 +98,15 @@ function M.words(out, run, dir)
   end
 end
 
+-- Files beside a run that no trainer has written, as task.sh says: they go with it, where it has none of that name.
+local function carry(from, to)
+  for _, name in ipairs(names_in(from)) do
+    if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
+      os.rename(from .. "/" .. name, to .. "/" .. name)
+    end
+  end
+end
+
 -- Moves to their places what attempts have left of a study's runs that are not there, how many that were, and removes
 -- what they have left of those that are. For a folder that no task works in.
 function M.adopt(study, out)
@@ -106,6 +117,7 @@ function M.adopt(study, out)
       local adopted = best and best.step and os.rename(best.dir, out .. "/" .. run.dir)
       count = count + (adopted and 1 or 0)
       for _, attempt in ipairs((adopted or run.state == "done") and all(out, run) or {}) do
+        carry(attempt.dir, out .. "/" .. run.dir)
         write.remove_tree(attempt.dir)
       end
     end

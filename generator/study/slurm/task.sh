@@ -68,11 +68,55 @@ open_attempt() {
     attempt=$cell/.attempts/$job-$number
 }
 
-# How far the run in a folder is: the step of its last checkpoint, then how many evaluations it has.
-reach() {
-    [ -e "$1/checkpoint.safetensors" ] || [ -e "$1/checkpoint.previous.safetensors" ] || return
-    step=$(sed -n '$s/^{"step":\([0-9]*\),.*/\1/p' "$1/window.jsonl" 2>/dev/null)
-    echo $((${step:-0} * 1000000 + $(cat "$1/eval.jsonl" 2>/dev/null | wc -l)))
+# What stands under a key of a JSON text: KEY TEXT.
+value() {
+    printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
+}
+
+# What a trainer is, or the one that has written a checkpoint: KEYS TEXT.
+origin() {
+    for key in $1; do
+        value "$key" "$2"
+    done
+}
+
+# What the checkpoint of a run in a folder says of itself, from its head: the newer one where there are two.
+checkpoint_facts() {
+    newer=$1/checkpoint.safetensors
+    [ -e "$newer" ] || newer=$1/checkpoint.previous.safetensors
+    [ -e "$newer" ] && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
+}
+
+# What the trainer of a group says of itself: flags. It goes on from checkpoints of its like alone, and of no step
+# beyond its own last one. A GPU's level and compiler are known only once it trains.
+know_trainer() {
+    case " $* " in
+        *' --device cuda '*) keys=source_digest ;;
+        *) keys='source_digest level compiler' ;;
+    esac
+    facts=$("$trainers/$trainer" info --json </dev/null 2>/dev/null 9<&-)
+    own=$(origin "$keys" "$facts")
+    last=$(value steps "$facts")
+    [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # epochs: it counts them itself
+}
+
+# Which step a list "RUN:STEP ..." has for a run.
+step_in() {
+    for pair in $1; do
+        [ "${pair%:*}" != "$2" ] || echo "${pair##*:}"
+    done | tail -n 1
+}
+
+# How far the run in a folder is, as far as this trainer can go on from it: the step of its last checkpoint, then how
+# many evaluations it has.
+reach() { # DIR RUN
+    facts=$(checkpoint_facts "$1") || return
+    step=$(value step "$facts")
+    [ "$step" -ge 0 ] 2>/dev/null && [ "$step" -le "$last" ] || return
+    [ -z "$own" ] || [ "$(origin "$keys" "$facts")" = "$own" ] || return
+    below=$(step_in "$refused" "$2")
+    [ -z "$below" ] || [ "$step" -lt "$below" ] || return
+    echo $((step * 1000000 + $(cat "$1/eval.jsonl" 2>/dev/null | wc -l)))
 }
 
 # Takes on what an earlier attempt at a run has left: that of the one which got furthest, which may be at work still.
@@ -80,7 +124,7 @@ reach() {
 take() {
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
-        far=$(reach "$from")
+        far=$(reach "$from" "$1")
         [ "${far:--1}" -le "$furthest" ] || { best=$from furthest=$far; }
     done
     [ -n "$best" ] || return 0
@@ -92,7 +136,18 @@ take() {
     for file in metrics eval window; do
         [ ! -e "$best/$file.jsonl" ] || cp "$best/$file.jsonl" "$into/.$1/" || return
     done
-    mv "$into/.$1" "$into/$1"
+    [ -d "$best" ] && mv "$into/.$1" "$into/$1" || return # moved away in between, it may be there in part
+    taken="$taken $1:$((furthest / 1000000))"
+}
+
+# What others have put beside a run that is replaced, such as an export, goes with it.
+carry() { # RUN
+    for file in "$cell/$1"/* "$cell"/.attempts/*/replaced/"$1"/*; do
+        case ${file##*/} in
+            checkpoint* | metrics.jsonl | eval.jsonl | window.jsonl | run.json | lock) continue ;;
+        esac
+        [ ! -e "$file" ] || [ -e "$from/${file##*/}" ] || cp -Rp "$file" "$from/" || return
+    done
 }
 
 # Moves a run that is through to its place. mv -T renames, and fails where somebody else's is there.
@@ -100,33 +155,85 @@ publish() {
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
     ! is_done "$1" || return 0
+    carry "$1" || { say "$id $1: what lies beside it cannot be copied; it stays in $from" && return; }
     if [ "$how" = again ] && [ -e "$cell/$1" ]; then
         mkdir -p "$attempt/replaced" && mv -T "$cell/$1" "$attempt/replaced/$1"
     fi
     mv -T "$from" "$cell/$1" || return 0
     [ "$how" = new ] || mkdir -p "$folder/replaced/$id.$digest.$1"
+    published="$published $1"
     say "$id $1: done"
 }
 
-# What attempts still have of runs that are through is of no use.
+# Removes what an attempt has, and the folders above it that are empty then: a path below .attempts.
+remove() {
+    rm -rf "$1" 2>/dev/null
+    above=${1#"$cell/.attempts/"}
+    (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
+}
+
+# Removes a run of an attempt, which loses its name first, so that nobody takes on half of it.
+drop() {
+    rm -rf "${1%/*}/.$run" && mv -T "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
+}
+
+# What attempts still have of runs that are through is of no use. One that is at work ends by it, as taken_away finds.
 tidy() {
     for run in $members; do
         is_done "$run" || continue
-        for old in "$cell"/.attempts/*/"$id/$digest/$run" "$cell"/.attempts/*/"replaced/$run"; do
-            [ -e "$old" ] || continue
-            rm -rf "$old" 2>/dev/null
-            above=${old#"$cell/.attempts/"}
-            (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
+        for old in "$cell"/.attempts/*/"$id/$digest/$run" "$cell"/.attempts/*/"$id/$digest/.$run" \
+            "$cell"/.attempts/*/"replaced/$run"; do
+            [ ! -e "$old" ] || remove "$old"
         done
     done
     rmdir -p "$attempt/$id/$digest" 2>/dev/null
+    rmdir "$cell/.attempts" 2>/dev/null
 }
 
-group() {
-    how=$1 id=$2 digest=$3 defaults=$4 trainer=$5 members=$6
-    shift 6
-    cell=$runs/$id/$digest
-    ! all_done || return 0
+# Of attempts that have ended, as their trainers have written, those that got no further than this one, of the same
+# level, compiler and source. Others may be at work.
+drop_older() {
+    every='source_digest level compiler'
+    for run in $members; do
+        ours=$attempt/$id/$digest/$run
+        far=$(reach "$ours" "$run") || continue
+        origin=$(origin "$every" "$(checkpoint_facts "$ours")")
+        for old in "$cell"/.attempts/*/"$id/$digest/$run"; do
+            [ "$old" != "$ours" ] && grep -q '"exit":[1-9][0-9]*}$' "$old/run.json" 2>/dev/null || continue
+            theirs=$(reach "$old" "$run") && [ "$theirs" -le "$far" ] || continue
+            [ "$(origin "$every" "$(checkpoint_facts "$old")")" = "$origin" ] || continue
+            drop "$old"
+        done
+    done
+}
+
+# Runs that went from this attempt's folder and that it has not published: others have finished them and tidied up.
+taken_away() {
+    for run in $members; do
+        [ ! -e "$attempt/$id/$digest/$run" ] && is_finished "$cell/$run" || continue
+        case " $published " in *" $run "*) continue ;; esac
+        [ "$how" = new ] || mkdir -p "$folder/replaced/$id.$digest.$run"
+        say "$id $run: another task has finished it"
+        more=yes
+    done
+}
+
+# Runs that have not got beyond the checkpoint that they took on: it is refused, and the next best one is tried. Where
+# it came from it stays, and the copy goes.
+find_refused() {
+    for run in $members; do
+        step=$(step_in "$taken" "$run")
+        ended=$(sed -n 's/.*"step":\([0-9]*\),.*"exit":1}$/\1/p' "$attempt/$id/$digest/$run/run.json" 2>/dev/null)
+        [ -n "$step" ] && [ -n "$ended" ] && [ "$ended" -le "$step" ] || continue
+        say "$id $run: does not go on from the checkpoint of step $step; the one before it is tried, or none"
+        refused="$refused $run:$step" more=yes
+        drop "$attempt/$id/$digest/$run"
+    done
+}
+
+# Trains the runs of a group in an attempt of its own: flags. Its exit code is in status.
+train() {
+    taken=''
     open_attempt || { say "no folder can be made in $cell"; exit 4; }
     for run in $members; do
         # What another task moves away meanwhile is through, or is there under its next name.
@@ -142,15 +249,32 @@ group() {
         kill -0 "$pid" 2>/dev/null || break
     done
     pid=''
-    for run in $members; do
-        publish "$run"
-    done
-    tidy
+}
+
+group() {
+    how=$1 id=$2 digest=$3 defaults=$4 trainer=$5 members=$6
+    shift 6
+    cell=$runs/$id/$digest refused=''
     ! all_done || return 0
-    [ -z "$told" ] && [ "$status" -ne 75 ] || requeue
-    say "$id: not all of $members is done (the trainer's exit code: $status)"
-    [ "$status" -ne 4 ] || { say "the others would meet the same: nothing more is started"; exit 4; }
-    failed=1
+    know_trainer "$@"
+    until all_done; do
+        more='' published=''
+        train "$@"
+        for run in $members; do
+            publish "$run"
+        done
+        taken_away
+        find_refused
+        tidy
+        ! all_done || return 0
+        drop_older
+        [ -z "$told" ] && [ "$status" -ne 75 ] || requeue
+        [ -z "$more" ] || continue
+        say "$id: not all of $members is done (the trainer's exit code: $status)"
+        [ "$status" -ne 4 ] || { say "the others would meet the same: nothing more is started"; exit 4; }
+        failed=1
+        return
+    done
 }
 
 exec 9<"$folder/runs.txt" || exit 4

@@ -1,0 +1,124 @@
+# What a task does with what others have left of its runs: trainers are stand-ins, and tasks are run by hand.
+
+. tests/system/common.sh
+. tests/system/simulated.sh
+
+grid() { # STEPS
+    cat >"$work/grid.lua" <<END
+return {
+  title = "two runs",
+  base = { model = { use = "small_encoder" }, train = { batch = 4, steps = $1, lengths = { 1, 4 } },
+    eval = { lengths = { list = { 5, 7, 9 } }, examples = 16 }, encoding = { kind = "none" } },
+  axes = { { name = "task", values = { { name = "parity", spec = { task = { kind = "parity_check" } } } } } },
+  seeds = { 0, 1 },
+  learning_rates = { 1e-3 },
+}
+END
+}
+echo 'return { time = "1:00:00", replicas = 2, max_tasks = 1 }' >"$work/site.lua"
+first=lr0.001-seed0 second=lr0.001-seed1
+
+# An array of its own for the study, whose task waits in the queue: OUT. Sets script, cell, place.
+submit() {
+    rm -f "$SIMULATED"/queue/* "$SIMULATED"/waits "$SIMULATED"/go
+    simulate run "$1" && echo "PENDING x" >"$SIMULATED/queue/1_1" || return
+    script=$(ls -d "$work/$1"/.slurm/[0-9]* | tail -n 1)
+    # shellcheck disable=SC2046
+    set -- "$1" $(cut -d ' ' -f 3,4 "$script/runs.txt" | head -n 1)
+    cell=$work/$1/$2/$3 place=$2/$3
+}
+
+# The task of a job: NUMBER CODE. What it said is in $work/said.
+task() {
+    PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=$1 SLURM_ARRAY_TASK_ID=1 sh "$script/job.sh" >"$work/said" 2>&1
+    got=$?
+    cat "$work/said"
+    [ "$got" -eq "$2" ]
+}
+
+stopped_at() { SIMULATED_FATE=2 SIMULATED_AT=$1 task 1 75; } # QUARTER
+killed_at() { SIMULATED_FATE=0 SIMULATED_AT=$1 task 1 1; }
+attempts_at() { (cd "$cell/.attempts" && ls -d */"$place/$1") | wc -l; } # RUN
+level_of() { sed -n 's/.*"level":"\([^"]*\)".*/\1/p' "$cell/$1/checkpoint.safetensors"; }
+
+whole() { # both runs are there with all of their lines, and nothing else is
+    for run in $first $second; do
+        grep -q '"exit":0}$' "$cell/$run/run.json" && [ "$(grep -c . "$cell/$run/metrics.jsonl")" -eq 4 ] || return
+    done
+    [ ! -e "$cell/.attempts" ]
+}
+
+# A task that is requeued on a node of another level begins anew, and the other level's attempt is not in its way.
+other_level() {
+    submit level && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && task 1 0 && whole &&
+        [ "$(level_of $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/said"
+}
+
+# Where a trainer cannot say what it is, it refuses the furthest attempt, and goes on from the next.
+refused() {
+    submit refused && stopped_at 2 || return
+    cp -R "$cell/.attempts/1_1-1" "$cell/.attempts/7_1-1" && from=$cell/.attempts/7_1-1/$place/$first &&
+        sed -i 's/x86-64-v3/x86-64-v4/; s/"step":"[0-9]*"/"step":"390"/' "$from/checkpoint.safetensors" || return
+    SIMULATED_SILENT=yes task 1 0 && whole && [ "$(grep -c 'does not go on' "$work/said")" -eq 1 ] &&
+        grep -q "$first: does not go on from the checkpoint of step 390" "$work/said"
+}
+
+# A study whose steps become fewer while its tasks run: what got beyond them is not gone on with.
+fewer_steps() {
+    submit fewer && stopped_at 3 && grid 100 && submit fewer && task 2 0 && whole &&
+        grep -q '"step":100,"exit":0' "$cell/$first/run.json" && ! grep 'does not go on' "$work/said"
+    code=$?
+    grid 400
+    return $code
+}
+
+# Attempts that have ended go once another got as far; one that was killed may be at work, for all that is known.
+older() {
+    submit older && stopped_at 1 && stopped_at 2 && [ "$(attempts_at $first)" -eq 1 ] && killed_at 3 &&
+        [ "$(attempts_at $first)" -eq 1 ] && stopped_at 4 && [ "$(attempts_at $first)" -eq 2 ] && task 1 0 && whole
+}
+
+# Two arrays have a run: one finishes it while the other's trainer is at it, which ends; its task goes on with the rest.
+overlapping() { # new | again
+    submit "overlapping_$1" || return
+    sed -i "s/^1 new /1 $1 /" "$script/runs.txt"
+    [ "$1" = new ] || { mkdir -p "$cell/$first" "$cell/$second" && echo mine >"$cell/$first/note"; }
+    other=$script.other && mkdir "$other" && sed "s|^folder=.*|folder=$other|" "$script/job.sh" >"$other/job.sh" &&
+        sed "s/'$first $second'/$first/; s/--seeds 0:1/--seeds 0:0/" "$script/runs.txt" >"$other/runs.txt" || return
+    SIMULATED_FATE=waits task 1 0 >"$work/one" 2>&1 &
+    one=$!
+    until [ -e "$SIMULATED/waits" ]; do sleep 0.05; done
+    PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=1 sh "$other/job.sh" || return
+    : >"$SIMULATED/go"
+    wait $one || { cat "$work/one"; return 1; }
+    grep -q "$first: another task has finished it" "$work/one" && whole || return
+    [ "$1" = new ] || [ -e "$cell/$first/note" ]
+}
+
+# What a user has put beside a run is there still once the run was replaced, even where the task dies in between.
+replaced() {
+    submit replaced && sed -i 's/^1 new /1 again /' "$script/runs.txt" && mkdir -p "$cell/$first/export" "$work/dies" &&
+        echo mine >"$cell/$first/export/model.pt" && echo old >"$cell/$first/metrics.jsonl" || return
+    printf '#!/bin/sh\ncase "$1 $3" in "-T %s") kill -9 $PPID ;; *) exec %s "$@" ;; esac\n' "$cell/$first" \
+        "$(command -v mv)" >"$work/dies/mv" && chmod +x "$work/dies/mv" || return
+    PATH=$work/dies:$PATH task 1 137 || [ "$got" -eq 137 ] || return
+    [ ! -e "$cell/$first" ] && [ -e "$cell/.attempts/1_1-1/replaced/$first/export/model.pt" ] && task 1 0 && whole &&
+        grep -q mine "$cell/$first/export/model.pt"
+}
+
+# A task that is cancelled while it runs writes its checkpoint and stays out of the queue; what it has left goes on.
+cancelled() {
+    submit cancelled && echo "RUNNING x" >"$SIMULATED/queue/1_1" && : >"$script/cancelled" && stopped_at 2 &&
+        [ -z "$(ls "$SIMULATED/requeued")" ] && submit cancelled && task 2 0 && whole
+}
+
+grid 400
+expect attempts_of_another_level other_level
+expect attempts_that_are_refused refused
+expect attempts_beyond_the_steps fewer_steps
+expect attempts_that_have_ended_go older
+expect attempts_of_two_arrays overlapping new
+expect attempts_of_two_arrays_that_replace overlapping again
+expect attempts_replace_a_folder replaced
+expect attempts_of_a_cancelled_task cancelled
+finish
