@@ -121,18 +121,20 @@ all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## the runtime library a
 
 library: $(LIBRARY) ## the runtime, as a static archive
 
-# What is written takes its name when it is whole: another build in this folder may be reading it. Arguments of compile:
+# What is written takes its name when it is whole: another build in this folder, which another machine may see as well,
+# may be reading it. Arguments of compile:
 # flags; of whole: a command up to its output's name, and the rest of it.
-whole = $(1) $@.$$$$ $(2) && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
-compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$$$$.d -c -o $@.$$$$ $< && mv -f $@.$$$$.d $(@:.o=.d) && \
-	mv -f $@.$$$$ $@ || { rm -f $@.$$$$ $@.$$$$.d; exit 1; }
+SELF := $(shell uname -n)-$$$$
+whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 1; }
+compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(SELF).d -c -o $@.$(SELF) $< && mv -f $@.$(SELF).d $(@:.o=.d) && \
+	mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF) $@.$(SELF).d; exit 1; }
 
 # Objects of another compiler are out of date: their bits differ, and they may be for another machine. So are those of
 # other sources, of another checkout or release, whatever the times of their files are.
 made_by = "$(MACHINE) $(COMPILER), $$(pwd -P) $$(cat VERSION COMMIT 2>/dev/null)"
 $(B)/compiler: FORCE
 	@mkdir -p $(@D)
-	@echo $(made_by) | cmp -s - $@ || { echo $(made_by) > $@.$$$$ && mv -f $@.$$$$ $@; }
+	@echo $(made_by) | cmp -s - $@ || { echo $(made_by) > $@.$(SELF) && mv -f $@.$(SELF) $@; }
 
 $(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
@@ -251,7 +253,7 @@ gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 check: ## validate every spec in spec/runs (RUN=<id>: one)
 	@for spec in $(or $(RUN),$(wildcard spec/runs/*.lua)); do ./longhand check $$spec || exit; done
 
-test: ## the whole suite, under 5 minutes on 2 cores
+test: ## the whole suite, a quarter of an hour on 2 cores
 	@sh tests/run.sh
 
 test-long: ## the suite with generated code at every level, and the slow system tests

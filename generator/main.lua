@@ -481,7 +481,7 @@ local function main(arguments)
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
   end
-  local problem = builds.problem()
+  local problem = builds.problem(root)
   if problem then
     return fail(ENVIRONMENT, problem)
   end

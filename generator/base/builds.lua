@@ -31,11 +31,11 @@ function M.folder(root)
     or cache.folder("build-" .. sha256.digest(paths.absolute(root))) or OWN
 end
 
--- What is wrong with LONGHAND_BUILD, or nil.
-function M.problem()
-  local given = os.getenv("LONGHAND_BUILD")
-  if given and given ~= "" and not tongues.make(paths.absolute(given)) then
-    return ("LONGHAND_BUILD: make cannot handle this folder's name: %s; expected %s"):format(tongues.plain(given),
+-- What is wrong with the folder, or nil.
+function M.problem(root)
+  local folder = M.folder(root)
+  if folder ~= OWN and not tongues.make(folder) then
+    return ("LONGHAND_BUILD: make cannot handle this folder's name: %s; expected %s"):format(tongues.plain(folder),
       tongues.MAKE_TEXT)
   end
 end

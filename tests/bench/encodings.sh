@@ -1,11 +1,12 @@
-# Step time of every encoding over that of none: sh tests/bench/encodings.sh [ROUNDS [SECONDS]]
+# Step time of every encoding over that of none: sh tests/bench/encodings.sh [ROUNDS [SECONDS [NAMES]]]
 #
+# NAMES: of the table, "sinusoid relative apart_relative"; all unless given.
 # The base model on parity_check, T = 21 and 80, all threads. In each round every trainer runs in turn; a ratio is of
 # times in one round, and the table has their medians: training at 21 and 80, forward only at 21 and 80. Not a test:
 # neighbours on the machine move single ratios by tenths.
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
-rounds=${1:-5} seconds=${2:-0.5}
+rounds=${1:-5} seconds=${2:-0.5} only=${3:-}
 work=build/bench/encodings
 mkdir -p "$work"
 
@@ -13,27 +14,28 @@ PRESETS=$(cd spec/encodings && ls *.lua | sed 's/\.lua$//' | grep -v '^none$\|^l
 RANDOM_FORMS="rope relative shaw alibi alibi_learned t5 kerple_log"
 DIFFERENCES="relative alibi_learned"
 
-# A name and the encoding's table.
+# A name and the encoding's table; names gets those that are meant.
 build_one() {
+    case " none $only " in *" $1 "*) ;; *) [ -z "$only" ] || return 0 ;; esac
     echo "return { task = { kind = \"parity_check\" }, encoding = $2, model = { use = \"ruoss_encoder\" },
   train = { use = \"ruoss\", lengths = { 1, 79 } }, eval = { use = \"ruoss\" } }" >"$work/$1.lua"
     ./longhand gen "$work/$1.lua" --out "$work/src_$1" >/dev/null &&
-        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1"
+        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1" && names="$names $1"
 }
 
 drawn='positions = { kind = "randomized", max_position = 2048 }'
 apart='positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
 make -s library || exit 4
-names=none
+names=''
 build_one none '{ kind = "none" }' || exit 4
 for name in $PRESETS; do
-    build_one "$name" "{ kind = \"$name\" }" && names="$names $name" || exit 4
+    build_one "$name" "{ kind = \"$name\" }" || exit 4
 done
 for name in $RANDOM_FORMS; do
-    build_one "rand_$name" "{ kind = \"$name\", $drawn }" && names="$names rand_$name" || exit 4
+    build_one "rand_$name" "{ kind = \"$name\", $drawn }" || exit 4
 done
 for name in $DIFFERENCES; do
-    build_one "apart_$name" "{ kind = \"$name\", $apart }" && names="$names apart_$name" || exit 4
+    build_one "apart_$name" "{ kind = \"$name\", $apart }" || exit 4
 done
 
 : >"$work/rates"

@@ -1,6 +1,7 @@
 -- docs/encodings.md names what there is, and its first spec is the example's; docs/own-network.md has every method, and
 -- its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/training.md has
--- a spec and an axis that are legal; docs/performance.md predicts what follows from the counts of compiled device code.
+-- a spec and an axis that are legal; docs/performance.md predicts what follows from the counts of compiled device code;
+-- the version is everywhere the same.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -314,6 +315,15 @@ function TestArithmetic.test_frames()
     "eval.by.carry[2]: 90 is past what there is")
   lu.assertStrContains(problem("eval.by={ digits = true, frame = true }"), "true does not say which frames")
   lu.assertStrContains(problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is past what there is")
+end
+
+TestVersion = {}
+
+-- The version stands where other programs look for it, as it is in VERSION; Python has a form of its own.
+function TestVersion.test_everywhere()
+  local version = read("VERSION"):match("%S+")
+  lu.assertEquals(read("CITATION.cff"):match("\nversion: (%S+)\n"), version)
+  lu.assertEquals(read("python/pyproject.toml"):match('\nversion = "(.-)"'), (version:gsub("%-dev$", ".dev0")))
 end
 
 support.run()

@@ -89,6 +89,16 @@ compiler_errors_name_the_template() {
         --out "$work/wrong/out" && [ ! -e "$work/wrong/out" ] && [ -z "$(find "$work/wrong" -name '*partial*')" ]
 }
 
+# What builds have left that were killed is in nobody's way, and goes.
+killed_builds() {
+    ./longhand build $SPEC --levels best --out "$work/killed" >/dev/null || return
+    for left in "$work/killed.partial1" "$work/killed/replacing"; do
+        mkdir "$left" && echo "$(uname -n) 999999999" >"$left/owner" || return
+    done
+    ends_with 0 'built for the CPU' ./longhand build $SPEC --levels best --set train.steps=7 --out "$work/killed" &&
+        [ "$(ls "$work/killed")" = "$(printf 'src\nstamp\ntrainer')" ] && ! ls -d "$work"/killed.* 2>/dev/null
+}
+
 stale_names_the_file() {
     copy "$work/stale"
     mkdir "$work/stale/generated/$SPEC"
@@ -114,6 +124,7 @@ expect where_names_the_template where_names_the_template
 expect where_names_the_chain where_names_the_chain
 expect broken_template_writes_nothing broken_template_writes_nothing
 expect compiler_errors_name_the_template compiler_errors_name_the_template
+expect killed_builds_are_cleared_away killed_builds
 expect stale_names_the_file stale_names_the_file
 expect lists_and_plans lists_and_plans
 finish

@@ -113,6 +113,13 @@ nowhere_to_build() {
             parity_check_sinusoid --levels best
 }
 
+# Where the cache is has a space in its name, and a checkout that cannot be written to has nowhere else.
+builds_beside_a_space() {
+    mkdir "$work/a home" && chown 65534:65534 "$work/a home" && cd "$work/a home" &&
+        ends_with 4 "LONGHAND_BUILD: make cannot handle this folder's name: $work/a home" as_user env \
+            HOME="$work/a home" "$work/root/usr/bin/longhand" build parity_check_sinusoid
+}
+
 uninstalls() {
     make -s uninstall PREFIX=/usr DESTDIR="$work/root" && ! find "$work/root" ! -type d | grep .
 }
@@ -133,6 +140,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     expect install_user_builds user_builds
     expect install_user_says_where user_says_where
     expect install_user_generates user_generates
+    expect install_builds_beside_a_space builds_beside_a_space
 else
     echo "skip install_user_builds: only root can be somebody else"
 fi

@@ -11,6 +11,7 @@
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")
+local owner_of = require("base.owner")
 local paths = require("base.paths")
 local script = require("study.slurm.script")
 local sha256 = require("base.sha256")
@@ -118,28 +119,14 @@ end
 
 -- ---- one sweep at a time prepares jobs in a folder ----
 
-local function own_pid()
-  return (write.read("/proc/self/stat") or ""):match("^%d+") or "0"
-end
-
-local function host()
-  return (shell.capture({ "uname", "-n" }):gsub("%s+$", ""))
-end
-
--- Whether the process that a text "HOST PID" names is on this machine and gone.
-local function is_gone(owner)
-  local there, pid = owner:match("^(%S+) (%d+)")
-  return there == host() and lfs.attributes("/proc/" .. pid, "mode") == nil
-end
-
 -- Takes the folder for a while: a function that gives it back; nil and a message where another sweep has it.
 function M.take(out)
   local path = M.folder(out) .. "/submitting"
   local made, message = write.make_directory(M.folder(out))
   local done = made and lfs.mkdir(path)
   local owner = made and not done and write.read(path .. "/owner") or ""
-  if made and not done and is_gone(owner) then -- one of those who find that succeeds it
-    done = lfs.mkdir(("%s/after-%s-%s"):format(path, owner:match("^(%S+) (%d+)")))
+  if made and not done and owner_of.is_gone(owner) then -- one of those who find that succeeds it
+    done = lfs.mkdir(("%s/after-%s-%s"):format(path, owner_of.parse(owner)))
   end
   if not made or not done and lfs.attributes(path, "mode") ~= "directory" then
     return nil, message or ("%s: cannot be made"):format(path)
@@ -148,7 +135,7 @@ function M.take(out)
     return nil, ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; remove the "
       .. "folder %s if that process is gone"):format(out, who:gsub(" ", ", process "), path)
   end
-  write.file(path .. "/owner", ("%s %s\n"):format(host(), own_pid()))
+  write.file(path .. "/owner", owner_of.text())
   return function()
     write.remove_tree(path)
   end
