@@ -16,7 +16,6 @@ local paths = require("base.paths")
 local script = require("study.slurm.script")
 local sha256 = require("base.sha256")
 local shapes = require("study.read.shapes")
-local shell = require("base.shell")
 local write = require("base.write")
 
 local M = {}
