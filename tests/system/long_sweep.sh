@@ -26,7 +26,8 @@ sweep() { ./longhand sweep "$work/long.lua" --out "$1"; }
 
 # Process numbers of the trainers that work here.
 trainers() {
-    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
+    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # fails where some process ends meanwhile
+    [ -n "$files" ] && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
 }
 
 results() {

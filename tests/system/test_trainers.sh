@@ -7,7 +7,7 @@ TINY=parity_dropout_rand_rope
 # Only make, a compiler and the shell's tools on the path.
 without_lua() {
     mkdir -p "$work/bin"
-    for tool in sh make cc gcc as ld ar rm mv mkdir find grep awk tr cmp sort env uname; do
+    for tool in sh make cc gcc as ld ar rm mv mkdir find grep awk tr cmp sort env uname head cat; do
         path=$(command -v $tool) && ln -sf "$path" "$work/bin/$tool"
     done
     ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null || return

@@ -9,7 +9,7 @@
 # nothing new.
 
 set -u
-most=$2 line=0 running=0 pids='' stopping=''
+most=$2 line=0 running=0 pids='' stopping='' unheard=''
 exec 8<"$1" || exit 4
 
 # Everything that happens comes through one pipe. Nobody needs its name once it is open.
@@ -21,12 +21,19 @@ stop() {
     stopping=yes
     [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
 }
+# The reader is gone: told by the signal, or, where that was ignored as this shell began, by what cannot be written.
+gone() {
+    [ -z "$unheard" ] || return 0
+    unheard=yes
+    stop
+    exec >/dev/null
+}
 trap stop TERM INT HUP
-trap 'stop; exec >/dev/null' PIPE # the reader is gone
+trap gone PIPE
 trap 'stopping=yes' USR1
 
 say() {
-    echo "$*" 2>/dev/null
+    echo "$*" 2>/dev/null || gone
 }
 
 # One command, in a process of its own that hands on SIGTERM and tells how it ended: line number, command.
