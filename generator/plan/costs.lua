@@ -130,7 +130,7 @@ local function derive_memory(plan, sizes, longest)
   plan.largest_block = memory.largest_workspace(plan, sizes)
   plan.workspace_bytes = plan.largest_block.bytes
   plan.shared_bytes, plan.tables_bytes = memory.shared(plan, longest), memory.tables(plan, longest)
-  plan.memory_bytes = memory.process(plan, M.THREADS)
+  plan.memory_bytes = math.floor(memory.process(plan, M.THREADS))
 end
 
 -- Of what generated code on the CPU leaves out, since no query of a group sees it.
