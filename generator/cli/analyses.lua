@@ -186,7 +186,7 @@ end
 
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, decoding, "
-    .. "similarity, tables, people, noise, seeds"):command_target("what")
+    .. "similarity, tables, human, noise, compare"):command_target("what")
   local pca = add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2)
   pca:option("--sequences"):argname("N"):default("30"):convert(positive):description("of each length")
   pca:option("--part"):choices({ "input", "output" }):default("input"):description("which tokens: the input's "
