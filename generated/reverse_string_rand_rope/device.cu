@@ -868,6 +868,11 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
  *
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
+/* Pieces: PIECE neighbours of the parameter vector, or of a gradient or a moment of its shape, that a block has at a
+ * time, a quad for each thread; and the sums that every optimiser needs of them. Gradients of shards are added up as
+ * `real`, in the order of the shards; squares in double, in an order that hangs on THREADS alone. The same on the CPU:
+ * kernels/cpu/gradient.h. */
+
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
@@ -904,6 +909,10 @@ INLINE double total_of(const double *x, int count, int stride) {
     for (int i = threadIdx.x; i < count; i += THREADS) sum += x[i * stride];
     return block_sum(sum);
 }
+
+/* Clipping and Adam on a piece, by a block: gradient, moment1, moment2, parameter: [PIECE] in global memory, the last
+ * three written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 / (1 - b2^t). Formula and
+ * source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
 
 typedef struct adam {
     real clip, rate, correct2;
