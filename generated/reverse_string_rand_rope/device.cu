@@ -708,14 +708,11 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element
- * e = t * C + c of example b at a site takes piece e % 8 of block e / 8 of the stream at counter
- * (block, site, b, step), low half of each word first, and is kept where the piece >= round(65536 p). A mask is a bit
- * per element. */
-
-/* The mask of elements 8 block .. 8 block + 7. */
-INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
-                               unsigned int block, unsigned int drop_below) {
+/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step), whose words
+ * mean what longhand/rng.h says. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference:
+ * lh_philox. */
+INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
+                   unsigned int step, unsigned int word[4]) {
     unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];
 #pragma unroll
     for (int round = 0; round < 10; round++) {
@@ -728,7 +725,22 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
         k0 += 0x9e3779b9u;
         k1 += 0xbb67ae85u;
     }
-    const unsigned int word[4] = {x0, x1, x2, x3};
+    word[0] = x0;
+    word[1] = x1;
+    word[2] = x2;
+    word[3] = x3;
+}
+
+/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element
+ * e = t * C + c of example b at a site takes piece e % 8 of block e / 8 of the stream at counter
+ * (block, site, b, step), low half of each word first, and is kept where the piece >= round(65536 p). A mask is a bit
+ * per element. */
+
+/* The mask of elements 8 block .. 8 block + 7. */
+INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
+                               unsigned int block, unsigned int drop_below) {
+    unsigned int word[4];
+    philox(key, block, site, example, step, word);
     unsigned int keep = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
