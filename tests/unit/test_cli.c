@@ -385,6 +385,7 @@ static void test_bench_json_complete(void **state) {
         assert_string_equal(json_string_value(json_object_get(line, "mode")), i == 0 ? "train" : "eval");
         assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
         assert_true(json_number_value(json_object_get(line, "peak_flops_per_second")) > 1e8);
+        assert_true(json_number_value(json_object_get(line, "processor_seconds_per_step")) > 0);
         assert_parts_add_up(json_object_get(line, "parts"));
         json_decref(line);
     }
