@@ -149,8 +149,8 @@ local function evaluation_channels(buffers)
   return sum
 end
 
--- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the block
--- that has the most.
+-- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the
+-- block that has the most.
 local function token_reals(plan)
   local most = 0
   for _, block in ipairs(plan.cpu.blocks) do
