@@ -1,12 +1,16 @@
 /* cli/: flags and their messages, and every verb but train. */
+#define _GNU_SOURCE
 #include "lh_test.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,6 +223,29 @@ static void test_predict_agrees_with_eval(void **state) {
     }
     free(samples);
     free(each);
+}
+
+static bool without_locks;
+
+/* In the place of the system's. */
+int flock(int file, int operation) {
+    if (!without_locks) return (int)syscall(SYS_flock, file, operation);
+    errno = ENOLCK;
+    return -1;
+}
+
+/* A process tells it once, whatever it writes to. */
+static void test_eval_where_there_are_no_locks_says_so_once(void **state) {
+    char command[256];
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train(state));
+    assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
+    without_locks = true;
+    lh_run_result result = run_with(state, 0, command, NULL);
+    const char *told = strstr(result.err, "warning: toy/0123456789abcdef/lr0.01-seed0: this file system has no locks");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "warning"));
+    assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
+    without_locks = false;
 }
 
 /* The verbs over a model of two streams, whose second holds the target. */
@@ -478,6 +505,7 @@ int main(void) {
         WITH_TOY(test_info_json_complete),
         WITH_TOY(test_sample_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
+        WITH_TOY(test_eval_where_there_are_no_locks_says_so_once),
         WITH_TOY(test_verbs_of_two_streams),
         WITH_TOY(test_predict_bad_lines_named),
         WITH_TOY(test_predict_bad_positions_named),
