@@ -146,6 +146,32 @@ static void test_shortest_reads_back(void **state) {
     }
 }
 
+/* Whatever a path holds, the file that names it is JSON. */
+static void test_quoted_text_is_json(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2"},
+        {"a\xff", "a\xef\xbf\xbd"},
+        {"\xc3", "\xef\xbf\xbd"},
+        {"\xe2\x82z", "\xef\xbf\xbd\xef\xbf\xbdz"},
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* longer than it need be */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half of a pair */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* behind the last */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_text text;
+        lh_assert_ok(lh_text_open(&text, NULL), NULL);
+        lh_json_quote(text.out, cases[i][0]);
+        lh_assert_ok(lh_text_close(&text, NULL), NULL);
+        json_t *read = json_loads(text.text, JSON_DECODE_ANY, NULL);
+        assert_non_null(read);
+        assert_string_equal(json_string_value(read), cases[i][1]);
+        json_decref(read);
+        free(text.text);
+    }
+}
+
 static void test_symbols_longest_name_wins(void **state) {
     (void)state;
     static const char *const names[] = {"+", "1", "10", "push"};
@@ -501,6 +527,7 @@ int main(void) {
         WITH_TOY(test_main_flags_of_other_programs_explained),
         cmocka_unit_test(test_options_values_parsed),
         cmocka_unit_test(test_shortest_reads_back),
+        cmocka_unit_test(test_quoted_text_is_json),
         cmocka_unit_test(test_symbols_longest_name_wins),
         WITH_TOY(test_info_json_complete),
         WITH_TOY(test_sample_json_and_text),
