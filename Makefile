@@ -21,7 +21,8 @@ GENERATED := $(sort $(patsubst generated/%/spec.c,%,$(wildcard generated/*/spec.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
 	-Wwrite-strings -Wunused-macros -Wno-unknown-pragmas
-INCLUDES := -Iruntime/include -Iruntime -I.
+CARRIED := $(wildcard third_party/jansson)
+INCLUDES := -Iruntime/include -Iruntime -I. $(CARRIED:%=-isystem %)
 CHECKS.release :=
 CHECKS.asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Werror
 CHECKS.tsan := -fsanitize=thread -fno-omit-frame-pointer -Werror
@@ -31,6 +32,9 @@ SANITIZED := $(filter asan tsan,$(VARIANT))
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -1)
 IS_CLANG := $(findstring clang,$(COMPILER))
+
+B := $(BUILD)/$(VARIANT)
+LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 
 # What this compiler and this machine can do is asked where it is first needed, and once: NAME = $(call once,NAME,...).
 once = $(eval $(1) := $(2))$(2)
@@ -80,7 +84,9 @@ upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
 # Static archives where they exist, so that a trainer needs nothing but libc on another machine.
-archive = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
+# What a release carries itself comes first (make dist).
+CARRIED_JANSSON := $(if $(CARRIED),$(dir $(LIBRARY))libjansson.a)
+archive = $(or $(filter %/$(1),$(CARRIED_JANSSON)),$(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null)))
 JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
 OPENMP = $(call once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgomp.a),-fopenmp)))
 LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
@@ -103,8 +109,6 @@ STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) l
 ARCHIVES = $(foreach name,$(if $(STATIC),$(static_archives),$(notdir $(filter %.a,$(JANSSON) $(OPENMP)))) libgcc.a,$(call \
 	archive,$(name)))
 
-B := $(BUILD)/$(VARIANT)
-LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 QUESTIONS := print-levels print-compiler print-static-problem print-archives
@@ -143,8 +147,16 @@ $(B)/%.o: %.c Makefile $(B)/compiler
 # What reads words and prints answers computes nothing.
 $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
-$(LIBRARY): $(RUNTIME_OBJECTS)
+$(LIBRARY): $(RUNTIME_OBJECTS) | $(CARRIED_JANSSON)
 	@mkdir -p $(@D)
+	$(call whole,ar rcs,$(filter %.o,$^))
+
+# The code of others as they wrote it, its licence beside it, where bundles look.
+$(B)/third_party/%.o: RUNTIME_CFLAGS = -std=gnu11 -O2 -g1 -w -DHAVE_CONFIG_H -Ithird_party/jansson
+
+$(CARRIED_JANSSON): $(patsubst %.c,$(B)/%.o,$(wildcard third_party/jansson/*.c))
+	@mkdir -p $(@D)
+	@cp third_party/jansson/LICENSE $(@:.a=.LICENSE)
 	$(call whole,ar rcs,$^)
 
 # Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
@@ -245,7 +257,7 @@ print-static-problem:
 	@echo "$(STATIC_PROBLEM)"
 
 print-archives:
-	@echo "$(ARCHIVES)"
+	@echo "$(abspath $(ARCHIVES))"
 
 gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 	@for id in $(or $(RUN),$(GENERATED)); do ./longhand gen $$id || exit; done
@@ -296,8 +308,8 @@ eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
 
 # An installed copy is nobody's to write to: what users build lies in their own folders (LONGHAND_BUILD).
 PREFIX ?= /usr/local
-INSTALLED := longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator templates runtime \
-	kernels spec generated python docs examples
+INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator templates runtime \
+	kernels spec generated python docs examples $(wildcard third_party)
 PLACE = $(DESTDIR)$(PREFIX)
 
 install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, its manual page and completions
@@ -320,12 +332,18 @@ uninstall: ## what install has put there
 	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
 		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
 
-# Of the last commit, whatever else lies here. Owners, modes and times are git's, so that the bytes are the commit's.
+# Of the last commit, whatever else lies here, and with what it needs of others (third_party). Owners, modes and times are
+# git's, so that the bytes are the commit's and theirs.
 RELEASE = longhand-$(shell cat VERSION)
+in_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-file=$(1)
 
-dist: ## build/longhand-VERSION.tar.gz: the last commit as a release, the same bytes each time
-	@mkdir -p build/dist && git rev-parse --short=12 HEAD >build/dist/COMMIT
-	@git -c tar.umask=0022 archive --format=tar --prefix=$(RELEASE)/ --add-file=build/dist/COMMIT \
+build/dist/third_party/README.md: runtime/tools/third_party.sh
+	@mkdir -p build/dist && sh runtime/tools/third_party.sh build/dist/third_party && touch $@
+
+dist: build/dist/third_party/README.md ## build/longhand-VERSION.tar.gz: the last commit as a release, the same bytes each time
+	@git rev-parse --short=12 HEAD >build/dist/COMMIT
+	@git -c tar.umask=0022 archive --format=tar $(foreach file,build/dist/COMMIT $(sort $(shell find \
+		build/dist/third_party -type f)),$(call in_release,$(file))) --prefix=$(RELEASE)/ \
 		-o build/dist/partial.tar HEAD
 	@gzip -9n <build/dist/partial.tar >build/dist/partial.gz && rm build/dist/partial.tar && \
 		mv -f build/dist/partial.gz build/$(RELEASE).tar.gz

@@ -35,8 +35,10 @@ end
 function M.problem(root)
   local folder = M.folder(root)
   if folder ~= OWN and not tongues.make(folder) then
-    return ("LONGHAND_BUILD: make cannot handle this folder's name: %s; expected %s"):format(tongues.plain(folder),
-      tongues.MAKE_TEXT)
+    local given = os.getenv("LONGHAND_BUILD")
+    return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(given and given ~= ""
+      and "LONGHAND_BUILD" or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", tongues.plain(folder),
+      tongues.MAKE_TEXT, given and given ~= "" and "" or "; LONGHAND_BUILD names another folder for what is built")
   end
 end
 

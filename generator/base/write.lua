@@ -200,14 +200,24 @@ function M.compare(dir, files)
   return differences
 end
 
+-- The names in a folder, unsorted; an empty list where there is none, or none any more.
+function M.names(folder)
+  local names = {}
+  local there, next_name, handle = pcall(lfs.dir, folder)
+  if there then
+    for name in next_name, handle do
+      names[#names + 1] = name ~= "." and name ~= ".." and name or nil
+    end
+  end
+  return names
+end
+
 -- Removes a directory with everything in it; links are removed, not followed.
 function M.remove_tree(path)
   local mode = lfs.symlinkattributes(path, "mode")
   if mode == "directory" then
-    for name in lfs.dir(path) do
-      if name ~= "." and name ~= ".." then
-        M.remove_tree(path .. "/" .. name)
-      end
+    for _, name in ipairs(M.names(path)) do
+      M.remove_tree(path .. "/" .. name)
     end
     return lfs.rmdir(path)
   elseif mode then

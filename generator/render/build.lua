@@ -5,8 +5,8 @@
 -- holds trainer, src/ and stamp: a line that says what the trainer was made from, how it is linked and its levels; with
 -- a CUDA half another, from what and for what; and one for what is loose, the defaults that the trainer was given.
 
+local claim = require("base.claim")
 local lfs = require("lfs")
-local owner = require("base.owner")
 local render = require("render.render")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
@@ -161,21 +161,17 @@ local function seen_from_root(project, path)
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
 
--- Makes an empty folder beside dir that nobody else uses. What a killed process has left there goes.
+-- Makes an empty folder beside dir that nobody else uses; a claim. Folders get the same names again, since debugging
+-- information has them and the same sources are to give the same bytes.
 local function staging_folder(dir)
   local made, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
   if not made then
     return nil, message
   end
   for n = 1, 100 do
-    local path = ("%s.partial%d"):format(dir, n)
-    if owner.is_gone(write.read(path .. "/owner")) then
-      write.remove_tree(path)
-    end
-    if lfs.mkdir(path) then
-      local written
-      written, message = write.file(path .. "/owner", owner.text())
-      return written and path or nil, message
+    local staging, _, why = claim.take(("%s.partial%d"):format(dir, n))
+    if staging or why then
+      return staging, why
     end
   end
   return nil, ("cannot make a folder beside %s"):format(dir)
@@ -254,23 +250,20 @@ local function force(...)
   return code == 0 or code == 127 or nil, (said:gsub("%s+$", ""))
 end
 
--- Takes a folder for the moment in which its files are replaced, so that those of two builds do not mix: a function
--- that gives it back; nil and a message.
+-- Takes a folder for the moment in which its files are replaced, so that those of two builds do not mix: a claim; nil
+-- and a message.
 local function hold(dir)
-  local path = dir .. "/replacing"
+  local path, who = dir .. "/replacing", nil
   for _ = 1, MOMENTS do
-    if owner.is_gone(write.read(path .. "/owner")) then
-      write.remove_tree(path)
-    end
-    if lfs.mkdir(path) then
-      write.file(path .. "/owner", owner.text())
-      return function()
-        write.remove_tree(path)
-      end
+    local held, message
+    held, who, message = claim.take(path)
+    if held or message then
+      return held, message
     end
     shell.run({ "sleep", "0.1" })
   end
-  return nil, ("%s: another build is putting its files there; remove %s if none is"):format(dir, path)
+  return nil, ("another build is putting its files there (%s); remove the folder %s if none is"):format(claim.who(who),
+    path)
 end
 
 -- Puts the new files where the old ones are.
@@ -283,27 +276,24 @@ local function replace_files(staging, dir)
       ok, message = os.rename(staging .. "/" .. name, dir .. "/" .. name)
     end
   end
-  if not ok then
-    return nil, message
-  end
-  return lfs.rmdir(staging)
+  return ok, message
 end
 
 -- Puts the new folder where the old one is.
-local function replace(staging, dir)
+local function replace(work)
+  local dir, staging = work.dir, work.staging
   write.remove_tree(staging .. "/obj")
   os.remove(staging .. "/log")
-  os.remove(staging .. "/owner")
   if not lfs.attributes(dir, "mode") and os.rename(staging, dir) then
-    return true
+    return os.remove(dir .. work.claim.mark:sub(#staging + 1))
   end
-  local release, message = hold(dir)
-  if not release then
+  local held, message = hold(dir)
+  if not held then
     return nil, message
   end
   local done
   done, message = replace_files(staging, dir)
-  release()
+  claim.give_back(held)
   return done, message
 end
 
@@ -321,20 +311,22 @@ function M.refused(project, dir, choice)
   end
 end
 
--- A build that has begun: { project, job, dir, staging, words, log, compiled }, where words is the command that
--- compiles, log takes its output, and compiled goes into the stamp; or nil, an exit code and text. threads: for make.
--- Ends with M.finish and M.discard.
+-- A build that has begun: { project, job, dir, claim, staging, words, log, compiled }, where claim is for the folder
+-- staging, words is the command that compiles, log takes its output, and compiled goes into the stamp; or nil, an exit
+-- code and text. threads: for make. Ends with M.finish and M.discard.
 function M.begin(project, job, dir, threads)
   dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
   local refused, why = M.refused(project, dir, "--out")
   if refused then
     return nil, refused, why
   end
-  local staging, message = staging_folder(dir)
-  if not staging then
-    return nil, 4, message .. "\n"
+  local taken, message = staging_folder(dir)
+  if not taken then
+    local own = seen_from_root(project, dir):find(project:build_goal(""), 1, true) == 1
+    return nil, 4, message .. (own and "\n  LONGHAND_BUILD names another folder for what is built\n" or "\n")
   end
-  local work = { project = project, job = job, dir = dir, staging = staging, log = staging .. "/log",
+  local staging = taken.path
+  local work = { project = project, job = job, dir = dir, claim = taken, staging = staging, log = staging .. "/log",
     words = M.compile_words(project, job, staging, threads), compiled = compiled_lines(job) }
   local written
   written, message = write.files(staging .. "/src", job.files)
@@ -387,7 +379,7 @@ function M.finish(work, code)
     ok, reason = force(staging .. "/trainer", staging .. "/stamp")
   end
   if ok then
-    ok, reason = replace(staging, work.dir)
+    ok, reason = replace(work)
   end
   if not ok then
     return 4, ("%s: %s\n"):format(work.dir, reason)
@@ -397,7 +389,7 @@ end
 
 -- Removes what a build left beside its folder.
 function M.discard(work)
-  write.remove_tree(work.staging)
+  claim.give_back(work.claim)
 end
 
 -- Builds by make(work), which returns an exit code and text to show or nil. Returns that.

@@ -92,15 +92,31 @@ other_sources() {
     make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'
 }
 
-# The same bytes twice, whatever the umask; unpacked elsewhere, it trains.
+# The same bytes twice, whatever the umask.
 releases() {
     release=longhand-$(cat VERSION)
-    make -s dist && cp "build/$release.tar.gz" "$work" && (umask 077 && make -s dist) &&
+    cp "build/$release.tar.gz" "$work" && (umask 077 && make -s dist) &&
         cmp "build/$release.tar.gz" "$work/$release.tar.gz" && mkdir "$work/empty" &&
-        tar -xzf "$work/$release.tar.gz" -C "$work/empty" && cd "$work/empty/$release" && ls LICENSE CITATION.cff &&
+        tar -xzf "$work/$release.tar.gz" -C "$work/empty"
+}
+
+# A Lua without modules, and no packages to be had.
+lonely_lua() {
+    mkdir "$work/lonely" && printf '#!/bin/sh\nLUA_PATH=${LUA_PATH-none} LUA_CPATH=${LUA_CPATH-none} exec %s "$@"\n' \
+        "$(command -v "${LUA:-lua5.4}")" >"$work/lonely/lua5.4" && printf '#!/bin/sh\nexit 1\n' >"$work/lonely/apt-get" &&
+        chmod +x "$work/lonely"/*
+}
+
+# Unpacked elsewhere, it needs no jansson and no Lua modules, and says whose code a trainer holds.
+release_trains() {
+    lonely_lua && cd "$work/empty/longhand-$(cat VERSION)" && ls LICENSE CITATION.cff third_party/README.md &&
+        PATH=$work/lonely:$PATH && export PATH &&
         [ "$(./longhand --version)" = "longhand $(cat VERSION) (commit $(cat COMMIT))" ] &&
         ./longhand train parity_check_sinusoid -- --steps 2 --no-eval --out "$work/released" &&
-        ls "$work"/released/parity_check_sinusoid/*/*/checkpoint.safetensors
+        ls "$work"/released/parity_check_sinusoid/*/*/checkpoint.safetensors build/lua-*/lfs.so &&
+        archive=$PWD/build/lib/libjansson.a && make -s print-archives | grep -qF "$archive" &&
+        [ "$(sh generator/study/bundle/licences.sh "$work/licences" "$archive")" = "$archive jansson 1" ] &&
+        cmp third_party/jansson/LICENSE "$work/licences/jansson/libjansson.LICENSE"
 }
 
 no_tests_installed() {
@@ -116,8 +132,14 @@ nowhere_to_build() {
 # Where the cache is has a space in its name, and a checkout that cannot be written to has nowhere else.
 builds_beside_a_space() {
     mkdir "$work/a home" && chown 65534:65534 "$work/a home" && cd "$work/a home" &&
-        ends_with 4 "LONGHAND_BUILD: make cannot handle this folder's name: $work/a home" as_user env \
+        ends_with 4 "XDG_CACHE_HOME, HOME): make cannot handle this folder's name: $work/a home" as_user env \
             HOME="$work/a home" "$work/root/usr/bin/longhand" build parity_check_sinusoid
+}
+
+# Nor has it where there is no home at all: what can be done is said.
+builds_without_home() {
+    cd "$work" && ends_with 4 'LONGHAND_BUILD names another folder for what is built' as_user env -u HOME \
+        "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best
 }
 
 uninstalls() {
@@ -141,16 +163,22 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     expect install_user_says_where user_says_where
     expect install_user_generates user_generates
     expect install_builds_beside_a_space builds_beside_a_space
+    expect install_builds_without_home builds_without_home
 else
     echo "skip install_user_builds: only root can be somebody else"
 fi
 make -s library || exit 1
 expect install_builds_meet builds_meet
 expect install_other_sources other_sources
-if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
-    expect install_releases releases
-else
+if ! git rev-parse -q --verify HEAD >/dev/null 2>&1; then
     echo "skip install_releases: a release is made from a clone"
+elif make -s dist >"$work/dist" 2>&1; then
+    expect install_releases releases
+    expect install_release_trains release_trains
+elif grep -e 'cannot be had here' -e 'apt knows no repository' -e 'this needs apt-get' "$work/dist"; then
+    echo "skip install_releases: what a release carries cannot be fetched here"
+else
+    expect install_releases cat "$work/dist" /nowhere
 fi
 expect install_no_tests no_tests_installed
 expect install_nowhere_to_build nowhere_to_build

@@ -3,6 +3,8 @@
 #
 #     sh licences.sh FOLDER ARCHIVE...
 #
+# What was compiled here of a release's third_party has its licence beside it: libNAME.LICENSE by libNAME.a.
+#
 # Says for each archive "ARCHIVE PACKAGE COUNT": the package that it came with, - where no package manager here knows
 # it, and how many files FOLDER/PACKAGE has now. Knows dpkg, rpm, pacman and apk. Texts that Debian's copyright files
 # name and do not repeat go into FOLDER/common-licenses.
@@ -17,6 +19,10 @@ has() {
 
 # The package that has a file, by the first package manager that knows.
 package_of() {
+    if [ -f "${1%.a}.LICENSE" ]; then
+        basename "$1" .a | sed 's/^lib//'
+        return
+    fi
     {
         ! has dpkg-query || dpkg-query -S "$1" | sed -n 's/^\([^:, ]*\)[:,].*/\1/p'
         ! has rpm || rpm -qf --qf '%{NAME}\n' "$1" | grep -v ' '
@@ -39,10 +45,11 @@ texts_of() {
 for archive in "$@"; do
     real=$(readlink -f "$archive") || real=$archive
     package=$(package_of "$real")
+    beside=${real%.a}.LICENSE
     count=0
     if [ -n "$package" ]; then
         mkdir -p "$into/$package" || exit 4
-        texts_of "$package" | while IFS= read -r path; do
+        { [ -f "$beside" ] && echo "$beside" || texts_of "$package"; } | while IFS= read -r path; do
             [ ! -f "$path" ] || cp "$path" "$into/$package/" || exit 4
         done || exit 4
         for path in "$into/$package"/*; do

@@ -5,13 +5,14 @@
 --     logs/                  what tasks and trainers said
 --     cancelled              is there once it was
 --
--- beside trainers/, which all share, and submitting/, which is there while a sweep prepares one. Folders are made by
--- mkdir, for one caller alone; whether a job is still in the queue only the queue knows, by that name.
+-- beside trainers/, which all share, and submitting/, which is there while a sweep prepares one (base/claim.lua). The
+-- numbered ones are made by mkdir, for one caller alone; whether a job is still in the queue only the queue knows, by
+-- that name.
 
+local claim = require("base.claim")
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")
-local owner_of = require("base.owner")
 local paths = require("base.paths")
 local script = require("study.slurm.script")
 local sha256 = require("base.sha256")
@@ -122,22 +123,17 @@ end
 function M.take(out)
   local path = M.folder(out) .. "/submitting"
   local made, message = write.make_directory(M.folder(out))
-  local done = made and lfs.mkdir(path)
-  local owner = made and not done and write.read(path .. "/owner") or ""
-  if made and not done and owner_of.is_gone(owner) then -- one of those who find that succeeds it
-    done = lfs.mkdir(("%s/after-%s-%s"):format(path, owner_of.parse(owner)))
+  local held, who
+  if made then
+    held, who, message = claim.take(path)
   end
-  if not made or not done and lfs.attributes(path, "mode") ~= "directory" then
-    return nil, message or ("%s: cannot be made"):format(path)
-  elseif not done then
-    local who = owner:match("^(%S+ %d+)") or "nobody has put a name there yet"
-    return nil, ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; remove the "
-      .. "folder %s if that process is gone"):format(out, who:gsub(" ", ", process "), path)
+  if held then
+    return function()
+      claim.give_back(held)
+    end
   end
-  write.file(path .. "/owner", owner_of.text())
-  return function()
-    write.remove_tree(path)
-  end
+  return nil, message or ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; "
+    .. "remove the folder %s if that process is gone"):format(out, claim.who(who), path)
 end
 
 return M

@@ -1,0 +1,137 @@
+-- Takes a folder for one process alone, by its name: what others find there says who has it.
+--
+-- Input: a path. Output: a claim { path, mark }, where mark is the file in the folder whose name is the process's
+-- identity; or nil, and the identity that is there instead, nil where there is none to be read.
+--
+-- An identity is HOST.PID-N.BOOT.NAMESPACE: the N-th claim of a process of a machine since its last start, in its
+-- namespace of process ids (containers may share all the rest). A process is known to be gone where the last two and
+-- the host are ours, and there is no such process; of others nothing is known. No step leaves a folder without its
+-- mark: a folder with a mark takes its name by one rename, which fails where another's mark is; and the mark of a
+-- process that is gone is renamed to the successor's, which only one of those who saw it can do.
+
+local lfs = require("lfs")
+local shell = require("base.shell")
+local write = require("base.write")
+
+local M = {}
+
+local TRIES = 3 -- where a claim is given back, or succeeded, while one looks at it
+
+local process, claims = nil, 0
+
+local function this_process()
+  if not process then
+    local host = shell.capture({ "uname", "-n" }):gsub("%s+$", ""):gsub("[^%w.-]", "_")
+    process = { host = host, pid = (write.read("/proc/self/stat") or ""):match("^%d+") or "0",
+      boot = (write.read("/proc/sys/kernel/random/boot_id") or ""):match("^%x+") or "0",
+      namespace = (lfs.symlinkattributes("/proc/self/ns/pid", "target") or ""):match("%d+") or "0" }
+  end
+  return process
+end
+
+-- The parts of an identity; nil where it is none.
+local function parse(identity)
+  local host, pid, boot, namespace = identity:match("^(.+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
+  return host and { host = host, pid = pid, boot = boot, namespace = namespace }
+end
+
+local function is_gone(identity)
+  local one, ours = parse(identity), this_process()
+  return one.host == ours.host and one.boot == ours.boot and one.namespace == ours.namespace and one.boot ~= "0"
+    and lfs.attributes("/proc/" .. one.pid, "mode") == nil
+end
+
+local function new_identity()
+  local ours = this_process()
+  claims = claims + 1
+  return ("%s.%s-%d.%s.%s"):format(ours.host, ours.pid, claims, ours.boot, ours.namespace)
+end
+
+-- Who has it, for people.
+function M.who(identity)
+  local one = identity and parse(identity)
+  return one and ("%s, process %s"):format(one.host, one.pid) or "nobody has put a name there"
+end
+
+local function holder(path)
+  for _, name in ipairs(write.names(path)) do
+    if parse(name) then
+      return name
+    end
+  end
+end
+
+-- Removes what is in a folder but one name.
+local function empty(folder, kept)
+  for _, name in ipairs(write.names(folder)) do
+    if name ~= kept then
+      write.remove_tree(folder .. "/" .. name)
+    end
+  end
+end
+
+-- Removes what processes have left that were killed between the two steps of a claim.
+local function sweep(path)
+  local parent, front = path:match("^(.*/)([^/]*)$")
+  for _, name in ipairs(write.names(parent)) do
+    local identity = name:sub(1, #front + 1) == front .. "." and name:sub(#front + 2)
+    if identity and parse(identity) and is_gone(identity) then
+      write.remove_tree(parent .. name)
+    end
+  end
+end
+
+-- Puts a folder with a mark where none with a mark is. A network may lose the answer to a rename that was done.
+local function place(path, identity)
+  local staged = path .. "." .. identity
+  local made, message = lfs.mkdir(staged)
+  if made then
+    made, message = write.file(staged .. "/" .. identity, "")
+  end
+  local done = made and (os.rename(staged, path) or holder(path) == identity)
+  if not done then
+    write.remove_tree(staged)
+  end
+  return done, not made and message or nil
+end
+
+-- Takes an absolute path or one with a slash, whose parent is there. What a process has left in the folder that is gone
+-- is removed. Returns a claim; nil, who has it, and a message where no folder can be made there.
+function M.take(path)
+  local identity = new_identity()
+  local claim = { path = path, mark = path .. "/" .. identity }
+  sweep(path)
+  local there
+  for _ = 1, TRIES do
+    local done, message = place(path, identity)
+    if done then
+      return claim
+    elseif message then
+      return nil, nil, message
+    end
+    there = holder(path)
+    if there and is_gone(there) and os.rename(path .. "/" .. there, claim.mark) then
+      empty(path, identity)
+      return claim
+    elseif there and not is_gone(there) then
+      break
+    end
+  end
+  return nil, there
+end
+
+-- Whether it is still ours: not given back, nor moved.
+function M.is_held(claim)
+  return lfs.attributes(claim.mark, "mode") == "file"
+end
+
+-- Gives the folder back, with all that is in it.
+function M.give_back(claim)
+  if M.is_held(claim) then
+    empty(claim.path, claim.mark:match("[^/]*$"))
+    os.remove(claim.mark)
+    lfs.rmdir(claim.path)
+  end
+end
+
+return M

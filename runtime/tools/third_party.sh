@@ -1,0 +1,109 @@
+#!/bin/sh
+# Fetches what a release carries of others into a folder: the sources of jansson and luafilesystem, Lua's headers,
+# argparse and dkjson, each with its licence and its version.
+#
+#     sh third_party.sh FOLDER
+#
+# They are those of the distribution (Debian or a relative of it), whose signatures apt checks: upstream's sources where
+# something is compiled, the package where it is Lua. Nothing is installed. The folder takes its name when it is whole.
+# Exit code 4 where something cannot be had.
+set -u
+export LC_ALL=C
+case $1 in /*) into=$1 ;; *) into=$PWD/$1 ;; esac
+work=$into.$$
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+
+fail() {
+    printf 'third_party.sh: %s\n' "$*" >&2
+    exit 4
+}
+
+fetch() {
+    apt-get -qq -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User= "$@" || {
+        reason=$?
+        fail "apt-get $1 ended with $reason: what a release carries cannot be had here"
+    }
+}
+
+# The distribution's own repositories as this machine has them, with their sources.
+repositories() {
+    for origin in Debian Ubuntu; do
+        for kind in deb deb-src; do
+            apt-get indextargets --format "$kind \$(SITE) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' \
+                "Origin: $origin"
+        done
+    done 2>/dev/null | sort -u
+}
+
+# Upstream's sources: package. The folder with them is the one to work in.
+source_of() {
+    mkdir "$work/$1" "$work/$1.tar" && cd "$work/$1.tar" && fetch source --download-only --tar-only "$1" >/dev/null &&
+        tar -xf "$1"_*.orig.tar.* -C "$work/$1" --strip-components=1 || fail "$1: its sources cannot be unpacked"
+    set -- "$1" "$1"_*.orig.tar.*
+    version=${2#*_}
+    version=${version%.orig.tar.*}
+    cd "$work/$1" || exit 4
+}
+
+# The files of a package, likewise.
+package_of() {
+    mkdir "$work/$1" "$work/$1.deb" && cd "$work/$1.deb" && fetch download "$1" >/dev/null &&
+        dpkg-deb -x "$1"_*.deb "$work/$1" || fail "$1: the package cannot be unpacked"
+    set -- "$1" "$1"_*.deb
+    version=${2#*_}
+    version=${version%%[-_]*}
+    cd "$work/$1" || exit 4
+}
+
+# Copies files of the folder into one of the release, and lists it: name, folder, licence, files.
+carry() {
+    name=$1 folder=$2 licence=$3
+    shift 3
+    mkdir -p "$work/whole/$folder" && cp "$@" "$work/whole/$folder" || fail "$name: not the files that were expected"
+    printf '| %s | %s | %s | %s |\n' "$name" "$version" "$folder" "$licence" >>"$work/whole/README.md"
+}
+
+# What jansson's own configure finds where compilers are GNU's or LLVM's and the system has POSIX.
+configure_jansson() {
+    sed -e 's/@json_inline@/inline/' -e 's/@json_have_[a-z_]*@/1/' "$work/jansson/src/jansson_config.h.in" \
+        >"$work/whole/jansson/jansson_config.h" || exit 4
+    for fact in HAVE_ATOMIC_BUILTINS HAVE_CLOSE HAVE_ENDIAN_H HAVE_FCNTL_H HAVE_GETPID HAVE_GETTIMEOFDAY \
+        HAVE_LOCALE_H HAVE_OPEN HAVE_READ HAVE_SCHED_H HAVE_SCHED_YIELD HAVE_STDINT_H HAVE_SYS_PARAM_H \
+        HAVE_SYS_STAT_H HAVE_SYS_TIME_H HAVE_SYS_TYPES_H HAVE_UNISTD_H USE_URANDOM; do
+        printf '#define %s 1\n' "$fact"
+    done >"$work/whole/jansson/jansson_private_config.h" || exit 4
+    ! grep -q '@json' "$work/whole/jansson/jansson_config.h" || fail "jansson: its configuration has something new"
+}
+
+for program in apt-get dpkg-deb tar; do
+    command -v $program >/dev/null 2>&1 || fail "this needs apt-get, dpkg-deb and tar: $program was not found"
+done
+mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/whole" || exit 4
+work=$(cd "$work" && pwd) || exit 4
+repositories >"$work/sources.list"
+[ -s "$work/sources.list" ] || fail "apt knows no repository of Debian or Ubuntu: run 'apt-get update' first"
+fetch update
+cat >"$work/whole/README.md" <<'TEXT'
+# What this release carries of others
+
+So that it needs nothing beside a C compiler, make and Lua. jansson is linked into trainers; the Lua modules are used
+where Lua has none of its own. Take a folder away, and what the machine has is used in its place.
+
+| what | version | folder | licence |
+| --- | --- | --- | --- |
+TEXT
+source_of jansson
+carry jansson jansson 'MIT, jansson/LICENSE' LICENSE src/*.c src/*.h
+configure_jansson
+source_of lua-filesystem
+carry luafilesystem lfs 'MIT, lfs/LICENSE' LICENSE src/lfs.c src/lfs.h
+source_of lua5.4
+carry "Lua's headers" lfs/include 'MIT, at the end of lua.h' src/lua.h src/luaconf.h src/lualib.h src/lauxlib.h
+source_of lua-argparse
+cp LICENSE argparse.LICENSE || exit 4
+carry argparse lua 'MIT, lua/argparse.LICENSE' argparse.LICENSE src/argparse.lua
+package_of lua-dkjson
+carry dkjson lua 'MIT, in front of dkjson.lua' usr/share/lua/5.4/dkjson.lua
+cd / && { [ ! -e "$into" ] || rm -rf "$into"; } && mv -T "$work/whole" "$into" || fail "$into: cannot be made"

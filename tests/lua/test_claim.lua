@@ -1,0 +1,237 @@
+-- generator/base/claim.lua: a folder for one process alone, whoever was killed before and whoever else wants it.
+
+local support = dofile("tests/lua/support.lua")
+
+local claim = require("base.claim")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local write = require("base.write")
+
+local NOBODY = 999999999 -- above what the kernel gives
+
+-- An identity like this process's own, with other parts; and a folder to make claims in.
+local function like_ours(changes)
+  local dir = support.write("claims/here", ""):match("^(.*)/")
+  local one = assert(claim.take(dir .. "/probe"))
+  local host, pid, boot, namespace = one.mark:match("([^/]+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
+  claim.give_back(one)
+  return ("%s.%s-7.%s.%s"):format(changes.host or host, changes.pid or pid, changes.boot or boot,
+    changes.namespace or namespace), dir
+end
+
+-- A path that a process has, of which only its identity is left, and what else it had put there.
+local function held_by(changes)
+  local identity, dir = like_ours(changes)
+  local path = dir .. "/held"
+  write.remove_tree(path)
+  support.write("claims/held/" .. identity, "")
+  support.write("claims/held/src/step.c", "half")
+  return path, identity
+end
+
+TestClaim = {}
+
+function TestClaim.test_one_at_a_time()
+  local _, dir = like_ours({})
+  local path, before = dir .. "/one", #write.names(dir)
+  local first = assert(claim.take(path))
+  lu.assertTrue(claim.is_held(first))
+  lu.assertEquals(write.names(path), { first.mark:match("[^/]*$") })
+  local second, who, message = claim.take(path)
+  lu.assertNil(second)
+  lu.assertNil(message)
+  lu.assertEquals(who, first.mark:match("[^/]*$"))
+  local pid = support.shell("echo $PPID"):gsub("%s", "")
+  lu.assertStrContains(claim.who(who), ", process " .. pid)
+  claim.give_back(first)
+  lu.assertNil(lfs.attributes(path))
+  lu.assertFalse(claim.is_held(first))
+  claim.give_back(assert(claim.take(path)))
+  lu.assertEquals(#write.names(dir), before) -- nothing is left beside it
+end
+
+function TestClaim.test_of_a_process_that_is_gone()
+  local path = held_by({ pid = NOBODY })
+  local ours = assert(claim.take(path))
+  lu.assertEquals(write.names(path), { ours.mark:match("[^/]*$") })
+  claim.give_back(ours)
+end
+
+function TestClaim.test_of_processes_that_nothing_is_known_of()
+  for _, changes in ipairs({ { host = "elsewhere" }, { boot = "0a1b2c3d" }, { namespace = 12345 } }) do
+    changes.pid = NOBODY
+    local path, identity = held_by(changes)
+    local ours, who = claim.take(path)
+    lu.assertNil(ours)
+    lu.assertEquals(who, identity)
+    lu.assertEquals(lfs.attributes(path .. "/src/step.c", "size"), 4)
+  end
+end
+
+function TestClaim.test_folders_without_a_mark()
+  local _, dir = like_ours({})
+  lfs.mkdir(dir .. "/empty") -- nobody's
+  claim.give_back(assert(claim.take(dir .. "/empty")))
+  support.write("claims/strange/owner", "node 12\n") -- somebody's, in a way that is not ours
+  local ours, who, message = claim.take(dir .. "/strange")
+  lu.assertNil(ours or who or message)
+  lu.assertEquals(claim.who(who), "nobody has put a name there")
+  lu.assertEquals(write.names(dir .. "/strange"), { "owner" })
+  ours, who, message = claim.take(dir .. "/nowhere/one")
+  lu.assertNil(ours or who)
+  lu.assertStrContains(message, "No such file")
+end
+
+-- Killed between the two steps, or after the folder went to its place under another name.
+function TestClaim.test_what_is_left_beside_it()
+  local gone, dir = like_ours({ pid = NOBODY })
+  local alive = like_ours({ pid = 1 })
+  support.write("claims/mine." .. gone .. "/" .. gone, "")
+  support.write("claims/mine." .. alive .. "/" .. alive, "")
+  support.write("claims/mine.txt", "")
+  local ours = assert(claim.take(dir .. "/mine"))
+  lu.assertNil(lfs.attributes(dir .. "/mine." .. gone))
+  lu.assertNotNil(lfs.attributes(dir .. "/mine." .. alive))
+  lu.assertNotNil(lfs.attributes(dir .. "/mine.txt"))
+  lu.assertTrue(os.rename(ours.path, dir .. "/moved"))
+  local next_one = assert(claim.take(dir .. "/mine"))
+  claim.give_back(ours) -- it is the next one's by now
+  lu.assertTrue(claim.is_held(next_one))
+end
+
+-- ---- two at once ----
+
+local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "rmdir" }, { lfs, "dir" },
+  { lfs, "attributes" }, { lfs, "symlinkattributes" }, { io, "open" } }
+
+-- Does `outer`, and `inner` before its step-th call of the system. Returns whether there were so many.
+local function in_the_middle(step, outer, inner)
+  local calls, kept = 0, {}
+  for i, where in ipairs(HOOKED) do
+    local real = where[1][where[2]]
+    kept[i] = real
+    where[1][where[2]] = function(...)
+      calls = calls + 1
+      if calls == step then
+        inner()
+      end
+      return real(...)
+    end
+  end
+  local done, message = pcall(outer)
+  for i, where in ipairs(HOOKED) do
+    where[1][where[2]] = kept[i]
+  end
+  lu.assertTrue(done, message)
+  return calls >= step
+end
+
+-- For every step of one that takes, or gives back, another one takes: prepare() makes the folder, first(path) is what
+-- is interrupted. check(path, first's, second's).
+local function at_every_step(prepare, first, check)
+  local step, reached = 0, true
+  while reached do
+    step = step + 1
+    local path, one = prepare()
+    local mine, theirs
+    reached = in_the_middle(step, function()
+      mine = first(path, one)
+    end, function()
+      theirs = claim.take(path)
+    end)
+    if reached then
+      check(path, mine, theirs)
+    end
+    write.remove_tree(path)
+  end
+  lu.assertTrue(step > 4)
+end
+
+local function one_has_it(path, mine, theirs)
+  lu.assertTrue((mine ~= nil) ~= (theirs ~= nil), "one takes it")
+  local held = mine or theirs
+  lu.assertTrue(claim.is_held(held))
+  lu.assertEquals(write.names(path), { held.mark:match("[^/]*$") })
+end
+
+function TestClaim.test_two_take_a_new_one()
+  local _, dir = like_ours({})
+  at_every_step(function()
+    return dir .. "/new"
+  end, claim.take, one_has_it)
+end
+
+function TestClaim.test_two_succeed_one_that_is_gone()
+  at_every_step(function()
+    return (held_by({ pid = NOBODY }))
+  end, claim.take, one_has_it)
+end
+
+function TestClaim.test_one_takes_while_another_gives_back()
+  local _, dir = like_ours({})
+  at_every_step(function()
+    return dir .. "/back", assert(claim.take(dir .. "/back"))
+  end, function(_, one)
+    claim.give_back(one)
+  end, function(path, _, theirs)
+    if theirs then
+      lu.assertTrue(claim.is_held(theirs))
+    else
+      lu.assertNil(lfs.attributes(path))
+    end
+  end)
+end
+
+-- Many at once, in every round after one that was killed, and then one after the other: never two.
+local RACE = [[
+  package.path = "generator/?.lua;" .. package.path
+  local claim, lfs = require("base.claim"), require("lfs")
+  local dir, me = arg[1], arg[2]
+  for round = 1, 40 do
+    if claim.take(("%%s/%%d"):format(dir, round)) then
+      assert(io.open(("%%s/won-%%d-%%s"):format(dir, round, me), "w")):close()
+    end
+  end
+  for _ = 1, 40 do
+    local one = claim.take(dir .. "/shared")
+    if one then
+      if not lfs.mkdir(dir .. "/inside") then
+        io.open(dir .. "/two", "w"):close()
+      end
+      lfs.rmdir(dir .. "/inside")
+      claim.give_back(one)
+    end
+  end
+]]
+
+function TestClaim.test_many_at_once()
+  local gone = like_ours({ pid = NOBODY })
+  local program = support.write("race/program.lua", RACE:format())
+  local dir = program:match("^(.*)/")
+  for round = 1, 40 do
+    support.write(("race/%d/%s"):format(round, gone), "")
+  end
+  local command = {}
+  for n = 1, 6 do
+    command[n] = ("%s %s %s %d &"):format(os.getenv("LUA") or "lua5.4", program, dir, n)
+  end
+  local said, done = support.shell(table.concat(command, " ") .. " wait")
+  lu.assertEquals(said, "")
+  lu.assertTrue(done)
+  local won = {}
+  for _, name in ipairs(write.names(dir)) do
+    local round = name:match("^won%-(%d+)%-")
+    won[#won + 1] = round and tonumber(round)
+    lu.assertNil(name:match("^%d+%."), name)
+  end
+  table.sort(won)
+  local each = {}
+  for round = 1, 40 do
+    each[round] = round
+  end
+  lu.assertEquals(won, each)
+  lu.assertNil(lfs.attributes(dir .. "/two"))
+  lu.assertNil(lfs.attributes(dir .. "/shared"))
+end
+
+support.run()
