@@ -334,8 +334,8 @@ end
 -- The most that a process has while it trains with so many threads, once the plan has vector_bytes, shared_bytes,
 -- tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, what threads share, for
 -- each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before the next one takes its
--- place, and when a run goes on. Without the task's examples and without evaluations, whose activations stay beside those
--- of training.
+-- place, and when a run goes on. Without the task's examples and without evaluations, whose activations stay beside
+-- those of training.
 function M.process(plan, threads)
   local states = #plan.optimizer.states
   local vector, checkpoint = allocated(plan.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
