@@ -16,12 +16,12 @@ lh_status lh_make_directories(const char *path, lh_error *error);
  * failure. */
 lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error);
 
-/* The same bytes in pieces, one behind the other: what is large need not be copied together. */
+/* The same bytes in pieces, one behind the other, however small: what is large need not be copied together. */
 typedef struct lh_piece {
     const void *data;
     size_t bytes;
 } lh_piece;
-lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, int count, lh_error *error);
+lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
 /* Whether lh_replace_file could begin, asked before the work that makes the bytes. */
 lh_status lh_can_replace(const char *path, lh_error *error);

@@ -35,7 +35,9 @@ static uint64_t hash_text(uint64_t hash, const char *text) { return hash_bytes(h
 uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor) {
     uint64_t hash = hash_text(hash_text(HASH_START, tensor->name), tensor->dtype);
     hash = hash_bytes(hash, tensor->shape, (size_t)tensor->rank * sizeof tensor->shape[0]);
-    return hash_bytes(hash, tensor->data, tensor->bytes);
+    size_t piece, pieces = lh_st_pieces(tensor, &piece);
+    for (size_t i = 0; i < pieces; i++) hash = hash_bytes(hash, (const char *)tensor->data + i * tensor->stride, piece);
+    return hash;
 }
 
 uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
