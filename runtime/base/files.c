@@ -48,6 +48,13 @@ static const char *kind_of(const struct stat *found) {
 
 /* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened is
  * looked at before it is used. What is written to is no link to somewhere else. */
+/* Whose fault it is that a file cannot be read: the machine's, which may have what it lacks the next time, or the file's,
+ * as far as is known. */
+static lh_status blame(int number) {
+    bool passing = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
+    return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+}
+
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
     struct stat found;
     bool writes = (flags & O_CREAT) != 0;
@@ -55,7 +62,7 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) 
     *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (*file < 0 && writes && errno == ELOOP)
         return lh_fail(error, wrong, "%s: is a symbolic link, expected a file", path);
-    if (*file < 0) return lh_fail(error, wrong, "%s: cannot open: %s", path, strerror(errno));
+    if (*file < 0) return lh_fail(error, writes ? wrong : blame(errno), "%s: cannot open: %s", path, strerror(errno));
     if (fstat(*file, &found) != 0) found.st_mode = 0;
     if (S_ISREG(found.st_mode)) return LH_OK;
     close(*file);
@@ -290,8 +297,9 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
         ssize_t got = read(file, text + used, room - used);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
+            lh_status status = lh_fail(error, blame(errno), "%s: cannot read: %s", path, strerror(errno));
             free(text);
-            return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+            return status;
         }
         used += (size_t)got;
         if (got == 0) break;

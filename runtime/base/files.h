@@ -31,7 +31,7 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
 /* Opens a regular file, with flags as open(2) has them; *file is for close(). Every file that somebody else may have made
  * is opened here: a directory, a pipe, a device, and to write, with O_CREAT, a symbolic link are refused without waiting.
- * LH_ERR_INPUT, or with O_CREAT LH_ERR_ENVIRONMENT. */
+ * LH_ERR_INPUT; LH_ERR_ENVIRONMENT with O_CREAT, and for want of memory or descriptors, or of a server's file. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
 /* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable, or
