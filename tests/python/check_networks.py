@@ -28,12 +28,13 @@ class Network:
         self.file.read = lambda _: self
         self.model = self.file.load()
         self.names = {word: name for name, word in getattr(self.file, "IN_FILE", {}).items()}
-        if hasattr(self.file, "with_target"):
-            self.tokens = self.file.with_target([[0, 1, 2]], [[1, 2, 3]])
+        if hasattr(self.file, "with_target"):  # of two streams, or one that has both
+            self.tokens = self.file.with_target([[0, 1, 2, 1]], [[1, 2, 3]])
         elif hasattr(self.file, "with_outputs"):
             self.tokens = self.file.with_outputs([[0, 1, 2]], 3)
         else:
             self.tokens = torch.tensor([[0, 1, 1, 0]])
+        self.tokens = self.tokens if isinstance(self.tokens, tuple) else (self.tokens,)
 
     def __getitem__(self, name):
         """What a checkpoint has of that name, for load."""
@@ -48,13 +49,14 @@ class Network:
         return module
 
     def embed(self, op, prefix, read):
-        place = torch.arange(self.tokens.shape[1])
+        tokens = self.tokens[op["stream"]]
+        place = torch.arange(tokens.shape[1])
         if "table" in op:
-            y = op["scale"] * self.tensors[op["table"]][self.tokens]
+            y = op["scale"] * self.tensors[op["table"]][tokens]
         else:
             rows = self.tensors[f"{op['linear']}.weight"]
             rows = torch.cat([torch.zeros(op["blanks"], rows.shape[1]), rows])
-            y = rows[self.tokens] + self.tensors[f"{op['linear']}.bias"]
+            y = rows[tokens] + self.tensors[f"{op['linear']}.bias"]
         if op["additive"] == "sinusoid":
             y = y + self.file.sinusoid(place)
         elif op["additive"] == "learned":
@@ -62,7 +64,7 @@ class Network:
         return y
 
     def place(self, op, prefix, read):
-        place = torch.arange(self.tokens.shape[1])
+        place = torch.arange(read("x").shape[1])
         rows = self.file.sinusoid(place) if op["additive"] == "sinusoid" else self.tensors[prefix + op["table"]][place]
         return read("x") + rows
 
@@ -93,8 +95,10 @@ class Network:
     def attention(self, op, prefix, read):
         """Ahead of the product of its output, if there is one, which is an operation of its own."""
         module = self.module(prefix + op["path"].rstrip("."))
-        place = torch.arange(self.tokens.shape[1])
-        given = {"positions": place, "distance": place - place[:, None], "shared": getattr(self.model, "score", None)}
+        place, of_memory = torch.arange(read("x").shape[1]), torch.arange(read("memory").shape[1])
+        given = {"positions": place, "distance": place - place[:, None], "memory": read("memory"),
+                 "memory_positions": of_memory, "memory_distance": of_memory - place[:, None],
+                 "shared": getattr(self.model, "score", None)}
         output = getattr(module, "output", None)
         if output is not None:
             module.output = nn.Identity()
@@ -131,7 +135,7 @@ def check(path):
     """The largest difference of the logits."""
     network = Network(path)
     assert network.asked == set(network.tensors), network.asked ^ set(network.tensors)
-    found, wanted = network.model(network.tokens), network.run(network.scopes[0], "", {})
+    found, wanted = network.model(*network.tokens), network.run(network.scopes[0], "", {})
     return float((found - wanted).abs().max() / wanted.abs().max().clamp(min=1))
 
 

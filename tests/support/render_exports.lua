@@ -42,12 +42,12 @@ local function operation_of(net, op, number, block_numbers)
     scale = op.scale or 1, path = op.path, tensors = op.p and op.p.tensors, bias = op.p and op.p.bias or false,
     name = op.p and op.p.name, table = op.p and op.p.tensor, linear = op.p and op.p.path,
     blanks = op.kind == "embed" and net.tokens.count - op.p.rows.count or 0, tied = op.tied and op.tied.tensor,
-    additive = op.encoding and op.encoding.kind or "none" }
+    stream = op.stream and op.stream.index, additive = op.encoding and op.encoding.kind or "none" }
   for _, role in ipairs({ "x", "residual", "branch" }) do
     entry[role] = op[role] and number(op[role])
   end
   if op.kind == "attention" then
-    entry.x = number(op.q.op.x)
+    entry.x, entry.memory = number(op.q.op.x), number((op.kv or op.q).op.x)
   elseif op.kind == "block" then
     entry.block, entry.count, entry.loops = block_numbers[op.block], op.block.count, op.block.loops
     entry.path, entry.externals = op.block.path, numbers_of(op.externals, number)
