@@ -105,7 +105,8 @@ function Pass:loop(item, i, lines)
   end
   if stays then
     local word = loop.name .. "_output"
-    local own = self.stream == x and names.variable(self.variables, word) or self:name(item.out, i, word)
+    local own = self.stream == x and names.variable(self.variables, word)
+      or self:name(item.out, i - 1, word) -- a repetition may read `h` after another one has written its own
     lines[#lines + 1] = ("%s = %s"):format(own, name)
     name = own
   elseif self.stream == x then

@@ -207,6 +207,22 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
+-- Another value goes through a block that reads the stream's: each repetition needs that as it was.
+function TestNetworks.test_a_block_that_reads_another_stream()
+  local facts = described(function(net)
+    local before = net:block("before", 1, "A block.")
+    before:output(before:norm("norm", before:input(net:embed("embedding", net:stream("source")))))
+    local other = net:product("other", before.result, 64)
+    local b = net:block("half", 2, "A block.")
+    local outside, h = b:external(before.result), b:input(other)
+    b:output(b:add(b:norm("norm", h), outside))
+    net:classify(net:readout(net:add(b.result, other), "last"))
+  end)
+  lu.assertEquals(facts.network.lines, { 'h = self.embed["token"](tokens)', "for before in self.befores:",
+    "    h = before(h)", "other = self.other(h)", "half_output = other", "for half in self.halfs:",
+    "    half_output = half(half_output, h)", "return self.output(half_output + other)" })
+end
+
 -- A comment becomes a docstring, whatever is in it.
 function TestNetworks.test_comments_of_blocks()
   local text = rendered(described(function(net)
