@@ -81,7 +81,7 @@ function M.add_bundle(parser, add_set)
   bundle:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in build")
   bundle:option("--runs"):argname("DIR"):target("out"):default("runs"):description("the folder of runs here that the "
     .. "bundle's come home to")
-  bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default STUDY.tar.gz here")
+  bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default: STUDY.tar.gz here")
   add_set(bundle)
 end
 

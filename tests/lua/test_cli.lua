@@ -207,11 +207,16 @@ function TestParse.test_mistakes_have_suggestions()
     ["report a --scale small"] = "--scale is that of a study: add --study",
     ["build a --static --target cpu,cuda"] = "a static trainer can load no library",
   }
+  local verbs = {}
+  for _, verb in ipairs(cli.outline().verbs) do
+    verbs[verb.name] = true
+  end
   for line, want in pairs(cases) do
     local got, message, usage = parse(line)
     lu.assertNil(got)
     lu.assertStrContains(message, want)
-    lu.assertStrContains(usage, "Usage: longhand")
+    local verb = line:match("^%l+")
+    lu.assertStrContains(usage, "Usage: longhand" .. (verbs[verb] and " " .. verb or ""))
   end
 end
 
@@ -244,6 +249,20 @@ function TestUsual.test_files_of_a_spec_become_flags()
 end
 
 TestHelp = {}
+
+-- A verb says what it does in a sentence; the default of a flag stands there once.
+function TestHelp.test_sentences()
+  local function walk(outline)
+    for _, verb in ipairs(outline.verbs) do
+      lu.assertTrue(verb.name == "help" or verb.text:find("^%u.*%.$") ~= nil, verb.name .. ": " .. verb.text)
+      for _, option in ipairs(verb.options) do
+        lu.assertNil(option.text:find("default [^:%s]"), verb.name .. ": " .. option.text)
+      end
+      walk(verb)
+    end
+  end
+  walk(cli.outline())
+end
 
 -- The launcher shows this file without Lua.
 function TestHelp.test_help_is_the_file()
