@@ -205,7 +205,13 @@ function TestPage.test_a_folder_without_runs()
   local empty = support.write("empty/x", ""):match("^(.*)/")
   local code, message = report.run({ project = project, runs = empty })
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, "there are no runs")
+  lu.assertStrMatches(message, ".*there are no runs\n  expected: [^\n]*run.json in it")
+  local path = support.write("within/a/0123456789abcdef/lr0.001-seed0/run.json", "{}")
+  for _, part in ipairs({ "/a", "/a/0123456789abcdef", "/a/0123456789abcdef/lr0.001-seed0" }) do
+    code, message = report.run({ project = project, runs = path:match("^(.*/within)/") .. part })
+    lu.assertEquals(code, 1)
+    lu.assertStrMatches(message, ".*\n  hint: it lies within one: [^\n]*/within")
+  end
   code, message = report.run({ project = project, runs = "no/such" })
   lu.assertEquals({ code, message }, { 1, "longhand report: there is no folder no/such\n  expected: a folder of runs" })
 end
