@@ -260,6 +260,15 @@ function TestSettings.test_beside_the_papers()
   lu.assertEquals(map["test lengths"].ours, "2 of 20 to 30")
   lu.assertFalse(map.precision.differs)
   lu.assertEquals(map.seeds.ours, "3")
+  lu.assertNil(map.task, "an axis says it")
+end
+
+-- A study that does not vary the task says which one it is.
+function TestSettings.test_the_task_of_a_study_of_encodings()
+  local study = make_study("settings_task", SCORES)
+  study.axes = { { name = "encoding", values = { "rope" } } }
+  local first = settings.of(study)[1]
+  lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
 end
 
 -- Of examples that are told apart by other numbers than their lengths, and of a model with two stacks.
