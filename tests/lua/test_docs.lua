@@ -323,7 +323,7 @@ TestVersion = {}
 function TestVersion.test_everywhere()
   local version = read("VERSION"):match("%S+")
   lu.assertEquals(read("CITATION.cff"):match("\nversion: (%S+)\n"), version)
-  lu.assertEquals(read("python/pyproject.toml"):match('\nversion = "(.-)"'), (version:gsub("%-dev$", ".dev0")))
+  lu.assertEquals(read("python/longhand/__init__.py"):match('\n__version__ = "(.-)"'), (version:gsub("%-dev$", ".dev0")))
 end
 
 support.run()

@@ -248,6 +248,8 @@ class TestCommands(Door):
         self.assertEqual(said, ["why"] * 5)
         self.refused("ended by signal 9", kind=longhand.CommandError,
                      call=lambda: launcher.run(["sh", "-c", "kill -9 $$"]))
+        with self.assertRaisesRegex(TypeError, r"expected a list of words, \['list', 'tasks'\]"):
+            longhand.call("list tasks")
         self.refused("hint: did you mean --steps?", kind=longhand.UsageError,
                      call=lambda: longhand.train("bucket_sort_rope", stepz=5, progress=launcher.quiet))
 
