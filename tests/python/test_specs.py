@@ -167,6 +167,9 @@ class TestFormulas(Door):
         for score, text in ((lambda x: x.score if x.distance < 0 else 0, "less(a, b)"),
                             (lambda x: x.score and x.a, "select(condition, a, b)"),
                             (lambda x: max(x.score, 0), "less(a, b)"), (lambda x: x.a == 1, "equal(a, b)"),
+                            (lambda x: x.a[0], "lookup(table, i)"), (lambda x: sum(x.a), "lookup(table, i)"),
+                            (lambda x, y: x.score, "(x, y): missing a required argument: 'y'"),
+                            (lambda x: f.sum(3, lambda: x.a), "a function of one argument"),
                             (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's")):
             self.refused("a formula cannot be traced", text, call=lambda: self.written(score))
         kept = []
