@@ -19,6 +19,7 @@ local M = {}
 local positive = converters.positive
 
 local SPEC = "a spec file, the id of one in spec/runs, or STUDY:CELL, a cell of a study"
+local FOLDERS = { RUN = true, RUNS = true, DIR = true }
 local EPILOG = [[
 A first look:
    ./longhand demo                                trains two models here and plots their accuracy
@@ -168,13 +169,20 @@ local function add_export(parser)
   add_exports_of_runs(export)
 end
 
--- A verb that needs no more words than its summary is described by it.
-local function describe(parser)
+-- A verb that needs no more words than its summary is described by it. Names of folders are read alike everywhere.
+local function finish(parser)
+  for _, list in ipairs({ parser._arguments, parser._options }) do
+    for _, element in ipairs(list) do
+      if FOLDERS[element._argname or ""] then
+        element:convert(converters.folder)
+      end
+    end
+  end
   for _, command in ipairs(parser._commands) do
     if not command._description then
       command:description(command._summary:gsub("^%l", string.upper) .. ".")
     end
-    describe(command)
+    finish(command)
   end
 end
 
@@ -199,7 +207,7 @@ local function make_parser()
   calibrate.add(parser)
   add_export(parser)
   add_other_verbs(parser)
-  describe(parser)
+  finish(parser)
   parser:add_help_command()
   return parser
 end
