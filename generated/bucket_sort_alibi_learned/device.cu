@@ -738,14 +738,11 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element
- * e = t * C + c of example b at a site takes piece e % 8 of block e / 8 of the stream at counter
- * (block, site, b, step), low half of each word first, and is kept where the piece >= round(65536 p). A mask is a bit
- * per element. */
-
-/* The mask of elements 8 block .. 8 block + 7. */
-INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
-                               unsigned int block, unsigned int drop_below) {
+/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step), whose words
+ * mean what longhand/rng.h says. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference:
+ * lh_philox. */
+INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
+                   unsigned int step, unsigned int word[4]) {
     unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];
 #pragma unroll
     for (int round = 0; round < 10; round++) {
@@ -758,7 +755,22 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
         k0 += 0x9e3779b9u;
         k1 += 0xbb67ae85u;
     }
-    const unsigned int word[4] = {x0, x1, x2, x3};
+    word[0] = x0;
+    word[1] = x1;
+    word[2] = x2;
+    word[3] = x3;
+}
+
+/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element
+ * e = t * C + c of example b at a site takes piece e % 8 of block e / 8 of the stream at counter
+ * (block, site, b, step), low half of each word first, and is kept where the piece >= round(65536 p). A mask is a bit
+ * per element. */
+
+/* The mask of elements 8 block .. 8 block + 7. */
+INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
+                               unsigned int block, unsigned int drop_below) {
+    unsigned int word[4];
+    philox(key, block, site, example, step, word);
     unsigned int keep = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -898,6 +910,11 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
  *
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
+/* Pieces: PIECE neighbours of the parameter vector, or of a gradient or a moment of its shape, that a block has at a
+ * time, a quad for each thread; and the sums that every optimiser needs of them. Gradients of shards are added up as
+ * `real`, in the order of the shards; squares in double, in an order that hangs on THREADS alone. The same on the CPU:
+ * kernels/cpu/gradient.h. */
+
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
@@ -934,6 +951,10 @@ INLINE double total_of(const double *x, int count, int stride) {
     for (int i = threadIdx.x; i < count; i += THREADS) sum += x[i * stride];
     return block_sum(sum);
 }
+
+/* Clipping and Adam on a piece, by a block: gradient, moment1, moment2, parameter: [PIECE] in global memory, the last
+ * three written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 / (1 - b2^t). Formula and
+ * source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
 
 typedef struct adam {
     real clip, rate, correct2;

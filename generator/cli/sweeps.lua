@@ -14,7 +14,9 @@ local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
 -- What names a study and chooses cells of it. where: the grid of flags is left there.
-local function add_grid(command, where)
+local function add_study(command, where)
+  command:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies "
+    .. "or in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
   command:option("--axis"):argname("FIELD=VALUES"):count("*"):args(1):target("axes"):description("STUDY is a spec, and "
     .. "the study a grid over it: a field and its values, such as encoding=alibi,rope, model.layers=1:4 (both ends "
     .. "included), train.lengths={1,20},{1,40}; once for each axis. It is left in " .. where .. " as a study file")
@@ -24,6 +26,17 @@ local function add_grid(command, where)
     .. "default: the spec's")
   command:option("--only"):argname("AXIS=VALUE"):count("*"):args(1):description("only cells with this value, or one of "
     .. "VALUE,VALUE; with several axes, those that fit all of them")
+  command:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+end
+
+-- Which device code is made. verb: the one whose help says more; jit: there is a choice of when.
+local function add_device_code(command, verb, jit)
+  local words = "with --device cuda: as in " .. verb
+  command:option("--arch"):argname("LIST"):convert(converters.architectures):description(words)
+  if jit then
+    command:flag("--jit"):description(words)
+  end
+  command:option("--cuda-root"):argname("DIR"):description(words)
 end
 
 function M.add(parser, add_set)
@@ -35,10 +48,7 @@ function M.add(parser, add_set)
   sweep:usage("Usage: longhand sweep [status|watch|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] "
     .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
     .. "[--dry-run]\n       longhand sweep SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
-  sweep:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies or "
-    .. "in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
-  add_grid(sweep, "DIR")
-  sweep:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  add_study(sweep, "DIR")
   sweep:option("--jobs"):argname("N"):convert(converters.positive):description("cells at a time; default: as many as "
     .. "keep all processors busy")
   sweep:option("--hours"):argname("N"):convert(converters.span):description("begin nothing new after so many hours; "
@@ -46,10 +56,7 @@ function M.add(parser, add_set)
   sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
   sweep:option("--device"):argname("DEVICE"):convert(converters.device):description("what computes: cpu, cuda or "
     .. "cuda:N; default: cpu")
-  sweep:option("--arch"):argname("LIST"):convert(converters.architectures):description("with --device cuda: as in "
-    .. "train")
-  sweep:flag("--jit"):description("with --device cuda: as in train")
-  sweep:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in train")
+  add_device_code(sweep, "train", true)
   sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
     .. "spec/sites (docs/cluster.md)")
   sweep:flag("--dry-run"):description("measure, and say how many hours it would take here; with --slurm, print the "
@@ -69,16 +76,11 @@ function M.add_bundle(parser, add_set)
   bundle:usage("Usage: longhand bundle STUDY [--scale NAME] [--set FIELD=VALUE] [--only AXIS=VALUE] [--levels LIST]\n"
     .. "                       [--device cuda [--arch LIST]] [--runs DIR] [--out FILE]\n"
     .. "       longhand bundle SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
-  bundle:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies or "
-    .. "in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
-  add_grid(bundle, "the bundle's folder of runs")
-  bundle:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  add_study(bundle, "the bundle's folder of runs")
   bundle:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: as in build")
   bundle:option("--device"):argname("DEVICE"):choices({ "cpu", "cuda" }):default("cpu"):description("what computes "
     .. "there; for cuda the trainers are not static: they need a glibc, and NVIDIA's driver")
-  bundle:option("--arch"):argname("LIST"):convert(converters.architectures):description("with --device cuda: as in "
-    .. "build")
-  bundle:option("--cuda-root"):argname("DIR"):description("with --device cuda: as in build")
+  add_device_code(bundle, "build", false)
   bundle:option("--runs"):argname("DIR"):target("out"):default("runs"):description("the folder of runs here that the "
     .. "bundle's come home to")
   bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default: STUDY.tar.gz here")

@@ -127,6 +127,9 @@ local function kernels(plan, multiplies)
   end
   list[#list + 1] = "cuda/sums.cu"
   list[#list + 1] = "cuda/layernorm.cu"
+  if plan.device.drops or plan.noise then
+    list[#list + 1] = "cuda/philox.cu"
+  end
   if plan.device.drops then
     list[#list + 1] = "cuda/dropout.cu"
   end

@@ -333,14 +333,14 @@ end
 
 -- The most that a process has while it trains with so many threads, once the plan has vector_bytes, shared_bytes,
 -- tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, what threads share, for
--- each of them a gradient and a workspace; at a checkpoint copies of parameters and state, and what is written. Without
--- the task's examples and without evaluations, whose activations stay beside those of training.
+-- each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before the next one takes its
+-- place, and when a run goes on. Without the task's examples and without evaluations, whose activations stay beside
+-- those of training.
 function M.process(plan, threads)
   local states = #plan.optimizer.states
-  local vector, written = allocated(plan.vector_bytes), plan.parameters * sizes_of(plan).real
+  local vector, checkpoint = allocated(plan.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
   return PROGRAM + allocated((2 + states) * plan.vector_bytes) + allocated(plan.shared_bytes)
-    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes))
-    + (1 + states) * (vector + written)
+    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes)) + checkpoint
 end
 
 return M

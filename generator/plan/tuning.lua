@@ -141,15 +141,22 @@ choices[3] = {
   of = function() end,
 }
 
--- Reals that a token has in an evaluation while it is in a layer: the widest buffers of one repetition of every block.
-local function token_reals(plan)
+local function evaluation_channels(buffers)
   local sum = 0
-  for _, list in ipairs({ plan.cpu.workspace, plan.cpu.blocks[1] and plan.cpu.blocks[1].kept or {} }) do
-    for _, buffer in ipairs(list) do
-      sum = sum + (buffer.form == "rows" and not buffer.training and buffer.channels or 0)
-    end
+  for _, buffer in ipairs(buffers) do
+    sum = sum + (buffer.form == "rows" and not buffer.training and buffer.channels or 0)
   end
   return sum
+end
+
+-- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the
+-- block that has the most.
+local function token_reals(plan)
+  local most = 0
+  for _, block in ipairs(plan.cpu.blocks) do
+    most = math.max(most, evaluation_channels(block.kept))
+  end
+  return evaluation_channels(plan.cpu.workspace) + most
 end
 
 local function layer_weights(plan)

@@ -1,3 +1,7 @@
+/* Clipping and Adam on a piece, by a block: gradient, moment1, moment2, parameter: [PIECE] in global memory, the last
+ * three written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 / (1 - b2^t). Formula and
+ * source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
+
 typedef struct adam {
     real clip, rate, correct2;
 } adam;

@@ -1,3 +1,6 @@
+/* Clipping and Adam with decoupled weight decay on a piece, as in adam.cu. Formula and source: kernels/cpu/adamw.h.
+ * Reference: lh_ref_adamw_update. */
+
 /* base^n; the host's lh_power. */
 INLINE double whole_power(double base, unsigned int n) {
     double result = 1;

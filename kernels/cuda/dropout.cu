@@ -6,19 +6,8 @@
 /* The mask of elements 8 block .. 8 block + 7. */
 INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                                unsigned int block, unsigned int drop_below) {
-    unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];
-#pragma unroll
-    for (int round = 0; round < 10; round++) {
-        unsigned int high0 = __umulhi(0xd2511f53u, x0), high1 = __umulhi(0xcd9e8d57u, x2);
-        unsigned int low0 = 0xd2511f53u * x0, low1 = 0xcd9e8d57u * x2;
-        x0 = high1 ^ x1 ^ k0;
-        x1 = low1;
-        x2 = high0 ^ x3 ^ k1;
-        x3 = low0;
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
-    }
-    const unsigned int word[4] = {x0, x1, x2, x3};
+    unsigned int word[4];
+    philox(key, block, site, example, step, word);
     unsigned int keep = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {

@@ -1,3 +1,8 @@
+/* Pieces: PIECE neighbours of the parameter vector, or of a gradient or a moment of its shape, that a block has at a
+ * time, a quad for each thread; and the sums that every optimiser needs of them. Gradients of shards are added up as
+ * `real`, in the order of the shards; squares in double, in an order that hangs on THREADS alone. The same on the CPU:
+ * kernels/cpu/gradient.h. */
+
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 

@@ -1,3 +1,7 @@
+/* Clipping and gradient descent on a piece, with or without momentum, by a block: gradient, running, parameter: [PIECE]
+ * in global memory, the last two written. clip: min(1, max_norm / norm); rate: the learning rate. Formulas and source:
+ * kernels/cpu/sgd.h. References: lh_ref_sgd_update, lh_ref_momentum_update. */
+
 typedef struct sgd {
     real clip, rate;
 } sgd;

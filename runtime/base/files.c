@@ -48,6 +48,13 @@ static const char *kind_of(const struct stat *found) {
 
 /* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened is
  * looked at before it is used. What is written to is no link to somewhere else. */
+/* Whose fault it is that a file cannot be read: the machine's, which may have what it lacks the next time, or the file's,
+ * as far as is known. */
+static lh_status blame(int number) {
+    bool passing = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
+    return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+}
+
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
     struct stat found;
     bool writes = (flags & O_CREAT) != 0;
@@ -55,7 +62,7 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) 
     *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (*file < 0 && writes && errno == ELOOP)
         return lh_fail(error, wrong, "%s: is a symbolic link, expected a file", path);
-    if (*file < 0) return lh_fail(error, wrong, "%s: cannot open: %s", path, strerror(errno));
+    if (*file < 0) return lh_fail(error, writes ? wrong : blame(errno), "%s: cannot open: %s", path, strerror(errno));
     if (fstat(*file, &found) != 0) found.st_mode = 0;
     if (S_ISREG(found.st_mode)) return LH_OK;
     close(*file);
@@ -121,9 +128,33 @@ static lh_status write_all(int file, const char *path, const void *data, size_t 
     return LH_OK;
 }
 
+enum { BUFFER = 16384 };
+
+/* The way through pieces. */
+typedef struct walk {
+    const lh_piece *next;
+    size_t left, at; /* pieces from the next on; bytes of it that are behind */
+} walk;
+
+/* Copies the next bytes into buffer, as many as there are and fit; 0: there are none. */
+static size_t copy_next(walk *w, char buffer[BUFFER]) {
+    size_t used = 0;
+    while (w->left > 0 && used < BUFFER) {
+        size_t rest = w->next->bytes - w->at, bytes = rest < BUFFER - used ? rest : BUFFER - used;
+        if (bytes > 0) memcpy(buffer + used, (const char *)w->next->data + w->at, bytes);
+        used += bytes;
+        w->at += bytes;
+        if (w->at < w->next->bytes) continue;
+        w->next++;
+        w->left--;
+        w->at = 0;
+    }
+    return used;
+}
+
 /* Compares the next bytes of the file with what was written. */
-static lh_status check_piece(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
-    char read_back[16384];
+static lh_status check_next(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
+    char read_back[BUFFER];
     while (bytes > 0) {
         ssize_t got = read(file, read_back, bytes < sizeof read_back ? bytes : sizeof read_back);
         if (got < 0 && errno == EINTR) continue;
@@ -137,19 +168,21 @@ static lh_status check_piece(int file, const char *path, const char *data, size_
 }
 
 /* Compares the whole file; asks the system to read it from the disk. */
-static lh_status check_written(int file, const char *path, const lh_piece *pieces, int count, lh_error *error) {
+static lh_status check_written(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     struct stat found;
     lh_status status = LH_OK;
+    char written[BUFFER];
+    walk way = {pieces, count, 0};
     size_t bytes = 0;
-    for (int i = 0; i < count; i++) bytes += pieces[i].bytes;
+    for (size_t i = 0; i < count; i++) bytes += pieces[i].bytes;
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     if (lseek(file, 0, SEEK_SET) != 0 || fstat(file, &found) != 0)
         return system_failure(path, "cannot read back", error);
     if ((size_t)found.st_size != bytes)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk has %lld bytes, %zu were written", path,
                        (long long)found.st_size, bytes);
-    for (int i = 0; status == LH_OK && i < count; i++)
-        status = check_piece(file, path, pieces[i].data, pieces[i].bytes, error);
+    while (status == LH_OK && (bytes = copy_next(&way, written)) > 0)
+        status = check_next(file, path, written, bytes, error);
     return status;
 }
 
@@ -196,17 +229,19 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
     return sync_parent(to, error);
 }
 
-static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, int count, lh_error *error) {
+static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < count; i++)
-        status = write_all(file, path, pieces[i].data, pieces[i].bytes, error);
+    char buffer[BUFFER];
+    walk way = {pieces, count, 0};
+    for (size_t bytes; status == LH_OK && (bytes = copy_next(&way, buffer)) > 0;)
+        status = write_all(file, path, buffer, bytes, error);
     if (status == LH_OK && fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
     if (status == LH_OK) status = check_written(file, path, pieces, count, error);
     if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
     return status;
 }
 
-lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, int count, lh_error *error) {
+lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     char *directory = directory_of(path), *name = NULL;
     if (!directory) return no_memory(path, error);
     int file = open_temporary(directory, &name);
@@ -262,8 +297,9 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
         ssize_t got = read(file, text + used, room - used);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
+            lh_status status = lh_fail(error, blame(errno), "%s: cannot read: %s", path, strerror(errno));
             free(text);
-            return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+            return status;
         }
         used += (size_t)got;
         if (got == 0) break;

@@ -16,12 +16,12 @@ lh_status lh_make_directories(const char *path, lh_error *error);
  * failure. */
 lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error);
 
-/* The same bytes in pieces, one behind the other: what is large need not be copied together. */
+/* The same bytes in pieces, one behind the other, however small: what is large need not be copied together. */
 typedef struct lh_piece {
     const void *data;
     size_t bytes;
 } lh_piece;
-lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, int count, lh_error *error);
+lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
 /* Whether lh_replace_file could begin, asked before the work that makes the bytes. */
 lh_status lh_can_replace(const char *path, lh_error *error);
@@ -31,7 +31,7 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
 /* Opens a regular file, with flags as open(2) has them; *file is for close(). Every file that somebody else may have made
  * is opened here: a directory, a pipe, a device, and to write, with O_CREAT, a symbolic link are refused without waiting.
- * LH_ERR_INPUT, or with O_CREAT LH_ERR_ENVIRONMENT. */
+ * LH_ERR_INPUT; LH_ERR_ENVIRONMENT with O_CREAT, and for want of memory or descriptors, or of a server's file. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
 /* Reads the whole file; *data is malloc'ed, with a 0 byte after the last. LH_ERR_INPUT when missing or unreadable, or

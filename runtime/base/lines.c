@@ -86,7 +86,10 @@ static lh_status append(int file, const char *path, const char *line, lh_error *
     if (status != LH_OK) return status;
     int bytes = asprintf(&text, "%s%s\n", unended ? "\n" : "", line);
     if (bytes < 0) return no_memory(path, error);
-    ssize_t written = write(file, text, (size_t)bytes);
+    ssize_t written;
+    do {
+        written = write(file, text, (size_t)bytes);
+    } while (written < 0 && errno == EINTR);
     if (written < 0) {
         status = system_failure(path, "cannot write", error);
     } else if (written < bytes) {

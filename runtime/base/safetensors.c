@@ -42,6 +42,13 @@ static bool shape_bytes(const char *dtype, int rank, const int64_t *shape, size_
     return true;
 }
 
+size_t lh_st_pieces(const lh_st_tensor *tensor, size_t *piece) {
+    *piece = tensor->bytes;
+    if (tensor->stride == 0 || tensor->rank == 0 || tensor->bytes == 0) return 1;
+    *piece = (size_t)tensor->shape[tensor->rank - 1] * (size_t)lh_st_element_bytes(tensor->dtype);
+    return tensor->bytes / *piece;
+}
+
 /* ---- writing ---- */
 
 static int by_size_and_name(const void *left, const void *right) {
@@ -113,16 +120,29 @@ static char *opening(const char *header, size_t *bytes) {
     return text;
 }
 
+/* Where the tensors lie, in their order, malloc'ed, behind a piece that is left free. */
+static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *used) {
+    size_t bytes, all = 1;
+    for (int i = 0; i < count; i++) all += lh_st_pieces(sorted[i], &bytes);
+    lh_piece *pieces = calloc(all, sizeof *pieces);
+    *used = 1;
+    for (int i = 0; pieces && i < count; i++) {
+        size_t own = lh_st_pieces(sorted[i], &bytes);
+        for (size_t j = 0; j < own; j++)
+            pieces[(*used)++] = (lh_piece){(const char *)sorted[i]->data + j * sorted[i]->stride, bytes};
+    }
+    return pieces;
+}
+
 static lh_status write_pieces(const char *path, const char *header, const lh_st_tensor *const *sorted, int count,
                               lh_error *error) {
-    size_t bytes = 0;
+    size_t bytes = 0, used;
     char *text = header ? opening(header, &bytes) : NULL;
-    lh_piece *pieces = calloc((size_t)count + 1, sizeof *pieces);
+    lh_piece *pieces = list_pieces(sorted, count, &used);
     lh_status status;
     if (text && pieces) {
         pieces[0] = (lh_piece){text, bytes};
-        for (int i = 0; i < count; i++) pieces[1 + i] = (lh_piece){sorted[i]->data, sorted[i]->bytes};
-        status = lh_replace_file_by(path, pieces, count + 1, error);
+        status = lh_replace_file_by(path, pieces, used, error);
     } else {
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
     }

@@ -20,9 +20,13 @@ typedef struct lh_st_tensor {
     const char *dtype; /* "F32", "F64", "I32", ... */
     int rank;
     int64_t shape[LH_ST_MAX_RANK];
-    const void *data; /* dense, row-major; in a file read, with no promise of alignment */
-    size_t bytes;
+    const void *data; /* row-major; in a file read, with no promise of alignment */
+    size_t bytes;     /* of all elements */
+    size_t stride;    /* bytes from a row of the last dimension to the next; 0: dense, as in a file read */
 } lh_st_tensor;
+
+/* How many pieces of its memory a tensor has, each of `piece` bytes, `stride` bytes apart. */
+size_t lh_st_pieces(const lh_st_tensor *tensor, size_t *piece);
 
 typedef struct lh_st_meta {
     const char *key, *value;

@@ -1,6 +1,7 @@
 /* See bench.h. Machines are noisy and change their clock: steps and peak are measured in turn, and medians compared. */
 #include "bench/bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result,
     }
     if (status != LH_OK) return status;
     result->steps_per_second = median(rates, windows);
-    result->processor_seconds = median(worked, windows);
+    result->processor_seconds = program != NULL ? median(worked, windows) : NAN;
     result->peak = median(peaks, windows);
     share_out(ticks, result->parts);
     return LH_OK;

@@ -24,7 +24,8 @@ typedef struct lh_bench_result {
     int replicas;              /* at least 1 */
     int threads;               /* that work; for a device: that make its batches */
     double steps_per_second;   /* of all replicas together; training: whole steps; evaluation: batches of that size */
-    double processor_seconds;  /* of a step of one replica, all threads together: what neighbours do not take */
+    double processor_seconds;  /* of a step of one replica, all threads together, whatever neighbours take; NaN: it is
+                                * a device that works */
     double flops_per_second;   /* executed */
     double nominal_per_second; /* nominal */
     double peak;               /* operations per second of all threads; 0: not known for this level or device */

@@ -9,9 +9,13 @@
 #include "data/batch.h"
 #include "data/token.h"
 
+enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; tokens are fewer, and several times as many are an int */
+
 static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, what);
 }
+
+static bool is_list(const json_t *list) { return json_is_array(list) && json_array_size(list) > 0; }
 
 static lh_status no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
@@ -21,6 +25,12 @@ static lh_status no_memory(int64_t line, lh_error *error) {
 typedef struct label {
     char text[64];
 } label;
+
+static lh_status check_line(int64_t line, const char *text, lh_error *error) {
+    if (strlen(text) <= LONGEST_LINE) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, which no input is", (long long)line,
+                   LONGEST_LINE);
+}
 
 static label label_of(const lh_spec *spec, const char *name, int stream) {
     label of;
@@ -99,8 +109,7 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
 }
 
 static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return fail_line(line, error, "\"input\" is no list of tokens");
+    if (!is_list(list)) return fail_line(line, error, "\"input\" is no list of tokens");
     input->input_length = (int)json_array_size(list);
     input->input = calloc((size_t)input->input_length, sizeof *input->input);
     if (input->input == NULL) return no_memory(line, error);
@@ -116,7 +125,7 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
 /* Integers from least on, below range; the caller frees them. */
 static lh_status read_list(const json_t *list, const char *name, int least, int range, int64_t line, lh_input_list *out,
                            lh_error *error) {
-    if (!json_is_array(list) || json_array_size(list) == 0)
+    if (!is_list(list))
         return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
     out->count = (int)json_array_size(list);
     out->numbers = calloc((size_t)out->count, sizeof *out->numbers);
@@ -165,9 +174,10 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
                            (long long)line, what->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
-        const char *field = label_of(spec, what->name, s).text;
-        status = what->range[s] == 0 ? fail_undrawn(field, line, error)
-                                     : read_list(list, field, what->least[s], what->range[s], line, &out[s], error);
+        const label field = label_of(spec, what->name, s);
+        status = what->range[s] == 0
+                     ? fail_undrawn(field.text, line, error)
+                     : read_list(list, field.text, what->least[s], what->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
@@ -220,8 +230,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     if (list == NULL && mask != NULL)
         return fail_line(line, error, "\"mask\" says which tokens of \"target\" count, and there is none");
     if (list == NULL) return LH_OK;
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return fail_line(line, error, "\"target\" is no list of tokens");
+    if (!is_list(list)) return fail_line(line, error, "\"target\" is no list of tokens");
     size_t count = json_array_size(list);
     if (mask != NULL && json_array_size(mask) != count)
         return fail_line(line, error, "\"mask\" is not as long as \"target\"");
@@ -322,12 +331,14 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
                              lh_error *error) {
     json_error_t problem;
     memset(input, 0, sizeof *input);
+    lh_status status = check_line(line, text, error);
+    if (status != LH_OK) return status;
     json_t *object = json_loads(text, 0, &problem);
     if (object == NULL) return fail_line(line, error, problem.text);
     static const int from_zero[LH_MAX_STREAMS];
     const given positions = {"positions", spec->first_position, spec->position_range};
     const given distances = {"distances", from_zero, spec->distance_range};
-    lh_status status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
+    status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
     if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
     if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
     for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
@@ -343,6 +354,8 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
 /* Tokens of a text, in input. */
 static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, const char *text, lh_error *error) {
     memset(input, 0, sizeof *input);
+    lh_status status = check_line(line, text, error);
+    if (status != LH_OK) return status;
     input->input = calloc(strlen(text) + 1, sizeof *input->input);
     if (input->input == NULL) return no_memory(line, error);
     input->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, text, input->input);

@@ -1,4 +1,5 @@
 /* An orderly stop, and a line of progress that is ended before anything else is written behind it. */
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -14,11 +15,13 @@ static void die_of(int number) {
 
 /* A reader of the output that the same signal ended, such as tee, must not end this process before its checkpoint. */
 static void on_signal(int number) {
+    int before = errno; /* what was interrupted may be about to read it, and a terminal that is gone sets another */
     if (number == SIGINT && interrupted) die_of(number);
     interrupted = interrupted || number == SIGINT;
     stop = 1;
     signal(SIGPIPE, SIG_IGN);
     lh_progress_break();
+    errno = before;
 }
 
 static void handle(int number, void (*handler)(int)) {

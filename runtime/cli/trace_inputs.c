@@ -8,8 +8,8 @@
 
 static bool is_blank(const char *line) { return line[strspn(line, " \t\r\n")] == 0; }
 
-static int count_lines(const char *text) {
-    int lines = 1;
+static size_t count_lines(const char *text) {
+    size_t lines = 1;
     for (; *text != 0; text++) lines += *text == '\n';
     return lines;
 }
@@ -66,7 +66,9 @@ lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, con
     *inputs = (lh_trace_inputs){.count = 0};
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    status = take_room(inputs, spec, (size_t)count_lines(text), error);
+    if (strlen(text) != bytes)
+        status = lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(text));
+    if (status == LH_OK) status = take_room(inputs, spec, count_lines(text), error);
     if (status == LH_OK) status = read_lines(inputs, spec, path, text, error);
     free(text);
     return status;

@@ -1,4 +1,5 @@
 /* trainer predict: logits for inputs of one's own, one JSON line each. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,15 +67,26 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     return status;
 }
 
+/* A line of the standard input, bytes long; an empty one is passed over. */
+static lh_status predict_input(prediction *p, const char *line, size_t bytes, lh_error *error) {
+    if (strlen(line) != bytes)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: byte %zu is 0\n  expected: text", (long long)p->line,
+                       strlen(line));
+    if (line[strspn(line, " \t\r\n")] == 0) return LH_OK;
+    lh_status status = predict_line(p, line, false, error);
+    fflush(stdout);
+    return status;
+}
+
 static lh_status predict_lines(prediction *p, lh_error *error) {
     char *line = NULL;
     size_t room = 0;
+    ssize_t bytes;
     lh_status status = LH_OK;
-    for (p->line = 1; status == LH_OK && getline(&line, &room, stdin) >= 0; p->line++)
-        if (line[strspn(line, " \t\r\n")] != 0) {
-            status = predict_line(p, line, false, error);
-            fflush(stdout);
-        }
+    for (p->line = 1; status == LH_OK && (bytes = getline(&line, &room, stdin)) >= 0; p->line++)
+        status = predict_input(p, line, (size_t)bytes, error);
+    if (status == LH_OK && !feof(stdin))
+        status = lh_fail(error, LH_ERR_INPUT, "the standard input cannot be read: %s", strerror(errno));
     free(line);
     return status;
 }

@@ -31,8 +31,9 @@ static void fail_engine(lh_cuda_engine *engine, lh_status status) {
 static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_vector(fleet);
-    char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient = parameters + bytes;
+    char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient;
     if (parameters == NULL) return LH_OK; /* the message stays as it is */
+    gradient = parameters + bytes;
     lh_status status = lh_cuda_copy_out(fleet, parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
     if (status == LH_OK && !updated)
         status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), bytes, error);

@@ -13,7 +13,7 @@ typedef struct row {
 } row;
 
 static void take(const row *to, int first, int count, int classes) {
-    size_t at = (size_t)first * (size_t)classes, size = (size_t)(count * classes) * sizeof *to->of_pass;
+    size_t at = (size_t)first * (size_t)classes, size = (size_t)count * (size_t)classes * sizeof *to->of_pass;
     if (to->logits != NULL) memcpy(to->logits + at, to->of_pass + at, size);
     for (int i = first; i < first + count; i++)
         to->answers[i] = (uint16_t)lh_best_class(to->of_pass + (size_t)i * (size_t)classes, classes);

@@ -35,7 +35,9 @@ static uint64_t hash_text(uint64_t hash, const char *text) { return hash_bytes(h
 uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor) {
     uint64_t hash = hash_text(hash_text(HASH_START, tensor->name), tensor->dtype);
     hash = hash_bytes(hash, tensor->shape, (size_t)tensor->rank * sizeof tensor->shape[0]);
-    return hash_bytes(hash, tensor->data, tensor->bytes);
+    size_t piece, pieces = lh_st_pieces(tensor, &piece);
+    for (size_t i = 0; i < pieces; i++) hash = hash_bytes(hash, (const char *)tensor->data + i * tensor->stride, piece);
+    return hash;
 }
 
 uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
@@ -205,7 +207,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 /* ---- resuming ---- */
 
 /* How a file turned out: good, of another plan or build, or not to be trusted. */
-typedef enum outcome { GOOD, REFUSED, DAMAGED, ABSENT } outcome;
+typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
 static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *want,
                             lh_error *error) {
@@ -296,7 +298,8 @@ static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, 
         lh_fail(error, LH_ERR_INPUT, "%s: is missing", path);
         return ABSENT;
     }
-    if (lh_checkpoint_open(path, true, &file, error) != LH_OK) return DAMAGED;
+    lh_status status = lh_checkpoint_open(path, true, &file, error);
+    if (status != LH_OK) return status == LH_ERR_ENVIRONMENT ? UNREADABLE : DAMAGED;
     outcome result = DAMAGED;
     if (read_counters(path, file, &read, error) == LH_OK) {
         if (check_origin(path, file, spec, facts, error) != LH_OK) result = REFUSED;
@@ -323,7 +326,9 @@ lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_st
     if (status != LH_OK) return status;
     outcome now = try_file(current, spec, state, facts, &first);
     if (now == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);
+    if (now == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", first.text);
     outcome before = now == GOOD ? ABSENT : try_file(previous, spec, state, facts, &second);
+    if (before == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", second.text);
     if (now == ABSENT && before == ABSENT) return LH_OK;
     *found = 1;
     if (now == GOOD) return LH_OK;

@@ -55,7 +55,8 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 
 /* Reads everything to go on training bit for bit: refuses another optimiser, plan, source, level, compiler or precision
  * and names both values. Falls back to checkpoint.previous.safetensors when checkpoint.safetensors is damaged, and says so
- * in note (may be empty). LH_ERR_INPUT when neither can be used; *found = 0 and LH_OK when there is none at all.
+ * in note (may be empty). LH_ERR_INPUT when neither can be used, LH_ERR_ENVIRONMENT when the machine could not read one
+ * that may be good, for lack of memory or by its disk; *found = 0 and LH_OK when there is none at all.
  * facts->level and facts->compiler are the process's own on entry; step, seed and learning_rate are written. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *found, lh_error *note, lh_error *error);

@@ -24,63 +24,53 @@
 enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last with finite data alone */
 
 static size_t elements_of(const lh_tensor *tensor) {
-    return (size_t)(lh_tensor_rows(tensor) * lh_tensor_columns(tensor));
+    size_t elements = 1;
+    for (int i = 0; i < tensor->rank; i++) elements *= (size_t)tensor->shape[i];
+    return elements;
 }
 
-/* From the engine's strided rows to the file's dense ones. */
-static void gather(const lh_tensor *tensor, const char *vector, size_t real, char *dense) {
-    size_t row = (size_t)lh_tensor_columns(tensor) * real;
-    for (int64_t r = 0; r < lh_tensor_rows(tensor); r++)
-        memcpy(dense + (size_t)r * row, vector + (size_t)(tensor->offset + r * tensor->stride) * real, row);
-}
-
-/* Everything one file needs, gathered: the list, its names and its data. */
+/* Everything one file needs: the list and its names. Data stays where the state has it. */
 typedef struct content {
     lh_st_tensor *tensors;
     int count;
     char (*names)[LH_LONGEST_NAME];
-    char *data;
 } content;
 
 static void free_content(content *c) {
     free(c->tensors);
     free(c->names);
-    free(c->data);
 }
 
-static lh_status reserve(content *c, const char *path, const lh_spec *spec, size_t real, lh_error *error) {
-    size_t vectors = 1 + LH_MAX_STATES, most = vectors * (size_t)spec->tensor_count, elements = 0;
-    for (int t = 0; t < spec->tensor_count; t++) elements += elements_of(&spec->tensors[t]);
+static lh_status reserve(content *c, const char *path, const lh_spec *spec, lh_error *error) {
+    size_t most = (1 + LH_MAX_STATES) * (size_t)spec->tensor_count;
     memset(c, 0, sizeof *c);
     c->tensors = calloc(most + 1, sizeof *c->tensors);
     c->names = calloc(most + 1, sizeof *c->names);
-    c->data = malloc(vectors * elements * real + 1);
-    if (c->tensors && c->names && c->data) return LH_OK;
+    if (c->tensors && c->names) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
 }
 
-/* Appends one tensor, gathered to *data, which moves on. */
-static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes, char **data) {
+/* Appends one tensor of a vector, whose rows may lie apart. */
+static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
     lh_st_tensor *entry = &c->tensors[c->count];
+    size_t real = (size_t)real_bytes;
     *entry = (lh_st_tensor){.name = c->names[c->count], .dtype = real_bytes == 8 ? "F64" : "F32", .rank = tensor->rank};
     for (int i = 0; i < tensor->rank; i++) entry->shape[i] = tensor->shape[i];
-    entry->data = *data;
-    entry->bytes = elements_of(tensor) * (size_t)real_bytes;
-    gather(tensor, vector, (size_t)real_bytes, *data);
-    *data += entry->bytes;
+    entry->data = (const char *)vector + (size_t)tensor->offset * real;
+    entry->bytes = elements_of(tensor) * real;
+    if (tensor->rank == 2 && tensor->stride != tensor->shape[1]) entry->stride = (size_t)tensor->stride * real;
     c->count++;
 }
 
 static void collect(content *c, const lh_spec *spec, const lh_state *state) {
-    char *data = c->data;
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
         snprintf(c->names[c->count], LH_LONGEST_NAME, "%s", tensor->name);
-        add(c, tensor, state->parameters, state->real_bytes, &data);
+        add(c, tensor, state->parameters, state->real_bytes);
         for (int s = 0; tensor->learned && s < spec->optimizer.states; s++) {
             if (!state->optimizer[s]) continue;
             lh_checkpoint_state_name(c->names[c->count], spec, s, tensor);
-            add(c, tensor, state->optimizer[s], state->real_bytes, &data);
+            add(c, tensor, state->optimizer[s], state->real_bytes);
         }
     }
 }
@@ -129,7 +119,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
 lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
                               lh_error *error) {
     content c;
-    lh_status status = reserve(&c, path, spec, (size_t)state->real_bytes, error);
+    lh_status status = reserve(&c, path, spec, error);
     if (status == LH_OK) {
         collect(&c, spec, state);
         status = write_content(path, &c, spec, facts, error);

@@ -58,6 +58,13 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     return status;
 }
 
+/* Its vectors as a state: what checkpoints are written from, and read to. */
+static void name_vectors(lh_cpu_engine *cpu) {
+    cpu->own = (lh_state){.real_bytes = cpu->engine.real_bytes, .parameters = cpu->parameters};
+    memcpy(cpu->own.optimizer, cpu->state, sizeof cpu->own.optimizer);
+    cpu->engine.own = &cpu->own;
+}
+
 /* Vectors lie in one piece: each alone would take whole large pages. */
 static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
@@ -71,6 +78,7 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     if (!cpu->config.trains) return LH_OK;
     cpu->total = vectors + bytes;
     for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
+    name_vectors(cpu);
     if (cpu->config.keeps_gradient) cpu->kept = lh_engine_memory(bytes, "the gradient", error);
     return cpu->config.keeps_gradient && cpu->kept == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
 }
@@ -120,14 +128,14 @@ static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
 
 static lh_status engine_read_state(lh_engine *engine, lh_state *state, lh_error *error) {
     (void)error;
-    copy_state((lh_cpu_engine *)engine, state, true);
+    if (state != engine->own) copy_state((lh_cpu_engine *)engine, state, true);
     return LH_OK;
 }
 
 static lh_status engine_write_state(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error) {
     lh_state source = *state;
     (void)error;
-    copy_state((lh_cpu_engine *)engine, &source, false);
+    if (state != engine->own) copy_state((lh_cpu_engine *)engine, &source, false);
     engine->step = step;
     return LH_OK;
 }

@@ -17,6 +17,7 @@ typedef struct lh_cpu_engine {
     const lh_cpu_program *program;
     lh_key key;
 
+    lh_state own;                                    /* the vectors below, where it trains */
     void *parameters, *total, *state[LH_MAX_STATES]; /* [parameter_storage] real each; total: the folded gradient, zero
                                                       * between steps. One piece, parameters first. */
     void *kept;                                      /* the gradient of the last step; NULL: not kept */

@@ -55,6 +55,12 @@ void lh_state_close(lh_state *state) {
     memset(state, 0, sizeof *state);
 }
 
+lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error) {
+    memset(copy, 0, sizeof *copy);
+    *state = engine->own != NULL ? engine->own : copy;
+    return engine->own != NULL ? LH_OK : lh_state_open(copy, engine, true, error);
+}
+
 lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
     lh_key key = lh_key_of_seed(seed);
     lh_condition condition = {

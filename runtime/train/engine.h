@@ -97,7 +97,8 @@ typedef struct lh_engine_ops {
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
     /* Copies parameters and, where both sides have it, optimiser state to or from vectors of spec->parameter_storage
-     * elements of engine->real_bytes. LH_ERR_ENVIRONMENT where the device fails: the vectors are then of no use. */
+     * elements of engine->real_bytes; engine->own may be given, where nothing needs to be copied. LH_ERR_ENVIRONMENT
+     * where the device fails: the vectors are then of no use. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
@@ -119,6 +120,7 @@ struct lh_engine {
     const char *variant;               /* "cpu", "chip", "replicas" */
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* that the steps took, without what happens between calls */
+    lh_state *own;                     /* its vectors where they are the host's; NULL: they are on a device */
     bool decodes;                      /* decode is there: it costs a token, where predict costs a pass */
     const volatile sig_atomic_t *stop; /* set: what takes long and keeps nothing gives up; NULL: never */
     int ready; /* steps that are done and wait to be handed out; the state is that of step + ready */
@@ -139,6 +141,10 @@ lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const 
 /* Host vectors for read_state and write_state; optimizer vectors too where asked. */
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
+
+/* Where a checkpoint of the engine is written from and read to: its own vectors, or on a device, with optimizer vectors, a
+ * copy, whose values are read_state's and write_state's to move. Whatever the outcome, copy is for lh_state_close. */
+lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
 
 /* The standard evaluation condition: examples and draws of an evaluation seed. Draw d of every task length shares its
  * examples with draw 0. */

@@ -48,12 +48,30 @@ void lh_json_raw(lh_json *json, const char *key, const char *text) {
 
 void lh_json_end(lh_json *json) { putc('}', json->out); }
 
+/* Bytes of the character in UTF-8 that begins here; 0: none does. Source: the Unicode Standard, table 3-7. */
+static int character_bytes(const unsigned char *c) {
+    int more = c[0] >= 0xc2 && c[0] <= 0xdf ? 1 : c[0] >> 4 == 0xe ? 2 : c[0] >= 0xf0 && c[0] <= 0xf4 ? 3 : 0;
+    int least = c[0] == 0xe0   ? 0xa0
+                : c[0] == 0xf0 ? 0x90
+                               : 0x80,
+        most = c[0] == 0xed   ? 0x9f
+               : c[0] == 0xf4 ? 0x8f
+                              : 0xbf;
+    if (c[0] < 0x80) return 1;
+    if (more == 0 || c[1] < least || c[1] > most) return 0;
+    for (int i = 2; i <= more; i++)
+        if (c[i] >> 6 != 2) return 0;
+    return 1 + more;
+}
+
 void lh_json_quote(FILE *out, const char *text) {
+    int bytes;
     putc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
+    for (const unsigned char *c = (const unsigned char *)text; *c != 0; c += bytes > 0 ? bytes : 1) {
+        bytes = character_bytes(c);
         if (*c == '"' || *c == '\\') fprintf(out, "\\%c", *c);
-        else if (*c < 0x20) fprintf(out, "\\u%04x", *c);
-        else putc(*c, out);
+        else if (*c < 0x20 || bytes == 0) fprintf(out, "\\u%04x", bytes > 0 ? *c : 0xfffdU);
+        else fwrite(c, 1, (size_t)bytes, out);
     }
     putc('"', out);
 }

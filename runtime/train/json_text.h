@@ -26,7 +26,7 @@ void lh_json_string(lh_json *json, const char *key, const char *text);
 void lh_json_raw(lh_json *json, const char *key, const char *text); /* text is JSON already */
 void lh_json_end(lh_json *json);                                    /* } */
 
-/* A string in quotes, alone. */
+/* A string in quotes, alone. What is not UTF-8, as paths may be, becomes U+FFFD byte by byte. */
 void lh_json_quote(FILE *out, const char *text);
 
 /* A stream into memory. close gives the text, for free(), or LH_ERR_ENVIRONMENT when memory ran out. */

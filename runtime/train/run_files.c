@@ -313,23 +313,23 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
 
 lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
                         lh_error *error) {
-    lh_state state;
+    lh_state copy, *state;
     int there = 0;
     lh_cut cuts[LOGS];
     lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
-    lh_status status = lh_state_open(&state, engine, true, error);
+    lh_status status = lh_state_of(engine, &copy, &state, error);
     if (status != LH_OK) return status;
-    status = lh_checkpoint_resume(run->directory, run->spec, &state, &facts, &there, note, error);
+    status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &there, note, error);
     if (status == LH_OK && there) status = check_facts(run, &facts, error);
     if (status == LH_OK) status = cut_logs(run, there ? facts.step : -1, cuts, note, error);
-    if (status == LH_OK && there) status = engine->ops->write_state(engine, &state, facts.step, error);
+    if (status == LH_OK && there) status = engine->ops->write_state(engine, state, facts.step, error);
     if (status == LH_OK && there) {
         run->checkpoint_step = facts.step;
         status = load_window(run, window, facts.step, cuts, note, error);
     }
-    lh_state_close(&state);
+    lh_state_close(&copy);
     *found = there != 0;
     return status;
 }
@@ -343,22 +343,21 @@ static lh_status sync_logs(const lh_run *run, lh_error *error) {
 }
 
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error) {
-    lh_state state;
+    lh_state copy, *state;
     lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate};
-    lh_status status = lh_state_open(&state, engine, true, error);
-    if (status != LH_OK) return status;
-    status = engine->ops->read_state(engine, &state, error);
+    lh_status status = lh_state_of(engine, &copy, &state, error);
+    if (status == LH_OK) status = engine->ops->read_state(engine, state, error);
     if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);
     if (status == LH_OK) status = sync_logs(run, error);
-    if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, &state, &facts, error);
+    if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, state, &facts, error);
     if (status == LH_OK) run->checkpoint_step = engine->step;
     if (status == LH_OK && keep) {
         char name[64], path[LH_PATH_MAX + 64];
         snprintf(name, sizeof name, "checkpoint-%lld.safetensors", (long long)engine->step);
         status = join(path, sizeof path, run->directory, name, error);
-        if (status == LH_OK) status = lh_checkpoint_write(path, run->spec, &state, &facts, error);
+        if (status == LH_OK) status = lh_checkpoint_write(path, run->spec, state, &facts, error);
     }
-    lh_state_close(&state);
+    lh_state_close(&copy);
     return status;
 }
 

@@ -405,6 +405,7 @@ static void test_bench_keys_and_no_peak(void **state) {
             assert_true(json_number_value(json_object_get(json, "steps_per_second")) > 0);
             assert_true(json_number_value(json_object_get(json, "peak_flops_per_second")) == 0);
             assert_true(json_is_null(json_object_get(json, "share_of_peak")));
+            assert_true(json_is_null(json_object_get(json, "processor_seconds_per_step")));
             json_decref(json);
         }
         assert_int_equal(lines, 2);

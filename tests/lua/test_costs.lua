@@ -157,14 +157,14 @@ end
 local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
 -- Packed weights, draws and tables of positions; of a process whole large pages: four vectors of parameters, what
--- threads share, for two threads a gradient and a workspace each, at a checkpoint three vectors and what is written.
+-- threads share, for two threads a gradient and a workspace each, and the bytes of a checkpoint.
 -- tests/unit/test_parity.c compares with what programs take.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
   lu.assertEquals({ plan.shared_bytes, plan.tables_bytes }, { PANELS, 0 })
   local page = 2 << 20
-  lu.assertEquals(plan.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2) + 3) * page + 3 * 4 * plan.parameters)
+  lu.assertEquals(plan.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
   lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
   local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
   lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })

@@ -482,6 +482,22 @@ function TestOwn.test_loops_keep_weights_each()
   lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
 end
 
+-- So do several attentions of a model, those whose weights drop out and are always kept among them.
+function TestOwn.test_attentions_keep_weights_together()
+  local function remade(rate)
+    local text = with_block(([[local a = b:add(h, b:attention("self", h, h))
+b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropout = %s }))))]]):format(rate))
+    local list = good(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
+    return list[1].remade, list[2].remade
+  end
+  local one = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local alone = good(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].remade
+  local first, second = remade("0")
+  lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { alone.pairs, alone.pairs })
+  first, second = remade("0.1")
+  lu.assertEquals({ 2 * first.pairs, second }, { alone.pairs, false })
+end
+
 -- Channels that are as many as the model's are the model's, wherever they come from.
 function TestOwn.test_a_width_of_the_model_s()
   good(with_block([[

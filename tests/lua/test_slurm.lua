@@ -336,14 +336,46 @@ function TestQueue.test_what_attempts_left()
   attempt("12-3", 30)
   lu.assertEquals(attempts.best(out, run).step, 40)
   lu.assertEquals(attempts.state(out, run), "stopped")
-  local replaced = "out/a/0123456789abcdef/.attempts/12-1/replaced/lr0.001-seed2/"
-  support.write(replaced .. "notes.jsonl", "mine") -- a task died between its two renames
-  support.write(replaced .. "metrics.jsonl", "old")
-  lu.assertEquals(attempts.adopt({ cells = { { spec = {}, runs = { run } } } }, out), 1)
-  lu.assertEquals(support.read(out .. "/" .. dir .. "/notes.jsonl"), "mine")
-  lu.assertNil(lfs.attributes(out .. "/" .. dir .. "/metrics.jsonl"))
-  lu.assertEquals(support.read(out .. "/" .. dir .. "/checkpoint.safetensors"), "12-2")
-  lu.assertNil(attempts.state(out, run)) -- the others are of no use any more
+end
+
+-- A trainer of level v3 that ends at step 50, and what is there for it: further on of another level, and further still
+-- than it goes; of a second run nothing that fits.
+function TestQueue.test_what_a_sweep_goes_on_with()
+  local out, cell = submitted(), "a/0123456789abcdef"
+  local function attempt(name, seed, step, level)
+    local place = ("out/%s/.attempts/%s/%s/lr0.001-seed%d/"):format(cell, name, cell, seed)
+    local header = ('{"__metadata__":{"step":"%d","level":"%s","compiler":"gcc 12","source_digest":"5a"}}'):format(step,
+      level)
+    support.write(place .. "window.jsonl", ('{"step":%d,"x":1}\n'):format(step))
+    support.write(place .. "checkpoint.safetensors", ("<I8"):pack(#header) .. header)
+    support.write(place .. "from", name)
+  end
+  local function attempt_names()
+    local list = {}
+    for name in support.shell(("find %s/%s/.attempts -name 'lr*' | sort"):format(out, cell)):gmatch("ts/([^/]+)/") do
+      list[#list + 1] = name
+    end
+    return list
+  end
+  attempt("12-1", 1, 20, "v3")
+  attempt("12-2", 1, 40, "v4")
+  attempt("12-3", 1, 30, "v3")
+  attempt("12-4", 1, 60, "v3")
+  attempt("12-5", 2, 40, "v4")
+  support.write(("out/%s/.attempts/12-1/replaced/lr0.001-seed1/notes.jsonl"):format(cell), "mine") -- a task died there
+  local first = { dir = cell .. "/lr0.001-seed1", state = "absent" }
+  local second = { dir = cell .. "/lr0.001-seed2", state = "absent" }
+  local third = { dir = cell .. "/lr0.001-seed3", state = "stopped" }
+  local trainer = { "printf", "%s", '{"level":"v3","compiler":"gcc 12","source_digest":"5a","steps":50}' }
+  lu.assertEquals({ attempts.adopt(out, { first, second, third }, trainer, "cpu") }, { 1, 1 })
+  lu.assertEquals({ first.state, second.state }, { "stopped", "absent" })
+  lu.assertEquals(support.read(("%s/%s/from"):format(out, first.dir)), "12-3")
+  lu.assertEquals(attempt_names(), { "12-1", "12-2", "12-4", "12-5" }) -- of the first, what it had replaced
+  lu.assertEquals({ attempts.adopt(out, { second }, trainer, "cuda:1") }, { 1, 0 }) -- its level is not known yet
+  first.state, second.state = "done", "done"
+  attempts.tidy({ cells = { { spec = {}, runs = { first, second } } } }, out)
+  lu.assertNil(lfs.attributes(out .. "/" .. cell .. "/.attempts"))
+  lu.assertEquals(support.read(("%s/%s/notes.jsonl"):format(out, first.dir)), "mine")
 end
 
 -- The words of a failure stand in the log of the task, before the task's own on the group.

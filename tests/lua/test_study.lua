@@ -435,6 +435,21 @@ function TestStudies.test_cells_of_other_names_have_one_source_digest()
   lu.assertEquals({ digests[0], cuda[0] }, { digests[1], cuda[1] })
 end
 
+-- What an axis says of training no scale can change: the epochs of teachers are the base's.
+function TestStudies.test_teachers_train_as_long_as_the_scale_says()
+  for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
+    local taught = 0
+    for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
+      local epochs = cell.spec and cell.spec.resolved.train.epochs -- without, it waits for its stage
+      lu.assertTrue(not epochs or epochs <= 16, cell.id)
+      taught = taught + (epochs == 9 and 1 or 0)
+    end
+    lu.assertTrue(taught > 0)
+  end
+  local cell = grid.cell(project, "abc_controls:successor_teacher_0", {})
+  lu.assertEquals(cell.resolved.train.epochs, 256)
+end
+
 function TestStudies.test_have_a_small_scale()
   for _, name in ipairs(studies()) do
     local text = support.read("spec/studies/" .. name .. ".lua")

@@ -452,6 +452,31 @@ function TestModel.test_evaluation_takes_whole_blocks()
   end
 end
 
+-- Of several blocks the one that has the most of a token counts, wherever it stands.
+function TestModel.test_evaluation_looks_at_all_blocks()
+  local function tokens(first, second)
+    support.write("net.lua", ([[
+return function(net, model)
+  local value = net:embed("embedding", net:stream("source"), { scale = 4, place = net.additive })
+  for i, hidden in ipairs({ %d, %d }) do
+    local b = net:block("part" .. i, 1)
+    local h = b:input(value)
+    local wide = b:activation("bent" .. i, b:product("wide" .. i, h, hidden), "gelu")
+    b:output(b:norm("n", b:add(h, b:product("back" .. i, wide, model.width))))
+    value = b.result
+  end
+  net:classify(net:readout(value, "last"))
+end
+]]):format(first, second))
+    local path = support.write("mine.lua", [[return { task = { kind = "bucket_sort" },
+      model = { source = "net.lua", heads = 2, width = 64 } }]])
+    local plan = assert(project:plan(path, {})).plan
+    return tuning.defaults(plan, levels[1], { l2 = 512 * 1024 }).evaluation_tokens
+  end
+  lu.assertEquals(tokens(512, 64), tokens(64, 512))
+  lu.assertTrue(tonumber(tokens(64, 64)) > tonumber(tokens(64, 512)))
+end
+
 function TestModel.test_shape_has_what_choices_hang_on()
   local shape = tuning.shape(planned())
   lu.assertNotEquals(tuning.shape(planned("train.block_tokens=126")), shape)

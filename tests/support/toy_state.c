@@ -52,6 +52,6 @@ void toy_write_parameters(const char *path, int skip, int change, const char *ex
         entry->bytes = 4;
         for (int i = 0; i < tensor->rank; i++) entry->bytes *= (size_t)entry->shape[i];
     }
-    if (extra) list[count++] = (lh_st_tensor){extra, "F32", 0, {0}, zeros, 4};
+    if (extra) list[count++] = (lh_st_tensor){.name = extra, .dtype = "F32", .data = zeros, .bytes = 4};
     lh_assert_ok(lh_st_write(path, list, count, NULL, 0, &error), &error);
 }

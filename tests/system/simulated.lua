@@ -2,7 +2,7 @@
 --
 --     lua5.4 tests/system/simulated.lua ACTION STUDY SITE OUT TRAINERS
 --
--- ACTION: run, resubmit or status. Below TRAINERS lies a trainer for each cell then: simulated_trainer.sh behind what
+-- ACTION: run, resubmit or status; sweep: without --slurm. Below TRAINERS lies a trainer for each cell then: simulated_trainer.sh behind what
 -- it has to know of the cell.
 
 package.path = "generator/?.lua;" .. package.path
@@ -43,5 +43,11 @@ end
 package.loaded["study.run.trainers"] = { list = list, build = function() return "done" end }
 package.loaded["study.run.estimate"] = { timer = function() end } -- nothing is to be measured
 
-os.exit(require("study.slurm.slurm").run({ action = action, project = require("project").new("."), study = study,
-  slurm = action == "run" and site or nil, out = out, set = {}, say = print }))
+local slurm = require("study.slurm.slurm")
+local options = { action = action, project = require("project").new("."), study = study,
+  slurm = action == "run" and site or nil, out = out, set = {}, say = print }
+if action == "sweep" then
+  options.action, options.device, options.target = "run", "cpu", "cpu"
+  os.exit(slurm.make_way(options) or require("study.run.sweep").run(options))
+end
+os.exit(slurm.run(options))

@@ -65,9 +65,9 @@ train() {
         quarter=$((quarter + 1)) step=$((steps * (quarter + 1) / 4 - steps / 4))
         printf '{"step":%s,"loss":%s,"accuracy":0.%06d}\n' $step "0.5" "$score" >>metrics.jsonl
         printf '{"step":%s,"metrics_lines":%s}\n' $step $quarter >window.jsonl
-        printf 'length {"__metadata__":{"source_digest":"00aa","level":"%s","compiler":"cc 1","step":"%s",' "$level" \
-            $step >checkpoint.partial
-        printf '"quarter":"%s"},"tensor":{"dtype":"F32"}}' $quarter >>checkpoint.partial
+        head=$(printf '{"__metadata__":{"source_digest":"00aa","level":"%s","compiler":"cc 1","step":"%s","quarter":"%s"}}' \
+            "$level" "$step" "$quarter")
+        { printf "\\$(printf %o ${#head})\\0\\0\\0\\0\\0\\0\\0" && printf %s "$head"; } >checkpoint.partial
         mv checkpoint.partial checkpoint.safetensors
         [ $quarter -ne "${SIMULATED_AT:-2}" ] || [ "$1" = lives ] || meet
     done

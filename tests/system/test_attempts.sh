@@ -95,6 +95,20 @@ overlapping() { # new | again
     [ "$1" = new ] || [ -e "$cell/$first/note" ]
 }
 
+# A sweep without Slurm goes on with the furthest attempt that fits, and takes away the others once all is done.
+swept_here() {
+    submit here && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && stopped_at 2 && rm "$SIMULATED"/queue/* &&
+        ends_with 0 'goes on with what tasks of Slurm have left of 1 run' simulate sweep here && whole &&
+        [ "$(level_of $first)" = x86-64-v3 ]
+}
+
+# Where none fits they begin anew.
+swept_anew() {
+    submit anew && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && rm "$SIMULATED"/queue/* &&
+        ends_with 0 'of 1 run is of another level, compiler or source' simulate sweep anew && whole &&
+        [ "$(level_of $first)" = x86-64-v3 ]
+}
+
 # What a user has put beside a run is there still once the run was replaced, even where the task dies in between.
 replaced() {
     submit replaced && sed -i 's/^1 new /1 again /' "$script/runs.txt" && mkdir -p "$cell/$first/export" "$work/dies" &&
@@ -117,6 +131,8 @@ expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused
 expect attempts_beyond_the_steps fewer_steps
 expect attempts_that_have_ended_go older
+expect attempts_that_a_sweep_goes_on_with swept_here
+expect attempts_that_no_sweep_goes_on_with swept_anew
 expect attempts_of_two_arrays overlapping new
 expect attempts_of_two_arrays_that_replace overlapping again
 expect attempts_replace_a_folder replaced

@@ -117,7 +117,9 @@ decoded() {
         ends_with 0 'the right answer is not known' trace --input "$work/fewer" --out "$work/x" && rm "$work/x" &&
         sed 's/}$/,"mask":[1]}/' "$work/bare" >"$work/masked" &&
         ends_with 1 'line 1: "mask" says which tokens of "target" count, and there is none' \
-            trace --input "$work/masked" --out "$work/x" && [ ! -e "$work/x" ]
+            trace --input "$work/masked" --out "$work/x" && [ ! -e "$work/x" ] || return
+    { cat "$work/bare" && printf '\0' && cat "$work/bare"; } >"$work/cut" &&
+        ends_with 1 'cut: byte ' trace --input "$work/cut" --out "$work/x" && [ ! -e "$work/x" ]
 }
 
 # The heat maps of a run: symbols on the axes; the bias of a student is drawn from its spec.

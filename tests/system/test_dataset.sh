@@ -85,7 +85,10 @@ names_and_ids() {
         echo '{"input":["1","+","2"],"outputs":2}' | "$trainer" predict --checkpoint "$file" | cmp "$work/want" - &&
         ends_with 0 '' "$trainer" predict --checkpoint "$file" --text '1 + 2' &&
         echo '{"input":["1","-","2"]}' | ends_with 1 'line 1: input[1] is "-", which is no symbol' \
-            "$trainer" predict --checkpoint "$file"
+            "$trainer" predict --checkpoint "$file" || return
+    # An input that ends too soon is no end of the input.
+    printf '{"input":[1,10,2]}\0\n' | ends_with 1 'line 1: byte 18 is 0' "$trainer" predict --checkpoint "$file" &&
+        ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
 
 # Examples of a length, capped by what the file has; the split says which file.

@@ -90,7 +90,7 @@ return {
   title = "a study of 24 runs",
   base = {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
-    train = { batch = 4, steps = 12000, lengths = { 1, 4 }, log_every = 500, checkpoint = { every = 2000 } },
+    train = { batch = 4, steps = 48000, lengths = { 1, 4 }, log_every = 2000, checkpoint = { every = 4000 } },
     eval = { lengths = { 3, 6 }, examples = 16 },
     encoding = { kind = "none" },
   },
@@ -218,9 +218,10 @@ nothing_of_this_study() {
 }
 
 two_at_once() {
-    mkdir -p "$work/held/.slurm/submitting" &&
-        ends_with 4 "another sweep is submitting jobs for this folder" sweep held "$work/grid.lua" \
-            --slurm "$work/held.lua" && rmdir "$work/held/.slurm/submitting"
+    other=$work/held/.slurm/submitting
+    mkdir -p "$other" && touch "$other/$(uname -n).$$-1.$(cut -c 1-8 /proc/sys/kernel/random/boot_id).1" &&
+        ends_with 4 "another sweep is submitting jobs for this folder ($(uname -n), process $$)" sweep held \
+            "$work/grid.lua" --slurm "$work/held.lua" && rm -r "$other"
 }
 
 waits_in_the_queue() {
@@ -244,14 +245,15 @@ cancels() {
 
 # Tasks that run: their trainers write checkpoints, and nothing goes back into the queue.
 cancels_what_runs() {
-    ends_with 0 "12 runs" sweep running "$work/grid.lua" --only task=sort --slurm "$work/here.lua" &&
+    long="--set train.steps=100000000"
+    ends_with 0 "12 runs" sweep running "$work/grid.lua" $long --only task=sort --slurm "$work/here.lua" &&
         until_true trainers running && sleep 0.5 &&
-        ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" && until_true idle &&
+        ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" $long && until_true idle &&
         [ -z "$(trainers running)" ] || return
     for run in "$work"/running/sort/*/.attempts/*/sort/*/*; do
         [ -s "$run/checkpoint.safetensors" ] && grep -q '"exit":75}$' "$run/run.json" || { ls "$run" && return 1; }
     done
-    ends_with 0 " stopped" sweep running status "$work/grid.lua" --only task=sort
+    ends_with 0 " stopped" sweep running status "$work/grid.lua" $long --only task=sort
 }
 
 # The script by hand, the same task twice at once, of a list that was cut: each run is there once, with the same bits.

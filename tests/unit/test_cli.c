@@ -1,12 +1,16 @@
 /* cli/: flags and their messages, and every verb but train. */
+#define _GNU_SOURCE
 #include "lh_test.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +148,32 @@ static void test_shortest_reads_back(void **state) {
     }
 }
 
+/* Whatever a path holds, the file that names it is JSON. */
+static void test_quoted_text_is_json(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2"},
+        {"a\xff", "a\xef\xbf\xbd"},
+        {"\xc3", "\xef\xbf\xbd"},
+        {"\xe2\x82z", "\xef\xbf\xbd\xef\xbf\xbdz"},
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* longer than it need be */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half of a pair */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* behind the last */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_text text;
+        lh_assert_ok(lh_text_open(&text, NULL), NULL);
+        lh_json_quote(text.out, cases[i][0]);
+        lh_assert_ok(lh_text_close(&text, NULL), NULL);
+        json_t *read = json_loads(text.text, JSON_DECODE_ANY, NULL);
+        assert_non_null(read);
+        assert_string_equal(json_string_value(read), cases[i][1]);
+        json_decref(read);
+        free(text.text);
+    }
+}
+
 static void test_symbols_longest_name_wins(void **state) {
     (void)state;
     static const char *const names[] = {"+", "1", "10", "push"};
@@ -221,6 +251,29 @@ static void test_predict_agrees_with_eval(void **state) {
     }
     free(samples);
     free(each);
+}
+
+static bool without_locks;
+
+/* In the place of the system's. */
+int flock(int file, int operation) {
+    if (!without_locks) return (int)syscall(SYS_flock, file, operation);
+    errno = ENOLCK;
+    return -1;
+}
+
+/* A process tells it once, whatever it writes to. */
+static void test_eval_where_there_are_no_locks_says_so_once(void **state) {
+    char command[256];
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train(state));
+    assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
+    without_locks = true;
+    lh_run_result result = run_with(state, 0, command, NULL);
+    const char *told = strstr(result.err, "warning: toy/0123456789abcdef/lr0.01-seed0: this file system has no locks");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "warning"));
+    assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
+    without_locks = false;
 }
 
 /* The verbs over a model of two streams, whose second holds the target. */
@@ -387,6 +440,7 @@ static void test_bench_json_complete(void **state) {
         assert_string_equal(json_string_value(json_object_get(line, "mode")), i == 0 ? "train" : "eval");
         assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
         assert_true(json_number_value(json_object_get(line, "peak_flops_per_second")) > 1e8);
+        assert_true(json_number_value(json_object_get(line, "processor_seconds_per_step")) > 0);
         assert_parts_add_up(json_object_get(line, "parts"));
         json_decref(line);
     }
@@ -475,10 +529,12 @@ int main(void) {
         WITH_TOY(test_main_flags_of_other_programs_explained),
         cmocka_unit_test(test_options_values_parsed),
         cmocka_unit_test(test_shortest_reads_back),
+        cmocka_unit_test(test_quoted_text_is_json),
         cmocka_unit_test(test_symbols_longest_name_wins),
         WITH_TOY(test_info_json_complete),
         WITH_TOY(test_sample_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
+        WITH_TOY(test_eval_where_there_are_no_locks_says_so_once),
         WITH_TOY(test_verbs_of_two_streams),
         WITH_TOY(test_predict_bad_lines_named),
         WITH_TOY(test_predict_bad_positions_named),

@@ -172,6 +172,13 @@ static void test_missing_does_what_is_missing(void **state) {
     free(after);
 }
 
+/* Names of folders are bytes; a finished run is known by its run.json all the same. */
+static void test_missing_in_a_folder_that_is_no_text(void **state) {
+    run(state, 0, "train --out p\xff --steps 5 --no-eval");
+    lh_run_result result = run(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
+    assert_non_null(strstr(result.err, "toy: 1 of 1 runs are finished, 0 to be done"));
+}
+
 static bool without_locks;
 
 /* In the place of the system's. */
@@ -287,6 +294,7 @@ int main(void) {
         cmocka_unit_test(test_group_jobs_take_turns),
         RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
         RUN_TEST(test_missing_does_what_is_missing),
+        RUN_TEST(test_missing_in_a_folder_that_is_no_text),
         RUN_TEST(test_file_system_without_locks_is_told_once),
         RUN_TEST(test_replicas_resume_each_from_its_own_step),
         RUN_TEST(test_replicas_existing_run_leaves_all_untouched),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lh_disk.h"
@@ -153,6 +154,26 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.previous.safetensors: damaged");
     unlink(current_of(*state));
     check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.safetensors: is missing");
+    free(v);
+}
+
+/* What may be good is not passed over, since the next checkpoint would take its place. */
+static void test_resume_unreadable_current_is_the_machines(void **state) {
+    lh_error error, note;
+    lh_run_facts own = own_facts();
+    struct rlimit before, none;
+    int found;
+    toy_state *v = toy_state_filled(0);
+    rotate(*state, v, 10);
+    rotate(*state, v, 20);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    lh_status status = lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &own, &found, &note, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, LH_ERR_ENVIRONMENT);
+    assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
+    check_resumes(*state, v, 20, NULL);
     free(v);
 }
 
@@ -315,6 +336,7 @@ int main(void) {
         in_directory(test_resume_other_origin_refused_naming_both),
         in_directory(test_resume_damaged_current_falls_back),
         in_directory(test_resume_both_damaged_refused_naming_both),
+        in_directory(test_resume_unreadable_current_is_the_machines),
         in_directory(test_resume_without_a_named_optimiser_is_adam),
         in_directory(test_resume_parameters_alone_refused),
         in_directory(test_rotate_three_times_last_two_stay),

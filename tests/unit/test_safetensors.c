@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/safetensors.h"
+#include "train/checkpoint_parts.h"
 
 /* ---- files made by hand ---- */
 
@@ -39,9 +40,9 @@ static const double vector[2] = {0.5, -0.25};
 static const int32_t scalar[1] = {7};
 
 static const lh_st_tensor tensors[] = {
-    {"scalar", "I32", 0, {0}, scalar, 4},       {"b.matrix", "F32", 2, {2, 3}, matrix, 24},
-    {"empty", "U8", 2, {0, 4}, NULL, 0},        {"vector", "F64", 1, {2}, vector, 16},
-    {"a.matrix", "F32", 2, {3, 2}, matrix, 24},
+    {"scalar", "I32", 0, {0}, scalar, 4, 0},       {"b.matrix", "F32", 2, {2, 3}, matrix, 24, 0},
+    {"empty", "U8", 2, {0, 4}, NULL, 0, 0},        {"vector", "F64", 1, {2}, vector, 16, 0},
+    {"a.matrix", "F32", 2, {3, 2}, matrix, 24, 0},
 };
 static const lh_st_meta meta[] = {{"format", "test"}, {"quoted", "\"\\\n\xc3\xa9"}};
 
@@ -90,6 +91,34 @@ static void test_write_layout_aligned_and_sorted(void **state) {
     lh_st_free(file);
 }
 
+/* Rows that lie apart, more of them than any buffer holds, are the same file as those that do not; so is their sum. */
+static void test_write_rows_apart_as_dense(void **state) {
+    enum { ROWS = 5000, COLUMNS = 3, APART = 7 };
+    static float apart[ROWS][APART], dense[ROWS][COLUMNS];
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < APART; c++) {
+            apart[r][c] = (float)(r * APART + c);
+            if (c < COLUMNS) dense[r][c] = apart[r][c];
+        }
+    const lh_st_tensor both[2] = {
+        {"rows", "F32", 2, {ROWS, COLUMNS}, apart, sizeof dense, sizeof apart[0]},
+        {"rows", "F32", 2, {ROWS, COLUMNS}, dense, sizeof dense, 0},
+    };
+    char *text[2];
+    size_t bytes[2];
+    for (int i = 0; i < 2; i++) {
+        lh_error error;
+        const char *path = lh_test_path(*state, "rows.safetensors");
+        lh_assert_ok(lh_st_write(path, &both[i], 1, meta, 2, &error), &error);
+        text[i] = lh_test_read(path, &bytes[i]);
+    }
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(text[0], text[1], bytes[0]);
+    assert_int_equal(lh_checkpoint_tensor_sum(&both[0]), lh_checkpoint_tensor_sum(&both[1]));
+    free(text[0]);
+    free(text[1]);
+}
+
 static void test_write_nothing_read_as_empty(void **state) {
     lh_error error;
     lh_st_file *file;
@@ -112,12 +141,12 @@ static void check_write_refused(const char *directory, lh_st_tensor bad, const c
 static void test_write_bad_tensor_refused(void **state) {
     lh_error error;
     lh_st_meta twice[2] = {{"k", "1"}, {"k", "2"}};
-    check_write_refused(*state, (lh_st_tensor){"scalar", "I32", 0, {0}, scalar, 4}, "scalar: given twice");
-    check_write_refused(*state, (lh_st_tensor){"x", "F33", 0, {0}, scalar, 4}, "unknown type F33");
-    check_write_refused(*state, (lh_st_tensor){"x", "F32", 1, {2}, scalar, 4}, "4 bytes do not fit");
-    check_write_refused(*state, (lh_st_tensor){"x", "F32", 1, {-1}, scalar, 4}, "do not fit");
-    check_write_refused(*state, (lh_st_tensor){"__metadata__", "F32", 1, {1}, scalar, 4}, "cannot have the name");
-    check_write_refused(*state, (lh_st_tensor){"\xff", "F32", 1, {1}, scalar, 4}, "UTF-8");
+    check_write_refused(*state, (lh_st_tensor){"scalar", "I32", 0, {0}, scalar, 4, 0}, "scalar: given twice");
+    check_write_refused(*state, (lh_st_tensor){"x", "F33", 0, {0}, scalar, 4, 0}, "unknown type F33");
+    check_write_refused(*state, (lh_st_tensor){"x", "F32", 1, {2}, scalar, 4, 0}, "4 bytes do not fit");
+    check_write_refused(*state, (lh_st_tensor){"x", "F32", 1, {-1}, scalar, 4, 0}, "do not fit");
+    check_write_refused(*state, (lh_st_tensor){"__metadata__", "F32", 1, {1}, scalar, 4, 0}, "cannot have the name");
+    check_write_refused(*state, (lh_st_tensor){"\xff", "F32", 1, {1}, scalar, 4, 0}, "UTF-8");
     lh_status status = lh_st_write(lh_test_path(*state, "x"), NULL, 0, twice, 2, &error);
     lh_assert_error(status, LH_ERR_INPUT, &error, "k: given twice");
 }
@@ -265,19 +294,13 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
 
 int main(void) {
     const struct CMUnitTest safetensors[] = {
-        in_directory(test_write_then_read_equal),
-        in_directory(test_write_layout_aligned_and_sorted),
-        in_directory(test_write_nothing_read_as_empty),
-        in_directory(test_write_bad_tensor_refused),
-        in_directory(test_read_order_of_header_free),
-        in_directory(test_read_bad_offsets_refused),
-        in_directory(test_read_bad_shapes_and_types_refused),
-        in_directory(test_read_bad_json_refused),
-        in_directory(test_read_bad_metadata_refused),
-        in_directory(test_read_bad_header_length_refused),
-        in_directory(test_read_missing_file_refused),
-        in_directory(test_read_cut_anywhere_refused),
-        in_directory(test_read_any_header_byte_changed_no_crash),
+        in_directory(test_write_then_read_equal),          in_directory(test_write_layout_aligned_and_sorted),
+        in_directory(test_write_rows_apart_as_dense),      in_directory(test_write_nothing_read_as_empty),
+        in_directory(test_write_bad_tensor_refused),       in_directory(test_read_order_of_header_free),
+        in_directory(test_read_bad_offsets_refused),       in_directory(test_read_bad_shapes_and_types_refused),
+        in_directory(test_read_bad_json_refused),          in_directory(test_read_bad_metadata_refused),
+        in_directory(test_read_bad_header_length_refused), in_directory(test_read_missing_file_refused),
+        in_directory(test_read_cut_anywhere_refused),      in_directory(test_read_any_header_byte_changed_no_crash),
     };
     return cmocka_run_group_tests(safetensors, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 -- Does what is missing of a study: builds its trainers, trains and evaluates its runs, several at a time.
 --
--- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root }.
+-- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
+-- left }; left: nil, or how to go on with what others have left elsewhere, { take_on(cell, words), tidy(study) }.
 -- Output: an exit code; results on stdout, the rest on stderr. The folders of the runs are the only record of what is
 -- done: whatever was killed, the same command goes on. Two sweeps of one study share the work, since trainers lock
 -- their folders.
@@ -68,6 +69,11 @@ local function train_words(options, item, part, threads)
     "--learning-rate", table.concat(rates, ","), "--device", options.device }
   table.move(files, 1, #files, #words + 1, words)
   return words
+end
+
+-- What makes a trainer say what it is, as it will be while it trains.
+local function info_words(item)
+  return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "info", "--json" }
 end
 
 -- The missing runs of a cell in parts of at most `most` runs, each of which is one process: { seeds = { first, last },
@@ -206,6 +212,9 @@ end
 function Sweep:prepare(items, threads)
   local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
+    if item.fresh and self.options.left then
+      self.options.left.take_on(item.cell, info_words(item))
+    end
     for _, part in ipairs(item.fresh and parts_of(item.cell, most) or {}) do
       local job, message = make_job(self.options, item, part, threads)
       if not job then
@@ -250,6 +259,9 @@ end
 -- runs.
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
+  if options.left then
+    options.left.tidy(study)
+  end
   local counts = counts_of(study)
   local line = ("%s: %d of %s%s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
     overview.part(study))

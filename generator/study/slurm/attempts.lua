@@ -1,13 +1,16 @@
 -- What attempts at runs have left that is not through, as task.sh makes them:
 -- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
 --
--- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request that
--- one in the run's own place, where a trainer without Slurm goes on with it. A run with a folder there is left alone.
+-- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request the
+-- furthest that a trainer without Slurm goes on from, in the run's own place. A run with a folder there is left alone.
 
 local failures = require("study.run.failures")
+local input = require("base.input")
 local lfs = require("lfs")
 local records = require("study.slurm.records")
 local run_files = require("study.read.run_files")
+local safetensors = require("base.safetensors")
+local shell = require("base.shell")
 local write = require("base.write")
 
 local M = {}
@@ -107,22 +110,85 @@ local function carry(from, to)
   end
 end
 
--- Moves to their places what attempts have left of a study's runs that are not there, how many that were, and removes
--- what they have left of those that are. For a folder that no task works in.
-function M.adopt(study, out)
-  local count = 0
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.spec and cell.runs or {}) do
-      local best = run.state == "absent" and M.best(out, run)
-      local adopted = best and best.step and os.rename(best.dir, out .. "/" .. run.dir)
-      count = count + (adopted and 1 or 0)
-      for _, attempt in ipairs((adopted or run.state == "done") and all(out, run) or {}) do
-        carry(attempt.dir, out .. "/" .. run.dir)
-        write.remove_tree(attempt.dir)
-      end
+-- What a trainer says of itself that a checkpoint must say too; a GPU's level and compiler are known only once it
+-- trains.
+local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
+
+-- What the newest checkpoint in a folder that is none of those that are damaged says of itself; nil without one.
+local function metadata_of(dir)
+  local found = safetensors.open(dir .. "/checkpoint.safetensors")
+    or safetensors.open(dir .. "/checkpoint.previous.safetensors")
+  return found and found.metadata
+end
+
+-- Whether a trainer that says this of itself can go on from what an attempt has.
+local function fits(attempt, own, keys)
+  local facts = metadata_of(attempt.dir)
+  local step = facts and math.tointeger(tonumber(facts.step))
+  attempt.step = step or attempt.step
+  for _, key in ipairs(step and keys or {}) do
+    if facts[key] ~= own[key] then
+      return false
     end
   end
-  return count
+  return step ~= nil and step <= (math.tointeger(own.steps) or math.maxinteger)
+end
+
+-- The one that got furthest of those that fit, and the rest of these.
+local function sort_out(list, own, keys)
+  local fitting = {}
+  for _, attempt in ipairs(list) do
+    fitting[#fitting + 1] = fits(attempt, own, keys) and attempt or nil
+  end
+  table.sort(fitting, function(a, b)
+    return a.step > b.step or a.step == b.step and a.dir < b.dir
+  end)
+  return table.remove(fitting, 1), fitting
+end
+
+-- Removes the folders above one that went, as far as they are empty.
+local function prune(dir)
+  repeat
+    dir = dir:match("^(.*)/")
+  until not lfs.rmdir(dir) or dir:find("/%.attempts$")
+end
+
+-- Removes what attempts have of a run that is in its place; what lies beside it goes with it.
+local function drop(list, place)
+  for _, attempt in ipairs(list) do
+    carry(attempt.dir, place)
+    write.remove_tree(attempt.dir)
+    prune(attempt.dir)
+  end
+end
+
+-- Moves to their places what attempts have left of runs that are not there and that a trainer can go on from. trainer:
+-- the command that makes it tell what it is; device: what it computes on. How many that were, and of how many others
+-- there is something that it cannot go on from, which stays. For a folder that no task works in.
+function M.adopt(out, runs, trainer, device)
+  local own, adopted, strange = nil, 0, 0
+  for _, run in ipairs(runs) do
+    local list, place = run.state == "absent" and all(out, run) or {}, out .. "/" .. run.dir
+    own = own or list[1] and (input.decode((shell.capture(trainer))) or {})
+    local best, rest = sort_out(list, own, ORIGIN[device:match("^%a+")])
+    if best and os.rename(best.dir, place) then
+      adopted, run.state = adopted + 1, "stopped"
+      prune(best.dir)
+      drop(rest, place)
+    else
+      strange = strange + (list[1] and M.best(out, run).step and 1 or 0)
+    end
+  end
+  return adopted, strange
+end
+
+-- Removes what attempts have left of runs that are in their places and done.
+function M.tidy(study, out)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      drop(run.state == "done" and all(out, run) or {}, out .. "/" .. run.dir)
+    end
+  end
 end
 
 return M

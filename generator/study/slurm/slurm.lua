@@ -6,7 +6,6 @@
 local attempts = require("study.slurm.attempts")
 local lfs = require("lfs")
 local overview = require("study.run.overview")
-local paths = require("base.paths")
 local queue = require("study.slurm.queue")
 local records = require("study.slurm.records")
 local script = require("study.slurm.script")
@@ -247,8 +246,28 @@ function M.run(options)
   return ACTIONS[options.action](options)
 end
 
+-- What a sweep on this machine does with what tasks have left: take_on(cell, trainer) before it trains runs of a cell,
+-- by words that make its trainer tell what it is; tidy(study) at its end.
+local function what_tasks_left(options)
+  return {
+    take_on = function(cell, trainer)
+      local adopted, strange = attempts.adopt(options.out, cell.missing, trainer, options.device)
+      if adopted > 0 then
+        say(("%s: goes on with what tasks of Slurm have left of %s"):format(cell.id, wording.count(adopted, "run")))
+      end
+      if strange > 0 then
+        say(("%s: what tasks of Slurm have left of %s is of another level, compiler or source, or beyond the last "
+          .. "step: it stays for now, and they begin anew"):format(cell.id, wording.count(strange, "run")))
+      end
+    end,
+    tidy = function(study)
+      attempts.tidy(study, options.out)
+    end,
+  }
+end
+
 -- Before a sweep on this machine: an exit code where tasks in the queue work in the folder of runs, nil where nothing
--- is in its way. What tasks have left is in the runs' own folders then, so that the sweep goes on with it.
+-- is in its way. What tasks have left is for the sweep then, in options.left.
 function M.make_way(options)
   local tasks, message, absent = queue.tasks()
   if not tasks and not absent then
@@ -273,12 +292,7 @@ function M.make_way(options)
       return INPUT
     end
   end
-  local study = overview.expand(options)
-  local count = study and attempts.adopt(study, options.out) or 0
-  if count > 0 then
-    say(("%s: goes on with what tasks of Slurm have left of %s"):format(paths.normalise(options.out),
-      wording.count(count, "run")))
-  end
+  options.left = list[1] and what_tasks_left(options)
 end
 
 return M

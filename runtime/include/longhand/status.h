@@ -10,7 +10,7 @@ typedef enum lh_status {
     LH_OK = 0,
     LH_ERR_INPUT = 1,       /* the input is wrong: a file, a value; also a training that met NaN */
     LH_ERR_USAGE = 2,       /* the command line is wrong */
-    LH_ERR_STALE = 3,       /* generated sources differ from what would be written */
+    LH_ERR_STALE = 3,       /* another build's: generated sources, the runtime's interface, a trainer's defaults */
     LH_ERR_ENVIRONMENT = 4, /* disk, memory, processor, driver, missing package */
     LH_STOPPED = 75         /* stopped by a signal with all that was through kept: run me again */
 } lh_status;
