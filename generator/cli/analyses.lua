@@ -28,7 +28,7 @@ end
 
 -- An analysis of what runs trace; of examples of some lengths, unless fewest is nil.
 local function add_analysis(analyze, name, summary, fewest)
-  local command = analyze:command(name):summary(summary):description(summary .. ".")
+  local command = analyze:command(name):summary(summary)
   command:argument("runs"):argname("RUN"):args("+"):description("folder of a run, or a checkpoint in one; several "
     .. "are shown one below the other")
   if fewest then
@@ -77,7 +77,7 @@ end
 
 -- An analysis of all runs in a folder.
 local function add_study_analysis(analyze, name, summary, split)
-  local command = analyze:command(name):summary(summary):description(summary .. ".")
+  local command = analyze:command(name):summary(summary)
   command:argument("runs"):argname("RUNS"):description("a folder of runs")
   command:option("--study"):argname("STUDY"):description("as in report")
   command:option("--scale"):argname("NAME"):description("as in report")

@@ -10,7 +10,8 @@ local positive = converters.positive
 
 function M.add(parser)
   local summary = "from a trained encoder-decoder to a student's spec: lines of its attention as constants"
-  local command = parser:command("calibrate"):summary(summary):description(summary .. " (docs/calibration.md).")
+  local command = parser:command("calibrate"):summary(summary)
+  command:description(summary:gsub("^%l", string.upper) .. " (docs/calibration.md).")
   command:usage("Usage: longhand calibrate RUN [--out FILE] [--reading NAME] [--set FIELD=VALUE] [--samples N] ...")
   command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one: the teacher")
   command:option("--out"):argname("FILE"):description("the student's spec; default: <id>_calibrated.lua beside the "

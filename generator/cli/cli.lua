@@ -18,7 +18,8 @@ local M = {}
 
 local positive = converters.positive
 
-local SPEC = "a spec file, or the id of one in spec/runs"
+local SPEC = "a spec file, the id of one in spec/runs, or STUDY:CELL, a cell of a study"
+local FOLDERS = { RUN = true, RUNS = true, DIR = true }
 local EPILOG = [[
 A first look:
    ./longhand demo                                trains two models here and plots their accuracy
@@ -34,7 +35,7 @@ local function add_set(command)
 end
 
 local function spec_verb(parser, name, summary)
-  local command = parser:command(name):summary(summary):description(summary .. ".")
+  local command = parser:command(name):summary(summary)
   command:argument("spec"):description(SPEC)
   add_set(command)
   return command
@@ -56,12 +57,12 @@ local function target(text)
 end
 
 local function target_of(command, default)
-  return command:option("--target"):argname("TARGET"):convert(target):description("what for: cpu, or cpu,cuda; default "
+  return command:option("--target"):argname("TARGET"):convert(target):description("what for: cpu, or cpu,cuda"
     .. default)
 end
 
 local function add_cuda(command, default)
-  target_of(command, "cpu"):default("cpu")
+  target_of(command, ""):default("cpu")
   command:option("--arch"):argname("LIST"):convert(converters.architectures):description("GPU architectures: a list "
     .. "such as sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
   command:flag("--jit"):description("carry the text of the device code, for the compiler of the machine that runs it")
@@ -78,17 +79,17 @@ local function add_looking_verbs(parser)
     plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
     plan:flag("--mask"):description("which keys queries see, of every attention at the longest lengths of training, up "
       .. "to 400 tokens, as a picture"))
-  plan:option("--out"):argname("FILE"):description("where a picture goes; default <id>.svg here")
+  plan:option("--out"):argname("FILE"):description("where a picture goes; default: <id>.svg here")
 end
 
 local function add_making_verbs(parser)
   local gen = spec_verb(parser, "gen", "write the sources")
-  target_of(gen, "cpu,cuda where there is device code for the network")
-  gen:option("--out"):argname("DIR"):description("where to; default generated/<id> for a run of the showcase, "
+  target_of(gen, "; default: cpu,cuda where there is device code for the network")
+  gen:option("--out"):argname("DIR"):description("where to; default: generated/<id> for a run of the showcase, "
     .. "else build/generated/<id>")
   local build = spec_verb(parser, "build", "write and compile: DIR/trainer")
   add_cuda(build, "one of each class")
-  build:option("--out"):argname("DIR"):description("where to; default build/trainers/<id>-<digest>")
+  build:option("--out"):argname("DIR"):description("where to; default: build/trainers/<id>-<digest>")
   build:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: all, best (the widest "
     .. "this machine runs), or a list such as x86-64-v3,x86-64-v4")
   build:flag("--static"):description("link without shared libraries: one file for any Linux of this architecture, "
@@ -104,16 +105,16 @@ local function add_tune(parser)
   tune:description("Builds the trainer with other tiles, prefetches and blocks of evaluation, measures them in turn, "
     .. "and remembers what is faster: builds on this machine take it from then on. Then it tries what would change "
     .. "bits, and proposes it.")
-  tune:option("--seconds"):argname("N"):convert(positive):default(600):description("how long, about; default 600")
+  tune:option("--seconds"):argname("N"):default("600"):convert(positive):description("how long, about")
   tune:option("--lengths"):argname("A,B,..."):convert(converters.lengths):description("task lengths to measure at; "
     .. "default: the middle and the last of the training lengths")
-  tune:option("--level"):argname("LEVEL"):default("best"):description("instruction-set level; default: the widest this "
+  tune:option("--level"):argname("LEVEL"):default("best"):description("instruction-set level; best: the widest this "
     .. "machine runs")
-  tune:option("--threads"):argname("N"):convert(positive):default(1):description("of a trainer; default 1")
+  tune:option("--threads"):argname("N"):default("1"):convert(positive):description("of a trainer")
 end
 
 local function add_other_verbs(parser)
-  local list = parser:command("list"):summary("what there is"):description("What there is.")
+  local list = parser:command("list"):summary("what there is")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
   parser:command("fields"):summary("every field of a spec: type, range, default")
     :flag("--json"):description("as JSON, and with what a formula may use")
@@ -143,12 +144,12 @@ end
 
 local function add_exports_of_runs(export)
   local summary = "runs and their evaluations as one flat table each: runs.csv, evaluations.csv"
-  local csv = export:command("csv"):summary(summary):description(summary .. ".")
+  local csv = export:command("csv"):summary(summary)
   csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; "
     .. "default: what was swept into RUNS, or task and encoding")
   csv:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
   summary = "metrics and evaluations of runs as event files, by Python's tensorboardX or torch and tensorboard"
-  local tensorboard = export:command("tensorboard"):summary(summary):description(summary .. ".")
+  local tensorboard = export:command("tensorboard"):summary(summary)
   for _, command in ipairs({ csv, tensorboard }) do
     command:argument("runs"):argname("RUNS"):description("a folder of runs")
     command:option("--out"):argname("DIR"):description(("where to; default: %s in RUNS"):format(command._name))
@@ -159,13 +160,30 @@ local function add_export(parser)
   local export = parser:command("export"):summary("trained models and runs for other tools: pytorch, csv, tensorboard")
     :command_target("what")
   local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
-  local command = export:command("pytorch"):summary(summary):description(summary .. ".")
+  local command = export:command("pytorch"):summary(summary)
   command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
   command:option("--spec"):argname("SPEC"):description("the spec that it was made from; default: run.json's")
   command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
     .. "built again where it is missing")
   command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
   add_exports_of_runs(export)
+end
+
+-- A verb that needs no more words than its summary is described by it. Names of folders are read alike everywhere.
+local function finish(parser)
+  for _, list in ipairs({ parser._arguments, parser._options }) do
+    for _, element in ipairs(list) do
+      if FOLDERS[element._argname or ""] then
+        element:convert(converters.folder)
+      end
+    end
+  end
+  for _, command in ipairs(parser._commands) do
+    if not command._description then
+      command:description(command._summary:gsub("^%l", string.upper) .. ".")
+    end
+    finish(command)
+  end
 end
 
 local function make_parser()
@@ -189,8 +207,19 @@ local function make_parser()
   calibrate.add(parser)
   add_export(parser)
   add_other_verbs(parser)
+  finish(parser)
   parser:add_help_command()
   return parser
+end
+
+-- How the verb that was called is used; below it, a verb of its own.
+local function usage_of(parser, words, i)
+  for _, command in ipairs(parser._commands) do
+    if command._name == words[i] then
+      return usage_of(command, words, i + 1)
+    end
+  end
+  return parser:get_usage()
 end
 
 -- What is legal where a word was not: the verbs, or the flags of the verb.
@@ -305,11 +334,11 @@ function M.parse(arguments, root)
   elseif not ok then
     error(result, 0)
   elseif #flags > 0 and result.verb ~= "train" then
-    return nil, "flags after -- are for train only", parser:get_usage()
+    return nil, "flags after -- are for train only", usage_of(parser, own, 1)
   end
   local problem = conflict(result) or trainer_flags.problem(flags, root)
   if problem then
-    return nil, problem, parser:get_usage()
+    return nil, problem, usage_of(parser, own, 1)
   end
   result.flags = flags
   return result

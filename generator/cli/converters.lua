@@ -9,6 +9,11 @@ function M.positive(text)
   return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
+-- A folder, without the slash that completion puts behind it.
+function M.folder(text)
+  return (text:gsub("(.)/+$", "%1"))
+end
+
 -- A list of task lengths, as a trainer's --lengths takes it.
 function M.lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)

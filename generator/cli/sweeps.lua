@@ -83,7 +83,7 @@ function M.add_bundle(parser, add_set)
   add_device_code(bundle, "build", false)
   bundle:option("--runs"):argname("DIR"):target("out"):default("runs"):description("the folder of runs here that the "
     .. "bundle's come home to")
-  bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default STUDY.tar.gz here")
+  bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default: STUDY.tar.gz here")
   add_set(bundle)
 end
 

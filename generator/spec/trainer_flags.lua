@@ -107,7 +107,11 @@ function values.NUMBERS(name, flag, text)
 end
 
 function values.RANGE(name, flag, text)
-  return each(name, flag, (text:gsub(":", "\n", 1)), true)
+  local problem = each(name, flag, (text:gsub(":", "\n", 1)), true)
+  if problem and not problem:find("\nexpected:", 1, true) then
+    return problem .. "\nexpected: A:B, both included, or one of them"
+  end
+  return problem
 end
 
 -- What is wrong with the words, or nil.

@@ -30,6 +30,8 @@ from .reading import Rows, Run, Runs, evaluations, rows, runs
 from .specs import Spec, Study, check
 from .tensors import Tensors, Trace
 
+__version__ = "0.1.0.dev0"
+
 __all__ = ["CommandError", "InputError", "LonghandError", "LonghandWarning", "MachineError", "Report", "Rows", "Run",
            "Runs", "Spec", "SpecError", "StoppedError", "Study", "Table", "Tensors", "Trace", "Trainer", "UsageError",
            "build", "call", "check", "compare", "estimate", "evaluations", "plan", "read_lines", "report", "rows",

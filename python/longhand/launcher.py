@@ -86,7 +86,9 @@ def _start(command, output):
 
 
 def call(words, progress=None):
-    """Runs `longhand WORDS`; see run()."""
+    """Runs `longhand WORDS`, a list; see run()."""
+    if isinstance(words, str):
+        raise TypeError(f"{words!r} is a text; expected a list of words, {words.split()!r}")
     return run([root() / "longhand", *words], progress)
 
 

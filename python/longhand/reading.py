@@ -5,6 +5,7 @@ What is damaged, or was written by another program, is told in a warning and lef
 
 import csv
 import json
+import math
 import os
 import statistics
 import tempfile
@@ -26,7 +27,8 @@ class Run:
     learning_rate  step size
     task           its kind, or the name of the file that its examples are from
     encoding       what the id says beside the task, as in reports: bucket_sort_rand_rope -> rand_rope
-    axes           its place in a study, by name: {"study": "ruoss_figure3", "max_position": "2048"}; see runs()
+    axes           its place in a study, by name: {"study": "ruoss_figure3", "max_position": 2048}, names that are
+                   numbers as numbers; see runs()
     """
 
     def __init__(self, path):
@@ -94,16 +96,24 @@ class Rows(list):
 
     def where(self, **values):
         """The rows that have these values: where(split="test", seed=0)."""
+        for name in values:
+            self._expect(name)
         return Rows(row for row in self if all(row.get(key) == value for key, value in values.items()))
+
+    def _expect(self, name):
+        if self and not any(name in row for row in self):
+            raise ValueError(f"no row has {name!r}; the rows have {', '.join(self.columns())}")
 
     def to_pandas(self):
         """A pandas.DataFrame."""
         return _needed("pandas", "to_pandas()").DataFrame(self)
 
     def plot(self, x="length", y="accuracy", by="encoding", ax=None):
-        """Draws a line for each value of `by`, the mean of y over all rows of equal x; returns matplotlib's axes.
-        Evaluations during training count where x is "step" alone."""
+        """Draws a line for each value of `by` (None: one for all), the mean of y over all rows of equal x; returns
+        matplotlib's axes. Evaluations during training count where x is "step" alone."""
         pyplot = _needed("matplotlib", "plot()", "matplotlib.pyplot")
+        if by is not None:
+            self._expect(by)
         lines = {}
         for row in self:
             if row.get(x) is not None and row.get(y) is not None and (x == "step" or row.get("split") != "during"):
@@ -115,7 +125,8 @@ class Rows(list):
             ax.plot(sorted(points), [statistics.fmean(points[at]) for at in sorted(points)], marker=".", label=name)
         ax.set_xlabel(x)
         ax.set_ylabel(y)
-        ax.legend(title=by)
+        if by is not None:
+            ax.legend(title=by)
         return ax
 
 
@@ -177,6 +188,18 @@ def runs(root, study=None, scale=None):
     return found if study is None else _of_study(found, root, study, scale)
 
 
+def _numbers(names):
+    """Names of an axis' values as numbers, where all of them are such as they stand."""
+    for kind, text in (int, str), (float, "{:.14g}".format):
+        try:
+            numbers = [kind(name) for name in names]
+        except ValueError:
+            continue
+        if all(map(math.isfinite, numbers)) and list(map(text, numbers)) == names:
+            return numbers
+    return names
+
+
 def _of_study(found, root, study, scale):
     """The runs that a study has, told their axes. `export csv` knows them: the generator expands studies."""
     words = ["export", "csv", root, "--study", specs.word(study)] + (["--scale", scale] if scale else [])
@@ -192,8 +215,10 @@ def _of_study(found, root, study, scale):
             lines = list(csv.reader(file))
     head = lines[0]
     names, places = head[:head.index("seed")], {}
-    for line in lines[1:]:
-        places[place_of(line[head.index("folder")])] = dict(zip(names, line))
+    columns = [_numbers([line[i] for line in lines[1:]]) if i > 0 else [line[0] for line in lines[1:]]
+               for i in range(len(names))]
+    for i, line in enumerate(lines[1:]):
+        places[place_of(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
     chosen = Runs((run for run in found if place_of(run.path) in places), found.skipped)
     for run in chosen:
         run.axes = places[place_of(run.path)]

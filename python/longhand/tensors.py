@@ -57,6 +57,9 @@ class Tensors(Mapping):
         if end != len(self._bytes):
             raise LonghandError(f"{self.path}: the tensors end at byte {end} of {len(self._bytes)} behind the header")
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self.path!r})"
+
     def _read_header(self, text):
         try:
             header = json.loads(text.decode("utf-8"))

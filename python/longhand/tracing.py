@@ -6,6 +6,7 @@ Lua's. What a formula may be is checked where it is for everybody: by `longhand 
 what Python would do with a node on its own, in the generator's words where Lua refuses the same.
 """
 
+import inspect
 import re
 import sys
 
@@ -89,7 +90,7 @@ class Traced:
                        "select(condition, a, b), equal of longhand.functions")
     __float__ = __int__ = __index__ = _misuse("Python asks for the number that a traced value stands for",
                                               "the functions of longhand.functions in the place of math's; numbers")
-
+    __getitem__ = _misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
     __round__ = _misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
     __trunc__ = _misuse("Python cuts off the fraction of a traced value", "floor of longhand.functions")
 
@@ -127,8 +128,21 @@ def _parameter(f, otherwise):
     return name if lua.is_name(name) else name + "_"
 
 
+def _expect_one_argument(f, argument):
+    try:
+        signature = inspect.signature(f)
+    except ValueError:  # some that are written in C do not say
+        return
+    try:
+        signature.bind(argument)
+    except TypeError as error:
+        raise LonghandError(f"a formula cannot be traced: {getattr(f, '__name__', 'the function')}{signature}: {error}"
+                            "\n  expected: a function of one argument") from None
+
+
 def _called(f, argument):
     """What f returns, and (node, name) of its local variables by the node's id."""
+    _expect_one_argument(f, argument)
     names, code, before = {}, getattr(f, "__code__", None), sys.getprofile()
 
     def watch(frame, event, _):

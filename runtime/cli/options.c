@@ -68,8 +68,9 @@ static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int
 }
 
 static lh_status bad_number(const lh_option *option, const char *text, const char *what, lh_error *error) {
-    return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.15g to %.15g", option->name, text,
-                   what, what, option->least, option->most);
+    const char *form = option->kind == LH_OPTION_RANGE ? "A:B, both included, or one of them," : what;
+    return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.16g to %.16g", option->name, text,
+                   what, form, option->least, option->most);
 }
 
 /* A number of the option's range that ends at one of `ends` or at the end of the text; *text moves to that place. */
@@ -80,7 +81,7 @@ static lh_status take_number(const lh_option *option, const char **text, const c
     if (end == *text || (*end != 0 && strchr(ends, *end) == NULL) || !isfinite(*value))
         return bad_number(option, *text, what, error);
     if (*value < option->least || *value > option->most)
-        return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.15g to %.15g", option->name,
+        return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.16g to %.16g", option->name,
                        *text, option->least, option->most);
     *text = end;
     return LH_OK;

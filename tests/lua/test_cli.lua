@@ -23,6 +23,10 @@ function TestParse.test_verbs()
   lu.assertNil(parse("build a").static)
   lu.assertTrue(parse("build a --static").static)
   lu.assertEquals(parse("plan a --json").json, true)
+  got = parse("report a/b// c/ --out d/")
+  lu.assertEquals({ got.runs, got.other, got.out }, { "a/b", "c", "d" })
+  lu.assertEquals(parse("analyze pca a/ b/").runs, { "a", "b" })
+  lu.assertEquals({ parse("sweep a --out r/").out, parse("sweep a").out, parse("report /").runs }, { "r", "runs", "/" })
   lu.assertEquals({ parse("check a --json").json, parse("fields --json").json }, { true, true })
   lu.assertNil(parse("check a --json --print"))
   got = parse("plan a --graph --out b.svg")
@@ -136,7 +140,8 @@ function TestParse.test_mistakes_have_suggestions()
     ["train a -- --steps five"] = "--steps: 'five' is not an integer",
     ["train a -- --steps 1.5"] = "--steps: '1.5' is not an integer",
     ["train a -- --threads 0"] = "--threads: 0 is out of range\nexpected: from 1 to 4096",
-    ["train a -- --seeds 0:x"] = "--seeds: 'x' is not an integer",
+    ["train a -- --seeds 0:x"] = "--seeds: 'x' is not an integer\nexpected: A:B, both included, or one of them",
+    ["train a -- --seeds 0,2"] = "--seeds: '0,2' is not an integer\nexpected: A:B",
     ["train a -- --learning-rate 1e-4,fast"] = "--learning-rate: 'fast' is not a number",
     ["train a -- --steps"] = "--steps: the value is missing",
     ["train a -- --resume=1"] = "--resume: takes no value",
@@ -207,11 +212,16 @@ function TestParse.test_mistakes_have_suggestions()
     ["report a --scale small"] = "--scale is that of a study: add --study",
     ["build a --static --target cpu,cuda"] = "a static trainer can load no library",
   }
+  local verbs = {}
+  for _, verb in ipairs(cli.outline().verbs) do
+    verbs[verb.name] = true
+  end
   for line, want in pairs(cases) do
     local got, message, usage = parse(line)
     lu.assertNil(got)
     lu.assertStrContains(message, want)
-    lu.assertStrContains(usage, "Usage: longhand")
+    local verb = line:match("^%l+")
+    lu.assertStrContains(usage, "Usage: longhand" .. (verbs[verb] and " " .. verb or ""))
   end
 end
 
@@ -244,6 +254,20 @@ function TestUsual.test_files_of_a_spec_become_flags()
 end
 
 TestHelp = {}
+
+-- A verb says what it does in a sentence; the default of a flag stands there once.
+function TestHelp.test_sentences()
+  local function walk(outline)
+    for _, verb in ipairs(outline.verbs) do
+      lu.assertTrue(verb.name == "help" or verb.text:find("^%u.*%.$") ~= nil, verb.name .. ": " .. verb.text)
+      for _, option in ipairs(verb.options) do
+        lu.assertNil(option.text:find("default [^:%s]"), verb.name .. ": " .. option.text)
+      end
+      walk(verb)
+    end
+  end
+  walk(cli.outline())
+end
 
 -- The launcher shows this file without Lua.
 function TestHelp.test_help_is_the_file()

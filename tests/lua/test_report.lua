@@ -205,7 +205,13 @@ function TestPage.test_a_folder_without_runs()
   local empty = support.write("empty/x", ""):match("^(.*)/")
   local code, message = report.run({ project = project, runs = empty })
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, "there are no runs")
+  lu.assertStrMatches(message, ".*there are no runs\n  expected: [^\n]*run.json in it")
+  local path = support.write("within/a/0123456789abcdef/lr0.001-seed0/run.json", "{}")
+  for _, part in ipairs({ "/a", "/a/0123456789abcdef", "/a/0123456789abcdef/lr0.001-seed0" }) do
+    code, message = report.run({ project = project, runs = path:match("^(.*/within)/") .. part })
+    lu.assertEquals(code, 1)
+    lu.assertStrMatches(message, ".*\n  hint: it lies within one: [^\n]*/within")
+  end
   code, message = report.run({ project = project, runs = "no/such" })
   lu.assertEquals({ code, message }, { 1, "longhand report: there is no folder no/such\n  expected: a folder of runs" })
 end
@@ -254,6 +260,15 @@ function TestSettings.test_beside_the_papers()
   lu.assertEquals(map["test lengths"].ours, "2 of 20 to 30")
   lu.assertFalse(map.precision.differs)
   lu.assertEquals(map.seeds.ours, "3")
+  lu.assertNil(map.task, "an axis says it")
+end
+
+-- A study that does not vary the task says which one it is.
+function TestSettings.test_the_task_of_a_study_of_encodings()
+  local study = make_study("settings_task", SCORES)
+  study.axes = { { name = "encoding", values = { "rope" } } }
+  local first = settings.of(study)[1]
+  lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
 end
 
 -- Of examples that are told apart by other numbers than their lengths, and of a model with two stacks.

@@ -48,9 +48,9 @@ end
 
 -- Two runs of each of two encodings, with lines of whole epochs and of parts, and evaluations on the way by set; data:
 -- what run.json says of it.
-local function while_training(name, data)
+local function while_training(name, data, encodings)
   local root
-  for i, encoding in ipairs({ "rope", "rand_rope" }) do
+  for i, encoding in ipairs(encodings or { "rope", "rand_rope" }) do
     for seed = 0, 1 do
       local metrics, during = {}, {}
       for n, line in ipairs({ { 5, 0, 0 }, { 15, 1, 0.25 }, { 20, 2, 0.5 }, { 25, 2, 0.5 } }) do
@@ -127,6 +127,10 @@ function TestFigures.test_colours_along_an_axis()
     "#5ec962" })
   lu.assertEquals(colours.along({ "rope", "2" }), colours.all({ "rope", "2" }))
   lu.assertEquals(colours.along({ "2" }), colours.all({ "2" }))
+  local study = while_training("widths", nil, { "32", "64" })
+  local lengths = figures.by_length(study, CURVES).legend
+  lu.assertEquals({ lengths[1].style.colour, lengths[2].style.colour }, { "#440154", "#5ec962" })
+  lu.assertEquals(figures.by_epoch(study, { kind = "progress", lines = "encoding" }).legend, lengths)
 end
 
 function TestFigures.test_runs_evaluated_beyond_training_alone()

@@ -169,16 +169,28 @@ class TestRuns(Files):
         self.assertEqual(table, longhand.rows(longhand.runs(RUNS)))
         self.assertEqual([row["length"] for row in table.where(id="plain")], [4, 8])
         self.assertEqual(table.columns()[:5], ["id", "digest", "task", "encoding", "seed"])
+        self.assertEqual(table.where(id="other"), [])
+        self.assertEqual(longhand.Rows().where(splt="test"), [])
+        with self.assertRaisesRegex(ValueError, "no row has 'splt'; the rows have id, digest, task, "):
+            table.where(splt="test")
         with self.assertRaisesRegex(ValueError, "no row has both 'width'") if installed("matplotlib") else \
                 self.assertRaisesRegex(longhand.LonghandError, "plot.. needs matplotlib.*pip install matplotlib"):
             table.plot(x="width")
         if installed("matplotlib"):
             self.assertEqual(len(table.plot(by="id").get_lines()), 2)
+            self.assertEqual(len(table.plot(by=None).get_lines()), 1)
+            with self.assertRaisesRegex(ValueError, "no row has 'encodng'"):
+                table.plot(by="encodng")
         if installed("pandas"):
             self.assertEqual(list(table.to_pandas()["length"]), [4, 8, 4, 8])
         else:
             with self.assertRaisesRegex(longhand.LonghandError, "pip install pandas"):
                 table.to_pandas()
+
+    def test_values_of_an_axis_are_numbers_where_their_names_are(self):
+        for names, values in ((["32", "64"], [32, 64]), (["0.1", "1", "1e-05"], [0.1, 1.0, 1e-5]),
+                              (["32", "wide"], ["32", "wide"]), (["01", "02"], ["01", "02"]), (["nan"], ["nan"])):
+            self.assertEqual(longhand.reading._numbers(names), values)
 
     def test_evaluations_with_a_seed_of_their_own_stand_beside(self):
         path = self.copied_run()
@@ -193,6 +205,7 @@ class TestTensors(Files):
     def test_a_checkpoint(self):
         run = longhand.runs(RUNS)[1]
         with run.checkpoint() as tensors:
+            self.assertEqual(repr(tensors), f"Tensors({tensors.path!r})")
             self.assertEqual(tensors.metadata["step"], "30")
             self.assertEqual(tensors.metadata["plan_digest"], run.digest)
             self.assertEqual(tensors.shape("output.weight"), (16, 2))

@@ -167,6 +167,9 @@ class TestFormulas(Door):
         for score, text in ((lambda x: x.score if x.distance < 0 else 0, "less(a, b)"),
                             (lambda x: x.score and x.a, "select(condition, a, b)"),
                             (lambda x: max(x.score, 0), "less(a, b)"), (lambda x: x.a == 1, "equal(a, b)"),
+                            (lambda x: x.a[0], "lookup(table, i)"), (lambda x: sum(x.a), "lookup(table, i)"),
+                            (lambda x, y: x.score, "(x, y): missing a required argument: 'y'"),
+                            (lambda x: f.sum(3, lambda: x.a), "a function of one argument"),
                             (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's")):
             self.refused("a formula cannot be traced", text, call=lambda: self.written(score))
         kept = []
@@ -248,6 +251,8 @@ class TestCommands(Door):
         self.assertEqual(said, ["why"] * 5)
         self.refused("ended by signal 9", kind=longhand.CommandError,
                      call=lambda: launcher.run(["sh", "-c", "kill -9 $$"]))
+        with self.assertRaisesRegex(TypeError, r"expected a list of words, \['list', 'tasks'\]"):
+            longhand.call("list tasks")
         self.refused("hint: did you mean --steps?", kind=longhand.UsageError,
                      call=lambda: longhand.train("bucket_sort_rope", stepz=5, progress=launcher.quiet))
 

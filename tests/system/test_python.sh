@@ -17,7 +17,7 @@ import importlib.metadata, pathlib, sys, longhand
 clone = pathlib.Path(sys.argv[1], "clone")
 assert longhand.launcher.root() == clone, longhand.launcher.root()
 version = (clone / "VERSION").read_text().strip().replace("-dev", ".dev0")
-assert importlib.metadata.version("longhand") == version
+assert importlib.metadata.version("longhand") == longhand.__version__ == version
 assert longhand.check("bucket_sort_rope")["id"] == "bucket_sort_rope"
 ' "$work"
 }

@@ -242,10 +242,10 @@ function M.of_study(study, root)
     report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells })
 end
 
--- The name of a run's task: its kind, or the file that its examples are from.
-local function task_of(spec)
+-- The name of a run's task: its kind, or the file that its examples are from; nil where its spec does not say.
+function M.task_of(spec)
   local task = spec and spec.task or {}
-  return task.kind or task.data and task.data:match("[^/]*$") or "?"
+  return task.kind or task.data and task.data:match("[^/]*$")
 end
 
 -- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
@@ -286,7 +286,8 @@ function M.of_folder(root)
   local order, problems = groups_of(root)
   local count = {}
   for _, group in ipairs(order) do
-    group.task_kind, group.task_options = task_of(spec_of(group)), ((spec_of(group) or {}).task or {}).options
+    local spec = spec_of(group)
+    group.task_kind, group.task_options = M.task_of(spec) or "?", ((spec or {}).task or {}).options
     group.key = { task = group.task_kind, encoding = encoding_of(group) }
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1

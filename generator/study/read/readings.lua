@@ -7,6 +7,8 @@ local get = require("spec.features").value_at
 
 local M = {}
 
+M.TITLE = "Readings (interpretations) that the runs used, where papers leave a choice open or code differs"
+
 -- Only false is told from absent by this.
 local function flag(spec, path, default)
   local parent, name = path:match("^(.*)%.([^.]+)$")

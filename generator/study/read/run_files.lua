@@ -8,6 +8,7 @@
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
 local lfs = require("lfs")
+local paths = require("base.paths")
 local run_shapes = require("study.read.run_shapes")
 local shapes = require("study.read.shapes")
 local tongues = require("base.tongues")
@@ -275,6 +276,24 @@ function M.find(root)
     end
   end
   return list, problems
+end
+
+-- The folder of runs that a folder lies in, be that of an id, of a digest or of a run; nil where it is none of these.
+function M.around(dir)
+  local level = { dir }
+  for up = 3, 1, -1 do
+    local below = {}
+    for _, path in ipairs(level) do
+      if lfs.attributes(path .. "/run.json", "mode") then
+        local root = paths.normalise(dir .. ("/.."):rep(up))
+        return root ~= "" and root or "."
+      end
+      for _, name in ipairs(folders(path, {})) do
+        below[#below + 1] = path .. "/" .. name
+      end
+    end
+    level = below
+  end
 end
 
 -- What sweep wrote of the studies it ran in a folder: a list of { study, path, scale, set }, by name; and what is

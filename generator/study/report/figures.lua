@@ -140,9 +140,9 @@ local function legend_of(axis, names, styles)
   return legend
 end
 
--- By the names of the whole axis, so that a value looks the same on every page.
+-- By the names of the whole axis, so that a value looks the same in every figure and on every page.
 local function styles_along(study, axis)
-  return colours.all(views.axis(study.whole, axis))
+  return colours.along(views.axis(study.whole, axis))
 end
 
 -- Accuracy by length, one panel per value of an axis, one colour per value of another.
@@ -343,7 +343,7 @@ end
 -- Loss and accuracy while models train, a panel for each set and value of an axis.
 function M.by_epoch(study, item)
   local names = views.axis(study, item.lines)
-  local styles = colours.along(views.axis(study.whole, item.lines))
+  local styles = styles_along(study, item.lines)
   local panels, has = progress.panels(study, item, styles, function(panel, lists, style, title, cell)
     add_curves(panel, lists, style, mean_curve(lists), title, { band = quartiles(lists), cell = cell.number })
   end)

@@ -59,8 +59,10 @@ function M.study(options, front)
   end
   local study = expanded and cells.of_study(expanded, options.runs) or cells.of_folder(options.runs)
   if #study.cells == 0 then
+    local around = run_files.around(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
-      .. "<id>/<digest>/<run>/run.json in it"):format(front, options.runs)
+      .. "<id>/<digest>/<run>/run.json in it%s"):format(front, options.runs,
+      around and "\n  hint: it lies within one: " .. around or "")
   end
   study.problems = table.move(study.problems or {}, 1, #(study.problems or {}), #problems + 1, problems)
   study.path = study.path or options.runs

@@ -282,7 +282,7 @@ local function settings_text(report)
 end
 
 local function readings_text(report)
-  local lines = { "Readings (interpretations) of the paper and its code that the runs used" }
+  local lines = { table_text.wrap(readings.TITLE, WIDTH) }
   for _, item in ipairs(report.readings) do
     local answers = {}
     for j, answer in ipairs(item.answers) do

@@ -7,6 +7,7 @@ local beside = require("study.report.beside")
 local figure = require("study.report.figure")
 local html = require("study.report.html")
 local page = require("study.report.page")
+local readings = require("study.read.readings")
 local tongues = require("base.tongues")
 local views = require("study.report.views")
 local wording = require("base.wording")
@@ -47,10 +48,9 @@ local function readings_body(report)
     rows[i] = ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question),
       escape(table.concat(answers, "; ")))
   end
-  return html.box("Readings", '<table class="facts"><caption>Readings (interpretations) of the paper and its code '
-    .. 'that the runs used</caption><thead><tr><th scope="col">question</th><th scope="col">answer</th></tr></thead>'
-    .. "<tbody>"
-    .. table.concat(rows, "\n") .. "</tbody></table>")
+  return html.box("Readings", ('<table class="facts"><caption>%s</caption><thead><tr><th scope="col">question</th>'
+    .. '<th scope="col">answer</th></tr></thead><tbody>%s</tbody></table>'):format(readings.TITLE,
+    table.concat(rows, "\n")))
 end
 
 local function run_row(run)

@@ -4,6 +4,7 @@
 -- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
 
 local canonical = require("base.canonical")
+local cells = require("study.read.cells")
 local readings = require("study.read.readings")
 local runs = require("study.read.runs")
 local wording = require("base.wording")
@@ -52,8 +53,11 @@ local function options_text(run)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
--- Of evaluated runs. optional: not told where a run has none.
+-- Of evaluated runs. optional: not told where a run has none; unless: nor where an axis has that name.
 local PICKS = {
+  { "task", function(run)
+    return cells.task_of(run.facts.spec)
+  end, unless = "task" },
   { "task options", options_text, optional = true },
   { "model", function(run)
     local model = run.facts.spec and run.facts.spec.model
@@ -89,8 +93,20 @@ local PICKS = {
   end },
 }
 
+-- The picks that no axis of the study says.
+local function picks_of(study)
+  local axes, list = {}, {}
+  for _, axis in ipairs(study.axes) do
+    axes[axis.name] = true
+  end
+  for _, pick in ipairs(PICKS) do
+    list[#list + 1] = not axes[pick.unless or ""] and pick or nil
+  end
+  return list
+end
+
 -- What each pick gives over all evaluated runs, and their rates and number of seeds.
-local function gather(study)
+local function gather(study, picks)
   local sets, rates, seeds = {}, {}, {}
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
@@ -98,7 +114,7 @@ local function gather(study)
         rates[run.learning_rate and ("%g"):format(run.learning_rate) or "?"] = true
         seeds[run.seed and ("%d"):format(run.seed) or "?"] = true
       end
-      for _, pick in ipairs(run.score and PICKS or {}) do
+      for _, pick in ipairs(run.score and picks or {}) do
         local text = pick[2](run)
         sets[pick[1]] = sets[pick[1]] or {}
         sets[pick[1]][text and tostring(text) or "not recorded"] = (text or not pick.optional) and true or nil
@@ -126,13 +142,14 @@ local function rates_text(text)
 end
 
 function M.of(study, published)
-  local sets, rates, seeds = gather(study)
+  local picks = picks_of(study)
+  local sets, rates, seeds = gather(study, picks)
   local paper, list = paper_map(published), {}
   local function add(what, ours, theirs)
     list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
       differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
   end
-  for _, pick in ipairs(PICKS) do
+  for _, pick in ipairs(picks) do
     local texts = sorted_texts(sets[pick[1]] or {})
     local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
       or table.concat(texts, "; ")
