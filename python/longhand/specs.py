@@ -7,6 +7,7 @@ import tempfile
 
 from . import launcher, lua
 from .errors import InputError, LonghandError, SpecError
+from .lua import Table
 
 
 class File:
@@ -96,6 +97,18 @@ def _axis(name, values):
             "values": [{"name": value, "spec": _fragment(name, value)} for value in plain]}
 
 
+def _seeds(given):
+    """A study's seeds, which are the first and the last: a list of others would mean what it does not say."""
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if isinstance(given, (list, tuple)) and given and all(isinstance(seed, int) for seed in given):
+        unbroken = range(given[0], given[0] + len(given))
+        given = unbroken if list(unbroken) == list(given) else given
+    if isinstance(given, range) and given.step == 1 or isinstance(given, Table):
+        return given
+    raise LonghandError(f"seeds: {given!r} is no unbroken range; expected range(5), which is 0 to 4, or Table(0, 4)")
+
+
 class Study(File):
     """A grid of runs, the product of its axes, for some seeds and learning rates (docs/studies.md has all fields).
 
@@ -109,7 +122,7 @@ class Study(File):
     base   a dict of sections, or a Spec
     axes   from fields to lists of values, presets where the field is a section; from names to dicts of named fragments
            of a spec; or a list, as the file has it
-    seeds  range(5): 0 to 4; a Table(0, 4) is the same
+    seeds  range(5): 0 to 4; [0, 1, 2, 3, 4] and Table(0, 4) are the same
     """
 
     kind = "study"
@@ -119,6 +132,8 @@ class Study(File):
         if base is not None:
             shown["base"] = base.fields if isinstance(base, Spec) else base
         shown["axes"] = [_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
+        if "seeds" in fields:
+            fields["seeds"] = _seeds(fields["seeds"])
         super().__init__(path, **shown, **fields)
 
 
@@ -130,6 +145,8 @@ def word(spec):
 
 def sets(given):
     """What is set in a spec for once, {"train.steps": 5}, as words of a command line."""
+    if given is not None and not isinstance(given, dict):
+        raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
     return [w for path, new in (given or {}).items() for w in ("--set", f"{path}={lua.value(new, path)}")]
 
 

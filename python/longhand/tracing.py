@@ -91,6 +91,7 @@ class Traced:
     __float__ = __int__ = __index__ = _misuse("Python asks for the number that a traced value stands for",
                                               "the functions of longhand.functions in the place of math's; numbers")
     __getitem__ = _misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
+    __call__ = _misuse("a traced value is called as a function", "a function of longhand.functions; x.score is no call")
     __round__ = _misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
     __trunc__ = _misuse("Python cuts off the fraction of a traced value", "floor of longhand.functions")
 

@@ -40,6 +40,9 @@ function TestCompare.test_the_same_run_twice()
   local nothing, message = compare.result(a, a .. "/..")
   lu.assertNil(nothing)
   lu.assertStrContains(message, "is no folder of a run")
+  nothing, message = compare.result(a, "LICENSE")
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "LICENSE is no folder of a run")
 end
 
 support.run()

@@ -67,6 +67,9 @@ class TestStudies(Door):
         self.refused("axes: model.width: 64", "expected a list", call=lambda: longhand.Study(axes={"model.width": 64}))
         self.refused("axes: train.lengths: (1, 40) has no name", "or a dict",
                      call=lambda: longhand.Study(axes={"train.lengths": [(1, 40)]}))
+        for seeds in (5, [0, 4], range(0, 10, 2), [], ["a"]):
+            self.refused("seeds: ", "expected range(5)", call=lambda: longhand.Study(axes={}, seeds=seeds))
+        self.assertEqual(longhand.Study(axes={}, seeds=[2, 3, 4]).text, longhand.Study(axes={}, seeds=range(2, 5)).text)
         self.refused("the study has no file", 'Study("NAME.lua"', call=longhand.Study(axes={}).write)
         study = longhand.Study(self.folder / "bad.lua", base=REST, axes={"model.widht": [1]})
         self.refused("bad.lua", "widht", call=lambda: longhand.estimate(study, out=self.folder / "runs",
@@ -168,6 +171,7 @@ class TestFormulas(Door):
                             (lambda x: x.score and x.a, "select(condition, a, b)"),
                             (lambda x: max(x.score, 0), "less(a, b)"), (lambda x: x.a == 1, "equal(a, b)"),
                             (lambda x: x.a[0], "lookup(table, i)"), (lambda x: sum(x.a), "lookup(table, i)"),
+                            (lambda x: x.score(), "x.score is no call"),
                             (lambda x, y: x.score, "(x, y): missing a required argument: 'y'"),
                             (lambda x: f.sum(3, lambda: x.a), "a function of one argument"),
                             (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's")):
@@ -232,6 +236,8 @@ class TestSpecs(Door):
         self.assertNotEqual(longhand.check("bucket_sort_rope")["digest"],
                             longhand.check("bucket_sort_rope", set={"precision": "float64",
                                                                     "train.lengths": range(1, 21)})["digest"])
+        self.refused("'train.steps=5' is a str", "expected a dict",
+                     call=lambda: longhand.check("bucket_sort_rope", set="train.steps=5"))
 
     def test_a_file_is_asked_for(self):
         self.refused("the spec has no file", call=lambda: longhand.train(longhand.Spec(**OWN_BIAS)))

@@ -34,7 +34,7 @@ local function read(path)
   local run = runs.read(dir)
   if not run then
     return nil, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
-      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(tongues.plain(dir))
+      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(tongues.plain(path))
   end
   run.metrics = run.damaged and {} or runs.metrics(run)
   if run.damaged then
