@@ -68,13 +68,11 @@ function M.observe(work, ...)
     end
     return open(path, mode)
   end)
-  local results = table.pack(pcall(work, ...))
-  lfs.attributes, lfs.dir = attributes, list
-  rawset(io, "open", open)
-  if not results[1] then
-    error(results[2], 0)
-  end
-  return found, table.unpack(results, 2, results.n)
+  local _ <close> = setmetatable({}, { __close = function()
+    lfs.attributes, lfs.dir = attributes, list
+    rawset(io, "open", open)
+  end })
+  return found, work(...)
 end
 
 -- Adds the files of all modules that are loaded.

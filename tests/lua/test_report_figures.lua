@@ -125,7 +125,9 @@ function TestFigures.test_colours_along_an_axis()
   local styles = colours.along({ "2", "0.1", "0.5" })
   lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#2c728e",
     "#5ec962" })
-  lu.assertEquals(colours.along({ "rope", "2" }), colours.all({ "rope", "2" }))
+  for _, names in ipairs({ { "rope", "2" }, { "2d-fixed", "0.2", "1", "2" }, { "1", "none", "2", "3" } }) do
+    lu.assertEquals(colours.along(names), colours.all(names))
+  end
   lu.assertEquals(colours.along({ "2" }), colours.all({ "2" }))
   local study = while_training("widths", nil, { "32", "64" })
   local lengths = figures.by_length(study, CURVES).legend

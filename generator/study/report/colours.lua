@@ -124,8 +124,8 @@ end
 -- The names of an axis: where all are numbers, shades from dark to light in their order.
 function M.along(names)
   local order, styles = {}, {}
-  for i, name in ipairs(names) do
-    order[i] = tonumber(name)
+  for _, name in ipairs(names) do
+    order[#order + 1] = tonumber(name)
   end
   if #names < 2 or #order < #names then
     return M.all(names)
