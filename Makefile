@@ -78,8 +78,9 @@ asked_levels := $(if $(filter best,$(LEVELS)),$(LONGHAND_ISA),$(subst $(comma), 
 LINKED_LEVELS := $(call each_that,compiles_for,$(filter $(asked_levels),$(KNOWN_LEVELS)))
 unknown_levels := $(filter-out $(LINKED_LEVELS),$(asked_levels))
 endif
-check_levels = $(if $(unknown_levels),echo "$(CC) cannot compile for: $(unknown_levels) (it can: \
-	$(COMPILER_LEVELS))" >&2; exit 1,$(if $(LINKED_LEVELS),:,echo "$(CC) can compile for none of: $(LEVELS)" >&2; exit 1))
+levels_problem = $(if $(unknown_levels),$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS)),$(if \
+	$(LINKED_LEVELS),,$(CC) can compile for none of: $(LEVELS)))
+check_levels = $(if $(levels_problem),echo "$(levels_problem)" >&2; exit 1,:)
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
@@ -111,7 +112,7 @@ ARCHIVES = $(foreach name,$(if $(STATIC),$(static_archives),$(notdir $(filter %.
 
 RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
-QUESTIONS := print-levels print-compiler print-static-problem print-archives
+QUESTIONS := print-levels print-levels-or-problem print-compiler print-static-problem print-archives
 
 .PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check \
@@ -249,6 +250,9 @@ probe: ## what this machine offers
 print-levels:
 	@$(check_levels)
 	@echo "$(LINKED_LEVELS)"
+
+print-levels-or-problem:
+	@echo "$(or $(levels_problem),levels: $(LINKED_LEVELS))"
 
 print-compiler:
 	@echo "$(COMPILER)"

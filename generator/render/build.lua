@@ -43,12 +43,13 @@ end
 
 -- The levels that a choice (all, best, or a list) means with this compiler on this machine; or nil and a message.
 function M.levels(project, choice)
-  local levels, code = nil, 1
+  local answer, code = "", 1
   if tongues.make((choice:gsub(" ", ","))) then
-    levels, code = ask(project, "print-levels", "LEVELS=" .. choice)
+    answer, code = ask(project, "print-levels-or-problem", "LEVELS=" .. choice)
   end
-  if code ~= 0 then
-    return nil, ("the compiler cannot build for these levels: %s"):format(choice)
+  local levels = answer:match("^levels: (.+)$")
+  if code ~= 0 or not levels then
+    return nil, answer ~= "" and answer or ("the compiler cannot build for these levels: %s"):format(choice)
   end
   return levels
 end

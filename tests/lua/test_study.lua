@@ -122,6 +122,19 @@ function TestGrid.test_values_may_have_learning_rates()
   lu.assertStrContains(message, "axes[2].values[2].learning_rates[2]: -1 does not fit here")
 end
 
+-- What is wrong with a range of seeds is told once, where it stands.
+function TestGrid.test_seeds_are_refused_once_and_by_what_they_are()
+  for wrong, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
+    ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
+    ["{ 0, 4096 }"] = "seeds: are 4097 seeds\n", ["{ 0, 0.5 }"] = "seeds[2]: 0.5 is no seed\n",
+    ["{ '1', 2 }"] = 'seeds[1]: "1" is no seed\n', ["{ -1, 2 }"] = "seeds[1]: -1 is no seed\n" }) do
+    local nothing, message = grid.expand(project, support.write("seeds.lua", (SMALL:gsub("{ 2, 4 }", wrong, 1))))
+    lu.assertNil(nothing)
+    lu.assertStrContains(message, "error: " .. expected)
+    lu.assertStrContains(message, "1 error; nothing was written")
+  end
+end
+
 local WIDTHS = [[
 return {
   title = "widths",

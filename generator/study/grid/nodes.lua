@@ -119,18 +119,27 @@ end
 
 -- { first, last }, both included, as a list.
 function M.seeds(context, node, path)
-  local expected = ("{ first, last }, integers from 0 to %d, at most %d of them"):format(LARGEST_SEED, MOST_RUNS)
-  local items, ends = M.items_of(context, node, path, expected), {}
+  local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
+    MOST_RUNS)
+  local items, ends, seeds = M.items_of(context, node, path, expected), {}, {}
   for i, item in ipairs(items) do
-    ends[i] = math.tointeger(item.value)
+    ends[i] = math.type(item.value) and math.tointeger(item.value)
+    if not ends[i] or ends[i] < 0 or ends[i] > LARGEST_SEED then
+      M.add(context, item, locate.join(path, i), M.found(item) .. " is no seed", expected)
+      return seeds
+    end
   end
   local first, last = ends[1], ends[2]
-  if #items ~= 2 or not first or not last or first < 0 or last < first or last > LARGEST_SEED
-    or last - first >= MOST_RUNS then
-    M.add(context, node, path, "does not fit here", expected)
-    return {}
+  if #items == 0 then -- which items_of has told
+    return seeds
   end
-  local seeds = {}
+  local problem = #items ~= 2 and ("is a list of length %d"):format(#items)
+    or last < first and ("ends at %d, before it starts"):format(last)
+    or last - first >= MOST_RUNS and ("are %d seeds"):format(last - first + 1)
+  if problem then
+    M.add(context, node, path, problem, expected)
+    return seeds
+  end
   for seed = first, last do
     seeds[#seeds + 1] = seed
   end

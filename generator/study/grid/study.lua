@@ -268,7 +268,7 @@ local function read_scales(context, study, node)
   elseif context.scale then
     local names = table.concat(study.scales, ", ")
     context.diagnostics:add({ what = ("%s has no scale %s"):format(context.source.shown, context.scale),
-      expected = names ~= "" and names or "none" })
+      expected = names ~= "" and names or "no --scale, since this study has no scales" })
   end
 end
 
