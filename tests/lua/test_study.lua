@@ -148,6 +148,12 @@ return {
   scales = { small = { axes = { width = { 16, "32" } } } },
 }]]
 
+function TestGrid.test_scale_of_a_study_without_scales()
+  local plain = WIDTHS:gsub("  scales = [^\n]*\n", "")
+  local _, message = grid.expand(project, support.write("plain.lua", plain), { scale = "small" })
+  lu.assertStrContains(message, "has no scale small\n  expected: no --scale, since this study has no scales\n")
+end
+
 -- In the order of the file; a digit begins no id, so the axis' name goes in front.
 function TestGrid.test_values_may_be_numbers()
   local study = expand(support.write("widths.lua", WIDTHS))

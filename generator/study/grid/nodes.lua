@@ -129,10 +129,10 @@ function M.seeds(context, node, path)
       return seeds
     end
   end
-  local first, last = ends[1], ends[2]
   if #items == 0 then -- which items_of has told
     return seeds
   end
+  local first, last = ends[1], ends[2]
   local problem = #items ~= 2 and ("is a list of length %d"):format(#items)
     or last < first and ("ends at %d, before it starts"):format(last)
     or last - first >= MOST_RUNS and ("are %d seeds"):format(last - first + 1)
