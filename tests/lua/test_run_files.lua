@@ -209,6 +209,31 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
     "run.json: learning_rate: found 3; expected 0.1, as its folder is called" })
 end
 
+-- The folder of a run that was trained on a file is called after that file, too.
+function TestPlaces.test_names_say_which_file_a_run_was_trained_on()
+  lu.assertEquals(run_files.named("lr0.1-seed3"), { rate = "0.1", seed = "3" })
+  lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
+  lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd-overfit4").data, "0123abcd")
+  lu.assertEquals(run_files.named("lr0.1-seed3-overfit4"), { rate = "0.1", seed = "3" })
+  local dir = write_run("named", "a_run", 1, 0.1, { exit = 0, facts = { data = { train_sha256 = "0123abcdef" } } })
+  local place = run_files.place(dir)
+  place.name = place.name .. "-data0123abcd"
+  lu.assertEquals(run_files.facts(dir, place).seed, 1)
+  place.name = place.name:gsub("abcd$", "abcc")
+  lu.assertEquals({ run_files.facts(dir, place) }, { nil,
+    'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as its folder is called' })
+end
+
+-- Lines of a file that run.json does not name are of another evaluation.
+function TestPlaces.test_lines_of_other_files_do_not_count()
+  local dir = write_run("data", "a_run", 1, 0.1, { exit = 0, facts = { data = { train = "a", train_sha256 = "11aa22",
+    eval = "b", eval_sha256 = "33bb44" } }, eval = eval_line(100, "test", 20, 0.5, ',"data":"33bb"')
+    .. eval_line(100, "test", 30, 0.75) .. eval_line(100, "test", 20, 0.9, ',"data":"11aa"')
+    .. eval_line(100, "train", 5, 1, ',"data":"11aa"') })
+  local run = runs.read(dir)
+  lu.assertEquals({ run.test.lengths, run.test.accuracy, run.train.accuracy }, { { 20, 30 }, { 0.5, 0.75 }, { 1 } })
+end
+
 -- A study's note of its own is input, too.
 function TestPlaces.test_records_of_sweeps()
   local root = support.write("records/good.json", '{"study":"s","path":"s.lua","scale":null,"set":["a=1"]}'):match(

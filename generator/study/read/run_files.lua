@@ -13,7 +13,7 @@ local run_shapes = require("study.read.run_shapes")
 local shapes = require("study.read.shapes")
 local tongues = require("base.tongues")
 
-local M = {}
+local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
 
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
@@ -58,6 +58,13 @@ function M.place(dir)
   return { id = id, digest = digest, name = name }
 end
 
+-- What the name of a run's folder says, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the file
+-- that it was trained on, absent for other runs and for those of older versions.
+function M.named(name)
+  local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
+  return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
+end
+
 -- Whether facts say what the names of the folders say.
 local function misplaced(facts, place)
   for _, key in ipairs({ "id", "digest" }) do
@@ -66,11 +73,16 @@ local function misplaced(facts, place)
         .. ", the folder it lies in" }
     end
   end
-  local rate, seed = (place.name or ""):match("^lr(.-)%-seed(%d+)")
-  for key, text in pairs({ learning_rate = rate, seed = seed }) do
+  local named = M.named(place.name or "")
+  for key, text in pairs({ learning_rate = named.rate, seed = named.seed }) do
     if tonumber(text) ~= facts[key] then
       return { field = key, found = diagnostics.show(facts[key]), expected = text .. ", as its folder is called" }
     end
+  end
+  local digest = named.data and (facts.data or {}).train_sha256 or ""
+  if named.data and digest:sub(1, #named.data) ~= named.data then
+    return { field = "data.train_sha256", found = diagnostics.show(digest), expected = named.data
+      .. "..., as its folder is called" }
   end
 end
 
@@ -150,6 +162,7 @@ local function fill(row, step, split, length, examples, draws, accuracy, exact, 
   row.step, row.split, row.length, row.examples = tonumber(step), split, tonumber(length), tonumber(examples)
   row.draws, row.accuracy, row.exact_match, row.loss = tonumber(draws), tonumber(accuracy), exact, loss
   row.seed, row.set, row.by, row.trained, row.novel, row.beyond, row.sd_over_draws = nil, nil, nil, nil, nil, nil, nil
+  row.of, row.order, row.data = nil, nil, nil
 end
 
 local function take_evaluation(line, row, take)
@@ -173,6 +186,7 @@ local function take_evaluation(line, row, take)
   row.seed, row.set, row.by = value.seed, value.set, value.by
   row.sd_over_draws = value.sd_over_draws
   row.trained, row.novel, row.beyond = value.trained, value.novel, value.beyond
+  row.of, row.order, row.data = value.of, value.order, value.data
   take(row)
 end
 
@@ -180,7 +194,8 @@ end
 -- seed, set, by, trained, novel, beyond }, exact_match and loss as text, seed nil for the standard one; length nil
 -- where the line is of other axes, and then by has their numbers; set, of the split "during", where there are several.
 -- trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no training
--- example gets as far. The row is the same table each time. Returns nil, or what is damaged.
+-- example gets as far; of: how many examples there are, where fewer were taken; order: "file" where those are the first;
+-- data: the first digits of the SHA-256 of their file. The row is the same table each time. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take)
   local row = {}
   return each_line(dir, "eval.jsonl", notes, function(line)

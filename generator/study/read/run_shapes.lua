@@ -143,8 +143,8 @@ M.evaluation = shapes.object({
   set = shapes.text(10, "^[a-z]+$", "test, train or validation"),
   by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
     names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),
-  examples = shapes.integer(1, MOST), batch = COUNT, draws = shapes.integer(1, MOST), accuracy = SHARE,
-  exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, trained = SHARE, novel = shapes.boolean,
+  examples = shapes.integer(1, MOST), of = shapes.integer(1, MOST), order = WORD, data = DIGEST, batch = COUNT, draws = shapes.integer(1, MOST),
+  accuracy = SHARE, exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, trained = SHARE, novel = shapes.boolean,
   beyond = shapes.list(WORD, axes.MOST), seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws", "accuracy" }, others = shapes.any })
 

@@ -209,14 +209,31 @@ local function take(run, row, least)
   end
 end
 
--- Lines of other evaluation seeds than the standard one do not count, nor those with or without the examples that were
--- trained on where the spec says the other. Returns what is damaged, or nil.
+local DIGESTS = { train = "train_sha256", test = "eval_sha256", validation = "validation_sha256" }
+
+-- Whether a line is of the files that run.json names; one that names no file is.
+local function is_of_its_data(run, row)
+  local data, set = run.facts.data, row.set or row.split
+  if not row.data or not data then
+    return true
+  end
+  for name, key in pairs(DIGESTS) do
+    if (name == set or not DIGESTS[set]) and (data[key] or ""):sub(1, #row.data) == row.data then
+      return true
+    end
+  end
+  return false
+end
+
+-- Lines of other evaluation seeds than the standard one do not count, nor those of other files than run.json names, nor
+-- those with or without the examples that were trained on where the spec says the other. Returns what is damaged, or
+-- nil.
 local function read_evaluations(run)
   local eval = run.facts.spec and run.facts.spec.eval
   local novel = not eval or eval.novel ~= false
   local least = eval and eval.by and eval.by.noise and eval.by.noise.list[1]
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
-    if row.seed == nil and (row.trained == nil or (row.novel or false) == novel) then
+    if row.seed == nil and is_of_its_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
       run.novel = run.novel or row.novel
       take(run, row, least)
     end
