@@ -294,7 +294,7 @@ function TestSettings.test_other_axes_and_models()
   report.run({ project = project, runs = root, say = function(text)
     said = said .. text
   end })
-  lu.assertStrContains((said:gsub("%s+", " ")), "the plain mean of the token accuracies at all numbers of vectors, "
+  lu.assertStrContains((said:gsub("%s+", " ")), "the plain mean of the exact matches at all numbers of vectors, "
     .. "over the examples that are held out from training, at the last step")
 end
 

@@ -110,9 +110,9 @@ end
 -- No score of nothing, nor of a metric that a line lacks.
 function TestRuns.test_percent_of_what_is_not_there()
   lu.assertNil(runs.percent(nil))
-  lu.assertNil(runs.percent({ accuracy = {} }))
-  lu.assertNil(runs.percent({ accuracy = { 0.5, 1 }, exact_match = { "0.5", "" } }, "exact_match"))
-  lu.assertEquals(runs.percent({ accuracy = { 0.5, 1 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
+  lu.assertNil(runs.percent({ lengths = {}, accuracy = {} }))
+  lu.assertNil(runs.percent({ lengths = { 5, 6 }, accuracy = { 0.5, 1 }, exact_match = { "0.5", "" } }, "exact_match"))
+  lu.assertEquals(runs.percent({ lengths = { 5, 6 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
 end
 
 -- Lines do not say the set where evaluations on the way go over one alone; seconds go on to the last step.

@@ -173,16 +173,25 @@ function TestGrid.test_what_a_report_scores()
   local function scored(report)
     return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
   end
-  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test", metric = "accuracy" })
+  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test" })
   local study = assert(scored('{ split = "validation" }'))
-  lu.assertEquals(study.scored, { split = "validation", select = "validation", metric = "accuracy" })
+  lu.assertEquals(study.scored, { split = "validation", select = "validation" })
   lu.assertNil(study.report)
   study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
-  lu.assertEquals(study.scored, { split = "test", select = "train", metric = "accuracy" })
+  lu.assertEquals(study.scored, { split = "test", select = "train" })
   lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
   study = assert(scored('{ metric = "exact_match" }'))
   lu.assertEquals(study.scored, { split = "test", select = "test", metric = "exact_match" })
+  study = assert(scored('{ generalises = { metric = "accuracy", above = 95.5 } }'))
+  lu.assertEquals(study.scored.generalises, { metric = "accuracy", above = 95.5 })
   for report, expected in pairs({
+    ['{ generalises = 90 }'] = "report.generalises: is 90\n",
+    ['{ generalises = { above = 90 } }'] = "report.generalises.metric: is missing",
+    ['{ generalises = { metric = "loss", above = 90 } }'] = 'report.generalises.metric: "loss" is no metric of shares',
+    ['{ generalises = { metric = "accuracy", above = 0.9 } }'] = "hint: percent, not a share",
+    ['{ generalises = { metric = "accuracy", above = 100 } }'] = "report.generalises.above: 100 is no number of",
+    ['{ generalises = { metric = "accuracy", above = "90" } }'] = 'report.generalises.above: "90" is no number of',
+    ['{ generalises = { metric = "accuracy", over = 90, above = 90 } }'] = "report.generalises.over: no such field",
     ['{ split = "tests" }'] = 'report.split: "tests" is no set',
     ['{ select = 3 }'] = "report.select: 3 is no set",
     ['{ metric = "exact" }'] = 'report.metric: "exact" is no metric',

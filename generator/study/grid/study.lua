@@ -3,7 +3,8 @@
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
 -- seeds, learning_rates, stages, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates,
 -- seeds, with } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data,
--- scored as { split, select, metric } or nil; or nil, with the errors in the diagnostics.
+-- scored as { split, select, metric, generalises } or nil, the last two nil where the file does not say; or nil, with
+-- the errors in the diagnostics.
 -- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
 -- where specs are, when a cell is resolved.
 
@@ -11,6 +12,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local locate = require("spec.locate")
+local measures = require("spec.measures")
 local nodes = require("study.grid.nodes")
 local stages = require("study.grid.stages")
 local tree = require("spec.tree")
@@ -34,8 +36,11 @@ M.SPLITS = { "train", "test", "validation" }
 local REPORT_FIELDS = {
   split = { M.SPLITS, "set" },
   select = { M.SPLITS, "set" },
-  metric = { { "accuracy", "exact_match" }, "metric" },
+  metric = { measures.NAMES, "metric" },
+  generalises = false, -- read_criterion
 }
+
+M.CRITERION = "{ metric, above }, as in { metric = \"exact_match\", above = 99 }: above in percent"
 
 local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
@@ -281,16 +286,48 @@ local function items_or_default(node)
   return (#list > 0 or not next(node.fields)) and list or nil
 end
 
--- { split, select, metric }: the set whose accuracy, or exact match, is a score, and the one that chooses between
--- learning rates.
+-- Metrics that are shares, so that a number of percent can say who generalises.
+local function shares()
+  local names = {}
+  for _, name in ipairs(measures.NAMES) do
+    names[#names + 1] = measures.of[name].above and name or nil
+  end
+  return names
+end
+
+-- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.
+local function read_criterion(context, node, path)
+  if not nodes.is_table(context, node, path, M.CRITERION) then
+    return nil
+  end
+  nodes.check_fields(context, node, path, { "metric", "above" })
+  local metric, above = node.fields.metric, node.fields.above
+  if not metric or not above then
+    nodes.add(context, node, locate.join(path, metric and "above" or "metric"), "is missing", M.CRITERION)
+    return nil
+  end
+  local percent = tonumber(above.value)
+  if math.type(above.value) == nil or percent <= 1 or percent >= 100 then
+    nodes.add(context, above, locate.join(path, "above"), nodes.found(above) .. " is no number of percent that a score "
+      .. "can pass", "a number above 1 and below 100", percent and percent > 0 and percent <= 1
+      and "percent, not a share" or nil)
+  end
+  return { metric = nodes.word(context, metric, locate.join(path, "metric"), shares(), "metric of shares"),
+    above = percent }
+end
+
+-- { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that chooses between
+-- learning rates, the criterion.
 local function read_scored(context, node)
-  local scored = { split = "test", metric = "accuracy" }
+  local scored = { split = "test" }
   for name, inner in tree.each(node) do
     local path = locate.join("report", name)
-    if not REPORT_FIELDS[name] then
+    if REPORT_FIELDS[name] == nil then
       local near = diagnostics.nearest(name, canonical.sorted_keys(REPORT_FIELDS))
-      nodes.add(context, inner, path, "no such field", "split, select, metric, and a list of items",
+      nodes.add(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
         near and ('did you mean "%s"?'):format(near))
+    elseif name == "generalises" then
+      scored.generalises = read_criterion(context, inner, path)
     else
       scored[name] = nodes.word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
     end

@@ -4,18 +4,18 @@
 -- id, number, runs, summary, spec, lost }; a run is as runs.lua has it, with `score`; a run that is not there has the
 -- state "missing", or "waiting" in a cell without a spec. problems: folders that could not be read. summary is
 -- described at summarise. whole: the study itself, also of what over and within cut out of it.
--- Invariants: scores are in percent, times in hours; only evaluated runs have a score.
+-- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
+local metrics = require("study.read.metrics")
 local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 
 local M = {}
 
-local BEYOND_TRAINING = { split = "test", select = "test", metric = "accuracy" }
-local GOOD = 90 -- a seed above this has learned to generalise
+local BEYOND_TRAINING = { split = "test" }
 
 -- What should not differ among the runs of one cell, and how it is called.
 local SAME = {
@@ -106,11 +106,11 @@ local function by_rate(list)
   return rates
 end
 
--- The rate of the highest mean on the set that chooses; of equal ones the lowest rate.
-local function best_of(rates)
+-- The rate of the best mean on the set that chooses; of equal ones the lowest rate.
+local function best_of(rates, metric)
   local best
   for _, rate in ipairs(rates) do
-    if rate.chosen_by and (not best or rate.chosen_by > best.chosen_by) then
+    if rate.chosen_by and metrics.is_better(metric, rate.chosen_by, best and best.chosen_by) then
       best = rate
     end
   end
@@ -127,23 +127,27 @@ local function hours_of(list)
 end
 
 -- asked: runs the study wants; states: how many of each; rates, best: see by_rate; max and its run; over all scores
--- median, first and third quartile, share above GOOD; hours = { mean, sd, count, machines }; differences of the runs.
-local function summarise(cell)
+-- median, first and third quartile; good: the share that generalises, nil where no run says; hours = { mean, sd, count,
+-- machines }; differences of the runs. metric: that of the scores; max is its best.
+local function summarise(cell, metric)
   local list, evaluated, states = cell.runs, {}, {}
   for _, run in ipairs(list) do
     states[run.state] = (states[run.state] or 0) + 1
     evaluated[#evaluated + 1] = run.score and run or nil
   end
-  local scores, rates = scores_of(evaluated), by_rate(list)
+  local scores, rates, judged = scores_of(evaluated), by_rate(list), {}
   local top
   for _, run in ipairs(evaluated) do
-    top = (not top or run.score > top.score) and run or top
+    top = metrics.is_better(metric, run.score, top and top.score) and run or top
+    if run.generalises ~= nil then
+      judged[#judged + 1] = run.generalises and 1 or 0
+    end
   end
   return {
-    asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates),
+    asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates, metric),
     max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
     lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
-    good = statistics.share_above(scores, GOOD), hours = hours_of(evaluated),
+    good = statistics.mean(judged), hours = hours_of(evaluated),
     differences = differences(evaluated, cell.joined),
   }
 end
@@ -168,7 +172,7 @@ function M.over(study, axis)
     table.move(cell.runs, 1, #cell.runs, #at[text].runs + 1, at[text].runs)
   end
   for _, cell in ipairs(joined) do
-    cell.summary = summarise(cell)
+    cell.summary = summarise(cell, study.scored.metric)
   end
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
@@ -211,15 +215,18 @@ end
 
 -- A run has a score where it was evaluated on the set that is scored.
 local function finish(study)
+  study.scored = metrics.scored(study, study.scored)
   local scored = study.scored
+  local criterion = scored.generalises
   for number, cell in ipairs(study.cells) do
     cell.number = number
     for _, run in ipairs(cell.runs) do
       run.score = runs.score(run, scored.split, scored.metric)
       run.chosen_by = runs.score(run, scored.select, scored.metric)
+      run.generalises = metrics.generalises(runs.score(run, scored.split, criterion.metric), criterion)
       run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
     end
-    cell.summary = summarise(cell)
+    cell.summary = summarise(cell, scored.metric)
   end
   study.whole = study
   return study

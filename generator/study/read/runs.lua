@@ -18,6 +18,7 @@
 
 local axes = require("spec.axes")
 local canonical = require("base.canonical")
+local metrics = require("study.read.metrics")
 local run_files = require("study.read.run_files")
 
 local M = {}
@@ -407,19 +408,21 @@ function M.score(run, split, metric)
   return run.state == "evaluated" and M.percent(run[split or "test"], metric) or nil
 end
 
--- The plain mean of an evaluation in percent; nil of none, or where a line does not have the metric.
+-- The plain mean of an evaluation, shares in percent; nil of none, or where a line does not have the metric.
 function M.percent(evaluation, metric)
-  if not evaluation or #evaluation.accuracy == 0 then
+  metric = metric or "accuracy"
+  local list = evaluation and evaluation[metric]
+  if not list or #evaluation.lengths == 0 then
     return nil
   end
   local sum = 0
-  for _, share in ipairs(evaluation[metric or "accuracy"]) do
-    if not tonumber(share) then
+  for i in ipairs(evaluation.lengths) do
+    if not tonumber(list[i]) then
       return nil
     end
-    sum = sum + tonumber(share)
+    sum = sum + tonumber(list[i])
   end
-  return 100 * sum / #evaluation.accuracy
+  return metrics.of[metric].factor * sum / #evaluation.lengths
 end
 
 -- The evaluation of a set by its name, under noise: that of a run's `noisy`.

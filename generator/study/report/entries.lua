@@ -5,6 +5,7 @@
 -- of the study, about says what a reader should know of this number.
 -- Invariants: what is not there is "missing", never a number.
 
+local metrics = require("study.read.metrics")
 local published_module = require("study.read.published")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
@@ -27,7 +28,7 @@ local SHORT = 0.1 -- times below it are shown with two digits however small
 
 -- What the scores of a study are made of, in words.
 function M.metric(study)
-  return study.scored.metric == "exact_match" and "exact match" or "accuracy"
+  return metrics.of[study.scored.metric].title
 end
 
 -- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.

@@ -17,6 +17,7 @@ local held_out = require("study.report.held_out")
 local items = require("study.report.items")
 local open = require("study.report.open")
 local lfs = require("lfs")
+local metrics = require("study.read.metrics")
 local numbers = require("study.report.numbers")
 local published_module = require("study.read.published")
 local readings = require("study.read.readings")
@@ -229,10 +230,11 @@ local function lead_of(report, study)
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
   end
+  local metric = metrics.of[study.scored.metric]
   report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the %s at %s, at the last step, in "
-    .. "percent."):format(counts.evaluated, wording.count(counts.asked, "run"),
+    .. "%s."):format(counts.evaluated, wording.count(counts.asked, "run"),
     counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
-    study.scored.metric == "accuracy" and "token accuracies" or "exact matches", score_text(study)) }
+    metric.many, score_text(study), metric.unit) }
   report.flagged = {}
   if report.paper and #report.differing > 0 then
     report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "

@@ -5,6 +5,7 @@
 -- titles of the values in each cell, rows = { { title, last, cells = entries } }, as entries.lua makes them.
 
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local statistics = require("study.read.statistics")
 
 local M = {}
@@ -282,7 +283,7 @@ end
 -- Of every cell: how many runs, best, median, quartiles, share that generalises, and the best learning rate.
 function M.distribution(study)
   local columns, rows, notes = {}, {}, {}
-  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "above 90%", "learning rate", "mean ± sd" }) do
+  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "generalise", "learning rate", "mean ± sd" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do
@@ -301,8 +302,9 @@ function M.distribution(study)
   end
   return { name = "distribution", title = ("Every cell: %s in percent over all its seeds and learning rates"):format(
       entries.metric(study)),
-    about = "quartiles are interpolated linearly; the learning rate is that of the highest mean, which stands beside "
-      .. "it; sd has n - 1 in its denominator", corner = "cell", subs = { "" }, columns = columns, rows = rows,
+    about = ("quartiles are interpolated linearly; a run generalises with %s; the learning rate is that of the "
+      .. "highest mean, which stands beside it; sd has n - 1 in its denominator"):format(
+      metrics.criterion_text(study.scored.generalises)), corner = "cell", subs = { "" }, columns = columns, rows = rows,
     notes = notes }
 end
 

@@ -1,0 +1,28 @@
+-- Metrics: what lines of eval.jsonl measure of a model's answers, and what a score of each is called.
+--
+-- M.of: by name { title, many, unit, factor, form, higher, guessed, above }: title, and that of many, in the middle of a
+-- sentence; unit of a score, which is the mean of the lines times factor; form, of string.format; higher: more is
+-- better; guessed: a task's chance and baseline are numbers of this metric; above: a seed whose score is higher
+-- generalises, nil where no number says so. M.NAMES are all names, the first the score of generative models.
+
+local M = {}
+
+M.NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced", "loss" }
+
+M.of = {
+  exact_match = { title = "exact match", many = "exact matches", unit = "percent", factor = 100, form = "%.1f",
+    higher = true, guessed = false, above = 99 },
+  accuracy = { title = "accuracy", many = "token accuracies", unit = "percent", factor = 100, form = "%.1f",
+    higher = true, guessed = true, above = 90 },
+  accuracy_teacher_forced = { title = "teacher-forced accuracy", many = "teacher-forced token accuracies",
+    unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true, above = 90 },
+  loss = { title = "loss", many = "losses", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
+}
+
+-- Whether a model of this resolved spec answers token by token: its stream holds the target.
+function M.is_generative(spec)
+  local kind = spec and spec.model and spec.model.kind
+  return kind ~= nil and kind ~= "encoder"
+end
+
+return M

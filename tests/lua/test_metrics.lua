@@ -1,0 +1,100 @@
+-- Metrics of scores: which one a study's are of, what its number is, and from where on a seed generalises.
+
+local support = dofile("tests/lua/support.lua")
+
+local entries = require("study.report.entries")
+local lu = require("luaunit")
+local measures = require("spec.measures")
+local metrics = require("study.read.metrics")
+local reports = require("reports")
+local runs = require("study.read.runs")
+
+TestMetrics = {}
+
+function TestMetrics.tearDown()
+  support.clean()
+end
+
+-- A study of one cell with a model of this kind, and its report.
+local function study_of(kind, report)
+  return { report = report, cells = { { runs = {}, spec = { resolved = { model = { kind = kind } } } } } }
+end
+
+-- What a model answers token by token is scored by exact match; papers keep their reading and their threshold.
+function TestMetrics.test_the_default_follows_model_and_paper()
+  local ours = { metric = "exact_match", above = 99 }
+  local paper = { { kind = "table", published = "ruoss_2023/table1" } }
+  for _, case in ipairs({
+    { study_of("encoder"), {}, "accuracy", ours },
+    { study_of("decoder"), {}, "exact_match", ours },
+    { study_of("encoder_decoder"), {}, "exact_match", ours },
+    { study_of("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
+    { study_of("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
+      { metric = "accuracy", above = 90 } },
+    { study_of("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
+      { metric = "exact_match", above = 90 } },
+    { study_of("decoder", paper), { metric = "loss" }, "loss", ours },
+    { study_of("decoder"), { metric = "accuracy" }, "accuracy", ours },
+    { study_of("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
+      { metric = "accuracy", above = 95 } },
+  }) do
+    local scored = metrics.scored(case[1], case[2])
+    lu.assertEquals({ scored.split, scored.select, scored.metric, scored.generalises }, { "test", "test", case[3],
+      case[4] })
+  end
+  local mixed = study_of("encoder")
+  mixed.cells[2] = study_of("decoder").cells[1]
+  lu.assertEquals(metrics.scored(mixed, {}).metric, "exact_match")
+end
+
+-- Runs found in a folder say what their model is in run.json; the trainers of before said no decoding.
+function TestMetrics.test_runs_without_a_study()
+  local found = { cells = { { runs = { { facts = {} }, { facts = { spec = { model = { kind = "decoder" } } } } } } } }
+  lu.assertEquals(metrics.scored(found, {}).metric, "exact_match")
+end
+
+function TestMetrics.test_chance_belongs_to_token_accuracies()
+  local guessed = {}
+  for _, name in ipairs(metrics.NAMES) do
+    guessed[#guessed + 1] = metrics.of[name].guessed and name or nil
+  end
+  lu.assertEquals(guessed, { "accuracy", "accuracy_teacher_forced" })
+end
+
+-- Shares are in percent, a loss is in nats; where a line lacks the metric there is no score.
+function TestMetrics.test_scores_have_the_unit_of_their_metric()
+  local evaluation = { lengths = { 5, 6 }, accuracy = { 0.5, 0.75 }, exact_match = { "0.25", "" },
+    loss = { "0.5", "1.5" } }
+  lu.assertEquals({ runs.percent(evaluation, "accuracy"), runs.percent(evaluation, "loss") }, { 62.5, 1 })
+  lu.assertNil(runs.percent(evaluation, "exact_match"))
+  lu.assertNil(runs.percent(evaluation, "accuracy_teacher_forced"))
+end
+
+-- A loss is best where it is least: of the rates, and of the runs.
+function TestMetrics.test_the_least_loss_is_the_best()
+  local study = reports.make_study("loss", reports.SCORES, { split = "test", metric = "loss" })
+  local s = study.cells[1].summary
+  lu.assertEquals({ s.max, s.best.mean, entries.metric(study) }, { 0.5, 0.5, "loss" })
+  lu.assertEquals({ metrics.is_better("loss", 0.4, 0.5), metrics.is_better("loss", 0.5, 0.4),
+    metrics.is_better("accuracy", 0.5, 0.4), metrics.is_better("accuracy", 0.4, nil) }, { true, false, true, true })
+end
+
+-- The share that generalises is that of the criterion, whatever the metric of the scores.
+function TestMetrics.test_who_generalises()
+  local function good(scored)
+    return reports.make_study("good", reports.SCORES, scored).cells[2].summary.good
+  end
+  lu.assertEquals(good({ generalises = { metric = "accuracy", above = 96 } }), 2 / 6)
+  lu.assertEquals(good({ generalises = { metric = "exact_match", above = 24 } }), 1)
+  lu.assertEquals(good({}), 0) -- all lines have an exact match of 0.25
+  lu.assertEquals(metrics.criterion_text({ metric = "exact_match", above = 99.9 }), "exact match above 99.9%")
+end
+
+function TestMetrics.test_names()
+  lu.assertEquals(#metrics.NAMES, 4)
+  for _, name in ipairs(metrics.NAMES) do
+    lu.assertNotNil(measures.of[name].title, name)
+  end
+end
+
+support.run()
