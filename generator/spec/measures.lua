@@ -1,7 +1,7 @@
 -- Metrics: what lines of eval.jsonl measure of a model's answers, and what a score of each is called.
 --
--- M.of: by name { title, many, unit, factor, form, higher, guessed, above }: title, and that of many, in the middle of a
--- sentence; unit of a score, which is the mean of the lines times factor; form, of string.format; higher: more is
+-- M.of: by name { title, many, unit, factor, form, higher, guessed, above }: title, and that of many, in the middle of
+-- a sentence; unit of a score, which is the mean of the lines times factor; form, of string.format; higher: more is
 -- better; guessed: a task's chance and baseline are numbers of this metric; above: a seed whose score is higher
 -- generalises, nil where no number says so. M.NAMES are all names, the first the score of generative models.
 

@@ -214,8 +214,8 @@ function M.within(study, where, only)
 end
 
 -- A run has a score where it was evaluated on the set that is scored.
-local function finish(study)
-  study.scored = metrics.scored(study, study.scored)
+local function finish(study, metric)
+  study.scored = metrics.scored(study, study.scored, metric)
   local scored = study.scored
   local criterion = scored.generalises
   for number, cell in ipairs(study.cells) do
@@ -232,8 +232,8 @@ local function finish(study)
   return study
 end
 
--- Reads the runs of an expanded study below `root`.
-function M.of_study(study, root)
+-- Reads the runs of an expanded study below `root`. metric: that of scores, in the place of the study's, or nil.
+function M.of_study(study, root, metric)
   local cells = {}
   for i, cell in ipairs(study.cells) do
     local list = {}
@@ -246,7 +246,7 @@ function M.of_study(study, root)
     cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, lost = cell.lost, runs = list }
   end
   return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale, axes = study.axes,
-    report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells })
+    report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells }, metric)
 end
 
 -- The name of a run's task: its kind, or the file that its examples are from; nil where its spec does not say.
@@ -288,8 +288,8 @@ local function spec_of(group)
 end
 
 -- A study of the runs found below a folder: a cell for each id and digest, by task and encoding. Where two have the
--- same of both, the digest is added to the name.
-function M.of_folder(root)
+-- same of both, the digest is added to the name. metric: that of scores, in the place of the usual one, or nil.
+function M.of_folder(root, metric)
   local order, problems = groups_of(root)
   local count = {}
   for _, group in ipairs(order) do
@@ -309,7 +309,7 @@ function M.of_folder(root)
   end
   return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
     scored = BEYOND_TRAINING, problems = problems,
-    axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } })
+    axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } }, metric)
 end
 
 return M

@@ -51,12 +51,14 @@ local function default_criterion(study, metric)
   return { metric = "exact_match", above = M.of.exact_match.above }
 end
 
--- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in.
-function M.scored(study, given)
+-- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in. asked: a metric in
+-- the place of the study's, whose criterion stays; nil for its own.
+function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   scored.select = scored.select or scored.split
   scored.metric = scored.metric or default_metric(study)
   scored.generalises = given.generalises or default_criterion(study, scored.metric)
+  scored.metric = asked or scored.metric
   return scored
 end
 

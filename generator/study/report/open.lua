@@ -1,6 +1,6 @@
 -- A folder of runs as the study whose runs they are.
 --
--- Input: { project, runs, study, scale } as the verbs have them, runs a folder. Output: the study with its cells read
+-- Input: { project, runs, study, scale, metric } as the verbs have them, runs a folder. Output: the study with its cells read
 -- (cells.lua), and path, set, problems: what is damaged besides runs; or nil and a message, which begins with `front`
 -- where it is not about a line of a file.
 
@@ -57,7 +57,8 @@ function M.study(options, front)
   if message then
     return nil, message
   end
-  local study = expanded and cells.of_study(expanded, options.runs) or cells.of_folder(options.runs)
+  local study = expanded and cells.of_study(expanded, options.runs, options.metric)
+    or cells.of_folder(options.runs, options.metric)
   if #study.cells == 0 then
     local around = run_files.around(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
