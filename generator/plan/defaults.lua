@@ -70,6 +70,7 @@ local function values(resolved, init)
     { "eval.examples", eval.examples },
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
+    { "eval.teacher_forced", eval.decoding == "teacher_forced" },
     { "eval.during_every", during and during.every },
     { "eval.during_lengths", during and lengths_text(during.lengths) },
     { "eval.during_by", during and by_text(during.by) },

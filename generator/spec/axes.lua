@@ -18,7 +18,9 @@ local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
 -- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
 for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
-  id digest task encoding seed learning_rate beyond novel noise]]):gmatch("%S+") do
+  id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
+  accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
+  data]]):gmatch("%S+") do
   M.IS_KEY[key] = true
 end
 

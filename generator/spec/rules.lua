@@ -5,6 +5,7 @@
 -- missing or wrong is silent, since that has been said.
 
 local axes = require("spec.axes")
+local decoding = require("spec.decoding")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.features")
@@ -484,6 +485,7 @@ function M.apply(context)
     one_draw(context, takers(context))
   end
   axes.check(context)
+  decoding.check(context, add, note)
   return context.good and warnings.of(context) or {}
 end
 

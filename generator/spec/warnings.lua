@@ -2,6 +2,7 @@
 --
 -- Input: the context of validate.lua, without errors. Output: M.of: a list of warnings as text.
 
+local decoding = require("spec.decoding")
 local diagnostics = require("base.diagnostics")
 local features = require("spec.features")
 local holders = require("spec.holders")
@@ -212,6 +213,7 @@ function M.of(context)
     warn_sides(seen, warn)
     warn_range(seen, warn)
     warn_lines(seen, warn)
+    decoding.warn(seen, warn)
   end)
   warn_spare_token(resolved, warn)
   warn_mask(context, warn)

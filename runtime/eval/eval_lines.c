@@ -45,6 +45,20 @@ void lh_eval_write_place(lh_json *line, const lh_eval_result *result) {
     lh_eval_write_by(line, result);
 }
 
+/* How many answers are right, and of a generative model whose answers. */
+static void write_answers(lh_json *line, const lh_eval_result *result) {
+    bool greedy = result->decoding == lh_greedy;
+    if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
+    if (greedy && result->greedy_examples < result->examples)
+        lh_json_integer(line, "greedy_examples", result->greedy_examples);
+    if (greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
+    if (result->decoding != NULL) lh_json_number(line, "accuracy_teacher_forced", result->teacher_forced);
+    lh_json_number(line, "exact_match", result->exact_match);
+    if (!greedy || !result->ends) return;
+    lh_json_number(line, "ended_early", result->ended_early);
+    lh_json_number(line, "not_ended", result->not_ended);
+}
+
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
@@ -61,8 +75,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_integer(&line, "examples", result->examples);
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
-    lh_json_number(&line, "accuracy", result->accuracy);
-    lh_json_number(&line, "exact_match", result->exact_match);
+    write_answers(&line, result);
     lh_json_number(&line, "loss", result->loss);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
     if (result->groups != NULL) write_training(&line, text.out, result);
@@ -97,6 +110,17 @@ static uint64_t seed_of(const json_t *line) {
     return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
 }
 
+/* Whether the answers of a line are those that count for the result; a line without `decoding`, of a generative model, is
+ * an older one and of the teacher-forced pass. */
+static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
+    const char *decoding = json_string_value(json_object_get(line, "decoding"));
+    const json_t *examples = json_object_get(line, "greedy_examples");
+    if (result->decoding == NULL) return decoding == NULL;
+    if (strcmp(decoding != NULL ? decoding : lh_teacher_forced, result->decoding) != 0) return false;
+    return result->decoding == lh_teacher_forced ||
+           (examples != NULL ? json_integer_value(examples) : result->examples) == result->greedy_examples;
+}
+
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     const char *split = json_string_value(json_object_get(line, "split"));
     bool novel = result->groups != NULL && result->groups->novel;
@@ -105,7 +129,16 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
            json_integer_value(json_object_get(line, "step")) == step && seed_of(line) == seed &&
            json_integer_value(json_object_get(line, "examples")) == result->examples &&
            json_integer_value(json_object_get(line, "batch")) == result->batch &&
-           json_integer_value(json_object_get(line, "draws")) == result->draws;
+           json_integer_value(json_object_get(line, "draws")) == result->draws && is_decoded_so(line, result);
+}
+
+static void take_answers(const json_t *line, lh_eval_result *result) {
+    bool older = result->decoding != NULL && json_object_get(line, "decoding") == NULL;
+    result->teacher_forced = number_of(line, older ? "accuracy" : "accuracy_teacher_forced");
+    result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : number_of(line, "accuracy");
+    result->exact_match = number_of(line, "exact_match");
+    result->ended_early = number_of(line, "ended_early");
+    result->not_ended = number_of(line, "not_ended");
 }
 
 static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found,
@@ -113,8 +146,7 @@ static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_r
     for (int i = 0; i < count; i++)
         if (is_result(line, step, seed, &results[i])) {
             found[i] = true;
-            results[i].accuracy = number_of(line, "accuracy");
-            results[i].exact_match = number_of(line, "exact_match");
+            take_answers(line, &results[i]);
             results[i].loss = number_of(line, "loss");
             results[i].sd_over_draws = number_of(line, "sd_over_draws");
         }

@@ -13,6 +13,8 @@
 #include "eval/wrong.h"
 #include "train/json_text.h"
 
+const char lh_greedy[] = "greedy", lh_teacher_forced[] = "teacher_forced";
+
 bool lh_draws_anything(const lh_spec *spec) {
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         if (spec->position_range[s] > 0 || spec->distance_range[s] > 0) return true;

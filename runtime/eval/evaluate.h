@@ -9,6 +9,10 @@
 
 enum { LH_EVAL_SEED = 1 }; /* evaluation data is the same for every run unless another seed is asked for */
 
+/* The two ways to evaluate a model whose stream holds its target: by answers that it makes of its own answers before, or
+ * of the target's. */
+extern const char lh_greedy[], lh_teacher_forced[];
+
 typedef struct lh_eval_result {
     const char *split;       /* static text */
     int n;                   /* task length; of finite data the value on the first axis */
@@ -18,9 +22,18 @@ typedef struct lh_eval_result {
     bool noisy; /* embeddings have noise, of this standard deviation: a number in `by`, too */
     double noise;
     int examples, draws;
-    bool taken_over;      /* from a line that was there already */
-    int batch;            /* sequences that share a draw; 0: all examples do */
-    double accuracy;      /* correct / counted label positions over all draws; of batches the mean of theirs */
+    bool taken_over; /* from a line that was there already */
+    int batch;       /* sequences that share a draw; 0: all examples do */
+    const char
+        *decoding;   /* of a generative model whose answers count: lh_greedy, lh_teacher_forced; NULL: an encoder */
+    double accuracy; /* correct / counted label positions over all draws; of batches the mean of theirs. With greedy
+                           * decoding that of the model's own answers, otherwise that of the pass */
+    double teacher_forced; /* accuracy of the pass of a generative model */
+    int greedy_examples;   /* so many of `examples` were decoded; of these are accuracy and the next two */
+    bool ends;             /* the task has an end symbol: there are the next two */
+    double ended_early,
+        not_ended;        /* shares of decoded sequences: the end symbol came before the target's own, or not at
+                                    * all */
     double exact_match;   /* share of sequences with every counted position correct */
     double loss;          /* nats per label position */
     double sd_over_draws; /* of the accuracy, n - 1; 0 for one draw */
@@ -32,6 +45,8 @@ typedef struct lh_eval_request {
     lh_noise noise;          /* all of them under each; count 0: as they are */
     int examples, draws;     /* draws count as 1 where the model draws nothing */
     int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
+    bool teacher_forced;     /* of a generative model: none of its own answers */
+    int greedy_examples;     /* > 0: its own answers to so many examples, at most */
     uint64_t seed;
     const char *split; /* NULL: the set, or "train" for a training length and "test" for any other */
     int64_t step;      /* of the parameters; for the lines */

@@ -39,6 +39,7 @@ static const struct {
     {"eval.with_trained", SWITCH, offsetof(lh_spec, eval.with_trained)},
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
     {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},
+    {"eval.teacher_forced", SWITCH, offsetof(lh_spec, eval.teacher_forced)},
     {"eval.during_every", LONG, offsetof(lh_spec, eval.during_every)},
     {"eval.during_lengths", LENGTHS, offsetof(lh_spec, eval.during_lengths)},
     {"eval.during_by", BY, offsetof(lh_spec, eval.during_by)},

@@ -170,6 +170,7 @@ local CASES = {
   { "eval.examples", "1", "0", "0 is below 1" },
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
+  { "eval.decoding", "teacher_forced", "beam", "expected: greedy, teacher_forced", { "model.kind=decoder" } },
   { "eval.dropout", "true", "1", "expected: true or false" },
   { "eval.noise", "relative", "loud", "expected: absolute, relative" },
   { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },

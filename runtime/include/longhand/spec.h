@@ -148,6 +148,7 @@ typedef struct lh_eval_defaults {
     int examples;         /* per condition */
     int batch;            /* of them in a batch, which has draws of its own; 0: one batch */
     int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
+    bool teacher_forced;  /* of a generative model: the target stands before every answer, not its own answers */
     lh_by by;             /* of finite data */
     lh_noise noise;       /* of the evaluation at the end; none unless generated code has it */
     unsigned sets;        /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */

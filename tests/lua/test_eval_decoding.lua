@@ -1,0 +1,109 @@
+-- How answers of generative models come about: the field, where it goes, and warnings about lengths that an end symbol
+-- leaves open.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local plan_module = require("plan.plan")
+
+TestDecoding = {}
+
+local GREEDY = "eval = { decoding = 'greedy' }"
+local FORCED = "eval = { decoding = 'teacher_forced' }"
+
+-- A task of a user's own whose targets end with a symbol.
+local ENDS = [[
+/* Copies, and a full stop.
+ *
+ * input symbols:  a b
+ * output symbols: a b .
+ * end symbol:     .
+ * input length:   n
+ * output length:  n + 1
+ * chance:         0.5
+ */
+#include "longhand/task.h"
+
+lh_task_sample lh_task_ends;
+
+void lh_task_ends(lh_rng *rng, int n, lh_example *example) {
+    for (int i = 0; i < n; i++) example->target[i] = example->input[i] = (uint16_t)lh_rng_below(rng, 2);
+    example->target[n] = 2;
+}
+]]
+support.write("ends.c", ENDS)
+local ENDING, OPEN = 'source = "ends.c"', 'kind = "reverse_string"'
+
+local function checked(kind, task, more)
+  local layers = kind == "encoder_decoder" and "" or "layers = 2, "
+  return support.check_text(("return { task = { %s }, model = { kind = %q, %swidth = 16, heads = 2 }, %s }"):format(
+    task, kind, layers, more))
+end
+
+local function good(...)
+  local resolved, info, d = checked(...)
+  lu.assertEquals(d:text(), "")
+  return resolved, info
+end
+
+function TestDecoding.test_greedy_is_the_default_and_left_out()
+  local plain = good("decoder", OPEN, "")
+  lu.assertNil(plain.eval.decoding)
+  lu.assertEquals(good("decoder", OPEN, GREEDY), plain)
+  lu.assertEquals(good("encoder_decoder", OPEN, FORCED).eval.decoding, "teacher_forced")
+end
+
+function TestDecoding.test_an_encoder_has_none()
+  for _, more in ipairs({ GREEDY, FORCED }) do
+    local resolved, _, d = checked("encoder", OPEN, more)
+    lu.assertNil(resolved)
+    lu.assertStrContains(d:text(), "eval.decoding: an encoder answers everything at once")
+    lu.assertStrContains(d:text(), 'model.kind = "decoder" or "encoder_decoder"')
+  end
+end
+
+function TestDecoding.test_it_is_a_default_of_the_trainer()
+  local function plan(more)
+    local resolved, info = good("decoder", OPEN, more)
+    return plan_module.build(resolved, { task = info.task })
+  end
+  local greedy, forced = plan(""), plan(FORCED)
+  lu.assertStrContains(forced.defaults.text, "\neval.teacher_forced true\n")
+  lu.assertNotStrContains(greedy.defaults.text, "eval.teacher_forced")
+  lu.assertEquals(forced.digest, greedy.digest)
+end
+
+-- Texts of warnings, of a task with an end symbol unless another one is named.
+local function warnings(kind, encoding, task)
+  local _, info = good(kind, task or ENDING, "encoding = " .. encoding)
+  return table.concat(info.warnings, "\n")
+end
+
+local DRAWN = 'positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
+
+function TestDecoding.test_what_depends_on_the_target_s_length_is_warned_of()
+  local log_length = '{ use = "log_length" }'
+  lu.assertStrContains(warnings("decoder", log_length), "encoding.score: reads how many tokens a sequence has")
+  lu.assertEquals(warnings("decoder", log_length, OPEN), "") -- it has no end symbol
+  lu.assertEquals(warnings("encoder", log_length), "")
+  lu.assertEquals(warnings("decoder", '{ use = "alibi" }'), "")
+  lu.assertStrContains(warnings("decoder", '{ use = "rope", ' .. DRAWN .. " }"),
+    "encoding.positions: draws as many random positions as a sequence has tokens")
+  lu.assertNotStrContains(warnings("decoder", '{ use = "rope", ' .. DRAWN:gsub("}", ", sorted = false }") .. " }"),
+    "end with a symbol")
+  lu.assertStrContains(warnings("decoder", ('{ use = "relative", %s }'):format(DRAWN:gsub(", reading.*", " }"))),
+    "encoding.positions: draws")
+end
+
+-- Of an encoder-decoder the source has a length that is known.
+function TestDecoding.test_the_source_s_length_is_known()
+  local score = 'score = function(x) return x.score * log(x.key_length) end'
+  lu.assertEquals(warnings("encoder_decoder", "{ encoder = { " .. score .. " } }"), "")
+  lu.assertEquals(warnings("encoder_decoder", "{ cross = { " .. score .. " } }"), "")
+  lu.assertStrContains(warnings("encoder_decoder", "{ decoder = { " .. score .. " } }"),
+    "encoding.decoder.score: reads how many tokens")
+  lu.assertStrContains(warnings("encoder_decoder", "{ cross = { " .. score:gsub("key", "query") .. " } }"),
+    "encoding.cross.score: reads how many tokens")
+end
+
+support.run()
