@@ -21,7 +21,7 @@ local BACK = { "examples", "draws", "accuracy", "exact_match", "loss", "trained"
 -- Calls take(row) for every line of a run that is there and whole.
 local function each_line(run, take)
   if run.id and not run.damaged then
-    run_files.evaluations(run.dir, {}, take)
+    run_files.evaluations(run.dir, {}, take, run.facts)
   end
 end
 

@@ -64,8 +64,12 @@ class Run:
         draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training; beyond, axes on
         which no training example gets as far; trained, the share of examples that were trained on, and novel where
         they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of
-        them. None where nothing was evaluated yet."""
-        lines = self._lines("eval.jsonl")
+        them. None where nothing was evaluated yet.
+
+        Splits of sampled tasks are in_distribution (a training length), between (none, but shorter than the longest)
+        and beyond, also in lines of trainers that still called them train and test; validation is a stream of its own.
+        Of finite data a split is a set: train, test or validation."""
+        lines = self._with_new_splits(self._lines("eval.jsonl"))
         if every:
             return lines
         last = {}
@@ -75,10 +79,32 @@ class Run:
             last[json.dumps(key, sort_keys=True)] = line
         return list(last.values())
 
+    def _with_new_splits(self, lines):
+        trained = None if self.info.get("data") else _training_lengths(self.spec)
+        if not trained:
+            return lines
+        for line in lines:
+            length = (line.get("by") or {}).get("length")
+            if line.get("split") in ("train", "test") and length is not None:
+                line["split"] = ("in_distribution" if length in trained else "between" if length < max(trained)
+                                 else "beyond")
+        return lines
+
     def checkpoint(self, name="checkpoint.safetensors"):
         """Parameters by name ("layers.0.attention.query.weight": [in][out], y = x W + b), those of the optimiser behind
         "optimizer.", and in metadata the counters."""
         return Tensors(os.path.join(self.path, name))
+
+
+def _training_lengths(spec):
+    """Of a resolved spec of a sampled task, as a range or a list; None where it does not say any."""
+    try:
+        if spec["task"].get("data"):
+            return None
+        field = spec["train"]["lengths"]
+        return field["list"] if "list" in field else range(field["first"], field["last"] + 1, field.get("step") or 1)
+    except (AttributeError, KeyError, TypeError):
+        return None
 
 
 def _name_of_task(spec):
@@ -95,7 +121,7 @@ class Rows(list):
         return list(dict.fromkeys(key for row in self for key in row))
 
     def where(self, **values):
-        """The rows that have these values: where(split="test", seed=0)."""
+        """The rows that have these values: where(split="beyond", seed=0)."""
         for name in values:
             self._expect(name)
         return Rows(row for row in self if all(row.get(key) == value for key, value in values.items()))

@@ -131,17 +131,25 @@ static void print_results(int wide, const lh_eval_result *results, int count) {
         same = alike(results + i, count - i);
         print_row(wide, results + i, same);
     }
-    for (int set = 0; set < LH_SETS; set++) {
+    for (int split = 0; split < LH_SPLITS; split++) {
         char name[32];
-        lh_eval_means means = lh_eval_means_of(results, count, lh_set_name[set]);
-        snprintf(name, sizeof name, "all %s", lh_set_name[set]);
+        lh_eval_means means = lh_eval_means_of(results, count, lh_split_name[split]);
+        snprintf(name, sizeof name, "all %s", lh_split_name[split]);
         print_means(wide, name, &means);
     }
 }
 
+/* Of the first column: "all " and the longest name of a split that there is. */
+static int split_width(const lh_eval_result *results, int count) {
+    size_t wide = 10;
+    for (int i = 0; i < count; i++)
+        if (strlen(results[i].split) + 4 > wide) wide = strlen(results[i].split) + 4;
+    return (int)wide;
+}
+
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     char noise[LH_NUMBER_TEXT];
-    int same, wide = lh_eval_means_of(results, count, lh_set_name[LH_SET_VALIDATION]).count > 0 ? 14 : 10;
+    int same, wide = split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
     printf("%-*s %-12s %7s %10s %12s %10s\n", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number",
            "accuracy", "exact match", "loss");

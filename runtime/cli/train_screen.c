@@ -204,11 +204,22 @@ static const char *outcome(const lh_member *member) {
     return member->status == LH_STOPPED ? "stopped" : "failed";
 }
 
-static void print_accuracy(const lh_member *member, const char *split) {
+/* The width of a split's column; 0: no run was evaluated there. */
+static int split_column(const lh_train_screen *screen, const char *split) {
+    int wide = (int)strlen(split) + 4;
+    for (int i = 0; i < screen->count; i++) {
+        const lh_member *member = &screen->members[i];
+        if (member->results != NULL && lh_eval_means_of(member->results, member->conditions, split).count > 0)
+            return wide < 10 ? 10 : wide;
+    }
+    return 0;
+}
+
+static void print_accuracy(const lh_member *member, const char *split, int wide) {
     lh_eval_means means = {.count = 0};
     if (member->results != NULL) means = lh_eval_means_of(member->results, member->conditions, split);
-    if (means.count > 0) printf(" %10.4f", means.accuracy);
-    else printf(" %10s", "-");
+    if (means.count > 0) printf(" %*.4f", wide, means.accuracy);
+    else printf(" %*s", wide, "-");
 }
 
 void lh_screen_summary(lh_train_screen *screen) {
@@ -219,10 +230,12 @@ void lh_screen_summary(lh_train_screen *screen) {
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
            lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
            screen->members[0].run.root, spec->id, spec->plan_digest);
-    const lh_corpus *corpus = spec->corpus;
-    bool validates = corpus != NULL && corpus->final.sets >> LH_SET_VALIDATION & 1;
-    printf("%-13s %8s %10s %10s %10s %10s %10s%s\n", "learning rate", "seed", "step", "loss", "accuracy", "all train",
-           "all test", validates ? " validation" : "");
+    int wide[LH_SPLITS];
+    printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss", "accuracy");
+    for (int split = 0; split < LH_SPLITS; split++)
+        if ((wide[split] = split_column(screen, lh_split_name[split])) > 0)
+            printf(" %*s%s", wide[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
+    putchar('\n');
     for (int i = 0; i < screen->count; i++) {
         const lh_member *member = &screen->members[i];
         const lh_training_view *view = &screen->shown[i].view;
@@ -230,9 +243,8 @@ void lh_screen_summary(lh_train_screen *screen) {
                (long long)member->last_step);
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");
-        print_accuracy(member, "train");
-        print_accuracy(member, "test");
-        if (validates) print_accuracy(member, "validation");
+        for (int split = 0; split < LH_SPLITS; split++)
+            if (wide[split] > 0) print_accuracy(member, lh_split_name[split], wide[split]);
         printf("%s%s\n", outcome(member)[0] != 0 ? "  " : "", outcome(member));
     }
     lh_print_guessing(spec);

@@ -165,8 +165,14 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
     return LH_OK;
 }
 
-static int32_t greatest(const lh_dataset *set, int axes, int axis) {
+/* The greatest value of a training example on an axis. */
+static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
+    const lh_dataset *set = &corpus->train;
     int32_t most = LH_NO_VALUE;
+    for (int i = 0; axis == LH_BY_LENGTH && i < corpus->trained_count; i++) {
+        int32_t input = corpus->sizes[corpus->trained[i] - 1].input;
+        if (input > most) most = input;
+    }
     for (int64_t i = 0; axis != LH_BY_LENGTH && i < set->count; i++)
         if (set->values[i * axes + axis] > most) most = set->values[i * axes + axis];
     return most;
@@ -177,7 +183,7 @@ static void compare_with_training(gathering *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;
     groups->stride = axes;
-    for (int i = 0; i < g->by->count; i++) groups->reach[i] = greatest(&g->corpus->train, axes, g->by->of[i].axis);
+    for (int i = 0; i < g->by->count; i++) groups->reach[i] = reach_of(g->corpus, axes, g->by->of[i].axis);
     for (int axis = 0; axis < axes; axis++)
         for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
             if (lh_corpus_set(g->corpus, (lh_set)set) != NULL) {

@@ -21,10 +21,16 @@ bool lh_draws_anything(const lh_spec *spec) {
     return spec->eval.dropout;
 }
 
-bool lh_is_training_length(const lh_spec *spec, int n) {
-    for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++)
-        if (lh_lengths_at(&spec->train.lengths, i) == n) return true;
-    return false;
+const char *const lh_split_name[LH_SPLITS] = {"train", "test", "validation", "in_distribution", "between", "beyond"};
+
+const char *lh_split_of_length(const lh_spec *spec, int n) {
+    int longest = 0;
+    for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++) {
+        int trained = lh_lengths_at(&spec->train.lengths, i);
+        if (trained == n) return "in_distribution";
+        if (trained > longest) longest = trained;
+    }
+    return n < longest ? "between" : "beyond";
 }
 
 static int quiet_conditions(const lh_eval_request *request) {
@@ -244,7 +250,7 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
 static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     int n = lh_lengths_at(&request->lengths, i);
     return (lh_eval_result){
-        .split = lh_is_training_length(spec, n) ? "train" : "test",
+        .split = lh_split_of_length(spec, n),
         .n = n,
         .axis = spec->eval.axis,
         .examples = request->examples,

@@ -48,7 +48,7 @@ typedef struct lh_eval_request {
     bool teacher_forced;     /* of a generative model: none of its own answers */
     int greedy_examples;     /* > 0: its own answers to so many examples, at most */
     uint64_t seed;
-    const char *split; /* NULL: the set, or "train" for a training length and "test" for any other */
+    const char *split; /* NULL: the set, or of sampled tasks what lh_split_of_length gives */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
     bool only_missing; /* take over lines of path for this step, seed, split, condition, examples, batch and draws */
@@ -86,7 +86,12 @@ const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
 /* Whether a pass draws positions or distances, or drops out. */
 bool lh_draws_anything(const lh_spec *spec);
 
-/* Whether n is one of the spec's training lengths. */
-bool lh_is_training_length(const lh_spec *spec, int n);
+/* The split of a length of a sampled task: "in_distribution" (a training length), "between" (none of them, but shorter
+ * than the longest) or "beyond". */
+const char *lh_split_of_length(const lh_spec *spec, int n);
+
+/* Names of splits in the order in which means over them are printed: sets of finite data, then those of sampled tasks. */
+enum { LH_SPLITS = 6 };
+extern const char *const lh_split_name[LH_SPLITS];
 
 #endif

@@ -14,7 +14,7 @@ local write = require("base.write")
 local FACTS = { level = "x86-64-v3", compiler = "made up", variant = "cpu", precision = "float32", threads = 1,
   machine = "made up", started = "2026-01-01T00:00:00Z", ended = "2026-01-01T01:00:00Z", exit = 0,
   model_digest = ("0"):rep(16), source_digest = ("0"):rep(16) }
-local EVALUATION = '{"step":%d,"split":"test","by":{"length":%d},"examples":%d,"draws":1,"accuracy":%.9g,'
+local EVALUATION = '{"step":%d,"split":"beyond","by":{"length":%d},"examples":%d,"draws":1,"accuracy":%.9g,'
   .. '"exact_match":%.9g,"loss":%.9g,"sd_over_draws":0}'
 local METRICS = '{"step":%d,"seconds":%.3f,"loss":%.9g,"accuracy":%.9g,"exact_match":0,"grad_norm":1,'
   .. '"clipped_share":0,"parameter_norm":40,"update_norm":0.01,"learning_rate":%.9g,"steps_per_second":100}'

@@ -132,10 +132,10 @@ static void test_checkpoint_goes_on_only_where_it_came_from(void **state) {
 
 static double accuracy_of(void **state, const char *command) {
     lh_run_result result = run(state, 0, command);
-    const char *line = strstr(result.out, "all test");
+    const char *line = strstr(result.out, "all beyond");
     assert_non_null(line);
     double values[2];
-    assert_int_equal(sscanf(line, "all test %lf %lf", &values[0], &values[1]), 2);
+    assert_int_equal(sscanf(line, "all beyond %lf %lf", &values[0], &values[1]), 2);
     return values[0];
 }
 

@@ -55,8 +55,8 @@ end
 
 -- The lines of a run whose score is `percent`, spread over two lengths.
 function M.scored(percent)
-  return M.eval_line(100, "train", 5, 0.99) .. M.eval_line(100, "test", 20, percent / 100 + 0.01)
-    .. M.eval_line(100, "test", 30, percent / 100 - 0.01)
+  return M.eval_line(100, "in_distribution", 5, 0.99)
+    .. M.eval_line(100, "beyond", 20, percent / 100 + 0.01) .. M.eval_line(100, "beyond", 30, percent / 100 - 0.01)
 end
 
 -- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]`: a

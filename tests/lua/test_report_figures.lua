@@ -136,7 +136,7 @@ function TestFigures.test_colours_along_an_axis()
 end
 
 function TestFigures.test_runs_evaluated_beyond_training_alone()
-  local text = eval_line(100, "test", 20, 0.5) .. eval_line(100, "test", 30, 0.25)
+  local text = eval_line(100, "beyond", 20, 0.5) .. eval_line(100, "beyond", 30, 0.25)
   local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })
   local figure = figures.by_length(cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })

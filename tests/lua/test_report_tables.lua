@@ -448,7 +448,7 @@ function TestRenderers.test_csv_files()
   local lengths = assert(published.parse(support.read(dir .. "/report.csv")))
   lu.assertEquals(#lengths.rows, 13 * 3)
   lu.assertEquals({ lengths.rows[2].split, lengths.rows[2].length, lengths.rows[2].accuracy },
-    { "test", "20", "0.51" })
+    { "beyond", "20", "0.51" })
 end
 
 support.run()

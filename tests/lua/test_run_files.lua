@@ -107,16 +107,16 @@ function TestDamage.test_run_json_as_a_whole()
 end
 
 function TestDamage.test_lines()
-  local good = eval_line(100, "test", 20, 0.5)
+  local good = eval_line(100, "beyond", 20, 0.5)
   for what, line in pairs({
     ["line 2: found no JSON; expected JSON"] = "rubbish\n",
-    ["line 2: accuracy: found 1.5; expected a number from 0 to 1"] = eval_line(100, "test", 30, 1.5),
+    ["line 2: accuracy: found 1.5; expected a number from 0 to 1"] = eval_line(100, "beyond", 30, 1.5),
     ["line 2: step: found 1e20; expected an integer from 0"] = good:gsub("100", "100000000000000000000"),
-    ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = eval_line(100, "test", 0, 0.5),
-    ["line 2: by.length: found 9000000000000000; expected"] = eval_line(100, "test", 9000000000000000, 0.5),
+    ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = eval_line(100, "beyond", 0, 0.5),
+    ["line 2: by.length: found 9000000000000000; expected"] = eval_line(100, "beyond", 9000000000000000, 0.5),
     ['line 2: by.n: found "2"; expected a number from 0'] = good:gsub('"length":20', '"length":20,"n":"2"'),
     ["line 2: by.n: found -1; expected a number from 0"] = good:gsub('"length":20', '"n":-1'),
-    ['line 2: split: found "tost"; expected during, test, train or validation'] = good:gsub('"test"', '"tost"'),
+    ['line 2: split: found "tost"; expected during, validation, in_distribution,'] = good:gsub('"beyond"', '"tost"'),
     ["line 2: draws: found nothing; expected an integer"] = good:gsub('"draws":1,', ""),
     ["line 2: found a list; expected an object"] = "[1]\n",
     ["line 2: found 65999 bytes; expected at most 65536"] = (" "):rep(65999) .. "\n",
@@ -134,19 +134,19 @@ end
 
 -- Beyond what a spec takes, which `trainer eval` may be asked for.
 function TestDamage.test_a_very_long_length_is_no_damage()
-  local run = runs.read(write_run("far", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "test", 1000000, 0.5) }))
+  local run = runs.read(write_run("far", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "beyond", 1000000, 0.5) }))
   lu.assertEquals({ run.test.lengths, run.notes }, { { 1000000 }, {} })
 end
 
 -- Descending lengths and the same ones again, which were once looked for one by one.
 function TestDamage.test_many_lengths_take_no_longer()
   local lines = {}
-  for n = 20000, 1, -1 do
-    lines[#lines + 1] = eval_line(100, "test", n, 0.5)
+  for n = 20010, 11, -1 do
+    lines[#lines + 1] = eval_line(100, "beyond", n, 0.5)
   end
   local began = os.clock()
   local run = runs.read(write_run("many", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) }))
-  lu.assertEquals({ #run.test.lengths, run.test.lengths[1], run.test.lengths[20000] }, { 20000, 1, 20000 })
+  lu.assertEquals({ #run.test.lengths, run.test.lengths[1], run.test.lengths[20000] }, { 20000, 11, 20010 })
   lu.assertTrue(os.clock() - began < 2)
 end
 

@@ -11,9 +11,10 @@ local eval_line, spec_of, write_run, scored = reports.eval_line, reports.spec_of
 TestRuns = {}
 
 function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
-  local text = eval_line(50, "test", 20, 0.1) .. eval_line(100, "during", 20, 0.3) .. eval_line(100, "during", 30, 0.5)
-    .. eval_line(100, "train", 5, 1) .. eval_line(100, "test", 30, 0.5) .. eval_line(100, "test", 20, 0.75)
-    .. eval_line(100, "test", 30, 0.625) .. eval_line(100, "test", 20, 0, ',"seed":7')
+  local text = eval_line(50, "beyond", 20, 0.1) .. eval_line(100, "during", 20, 0.3)
+    .. eval_line(100, "during", 30, 0.5) .. eval_line(100, "in_distribution", 5, 1)
+    .. eval_line(100, "beyond", 30, 0.5) .. eval_line(100, "beyond", 20, 0.75)
+    .. eval_line(100, "beyond", 30, 0.625) .. eval_line(100, "beyond", 20, 0, ',"seed":7')
   local run = runs.read(write_run("score", "rr", 1, 0.1, { exit = 0, eval = text }))
   lu.assertEquals(run.state, "evaluated")
   lu.assertEquals(run.test.lengths, { 20, 30 })
@@ -28,7 +29,7 @@ end
 function TestRuns.test_both_ways_of_reading_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do
-    fast[i] = eval_line(100, "test", 20 + i, accuracy)
+    fast[i] = eval_line(100, "beyond", 20 + i, accuracy)
     slow[i] = fast[i]:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
   end
   local a = runs.read(write_run("fast", "rr", 1, 0.1, { exit = 0, eval = table.concat(fast) }))
@@ -38,12 +39,48 @@ function TestRuns.test_both_ways_of_reading_agree()
   lu.assertEquals(a, b)
 end
 
+-- Lines of older trainers say "train" and "test"; they are read by the training lengths of the spec. Lengths between
+-- those of training are in no score, and validation is a stream of its own.
+function TestRuns.test_splits_of_older_and_newer_lines()
+  local spec = spec_of("bucket_sort")
+  spec.train.lengths = { list = { 4, 20 } }
+  spec.eval.lengths = { list = { 4, 12, 20, 30 } }
+  local older = eval_line(100, "train", 4, 1) .. eval_line(100, "test", 12, 0.5) .. eval_line(100, "train", 20, 0.75)
+    .. eval_line(100, "test", 30, 0.25)
+  local newer = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5)
+    .. eval_line(100, "in_distribution", 20, 0.75) .. eval_line(100, "beyond", 30, 0.25)
+  local list = {}
+  for i, eval in ipairs({ older, newer }) do
+    local run = runs.read(write_run("splits", "rr", i, 0.1, { exit = 0, facts = { spec = spec },
+      eval = eval_line(100, "validation", 4, 0) .. eval }))
+    lu.assertEquals({ run.state, run.notes, runs.score(run) }, { "evaluated", {}, 25.0 })
+    lu.assertEquals({ run.train.lengths, run.between.lengths, run.test.lengths }, { { 4, 20 }, { 12 }, { 30 } })
+    lu.assertEquals({ run.train.split, run.between.split, run.test.split }, { "in_distribution", "between", "beyond" })
+    lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 4 }, { 0.0 } })
+    list[i] = { run.train, run.between, run.test }
+  end
+  lu.assertEquals(list[1], list[2])
+  local run = runs.read(write_run("splits", "rr", 3, 0.1, { facts = { spec = spec },
+    eval = eval_line(100, "validation", 4, 0) }))
+  lu.assertEquals({ run.state, run.test }, { "unfinished", nil })
+end
+
+-- A run without lengths beyond training is scored between training lengths where it was evaluated there.
+function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
+  local spec = spec_of("bucket_sort")
+  spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
+  local run = runs.read(write_run("gaps", "rr", 1, 0.1, { facts = { spec = spec },
+    eval = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5) }))
+  lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run), run.train.accuracy },
+    { "evaluated", true, "between", 50.0, { 1.0 } })
+end
+
 function TestRuns.test_states()
   local cases = {
     { "evaluated", { exit = 0, eval = scored(50) } },
     { "evaluated", { eval = scored(50) } },
-    { "not evaluated", { exit = 0, eval = eval_line(100, "train", 5, 1) } },
-    { "unfinished", { eval = eval_line(100, "test", 20, 1) } },
+    { "not evaluated", { exit = 0, eval = eval_line(100, "in_distribution", 5, 1) } },
+    { "unfinished", { eval = eval_line(100, "beyond", 20, 1) } },
     { "unfinished", { exit = 75 } },
     { "failed", { exit = 1, eval = scored(50) } },
   }
@@ -59,8 +96,10 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
   local spec = spec_of("bucket_sort")
   spec.train.lengths.last = 40
   local run = runs.read(write_run("within", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
-    eval = eval_line(100, "train", 20, 0.5) .. eval_line(100, "train", 30, 0.25) }))
-  lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run) }, { "evaluated", true, "train", 37.5 })
+    eval = eval_line(100, "in_distribution", 20, 0.5)
+      .. eval_line(100, "in_distribution", 30, 0.25) }))
+  lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run) },
+    { "evaluated", true, "in_distribution", 37.5 })
 end
 
 -- A run on examples of a file; the trainer says which lengths it met there, and the split which file was evaluated.
@@ -182,7 +221,7 @@ function TestRuns.test_noise_stands_apart()
   lu.assertEquals(runs.percent(runs.under_noise(run, 0, "test")), 75.0)
   lu.assertNil(runs.under_noise(run, 1, "validation"))
   run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
-    eval = by_line(100, "test", '{"length":41,"noise":0.5}', 0.5) .. eval_line(100, "test", 41, 1) }))
+    eval = by_line(100, "beyond", '{"length":41,"noise":0.5}', 0.5) .. eval_line(100, "beyond", 41, 1) }))
   lu.assertEquals({ run.test.accuracy, runs.percent(runs.under_noise(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
@@ -218,7 +257,7 @@ function TestRuns.test_novel_lines_are_told_apart()
 end
 
 function TestRuns.test_a_torn_line_is_skipped_and_told()
-  local line = eval_line(100, "test", 20, 0.5)
+  local line = eval_line(100, "beyond", 20, 0.5)
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
   lu.assertEquals(run.test.accuracy, { 0.5 })
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })

@@ -512,12 +512,15 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
   local cell = expand(probe()).cells[2]
   local all = ""
   for _, n in ipairs({ 3, 6, 9 }) do
-    all = all .. LINE:format(70, "train", n, 2, "")
+    all = all .. LINE:format(70, "in_distribution", n, 2, "")
   end
   lu.assertEquals(state(cell, {}), "absent")
   lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = all }), "done")
+  local older = all:gsub("in_distribution", "train")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = older }), "done")
   for what, text in pairs({
-    ["one missing"] = LINE:format(70, "train", 3, 2, "") .. LINE:format(70, "train", 6, 2, ""),
+    ["one missing"] = LINE:format(70, "in_distribution", 3, 2, "") .. LINE:format(70, "in_distribution", 6, 2, ""),
+    ["of validation"] = all:gsub("in_distribution", "validation"),
     ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
     ["of other examples"] = all:gsub('"examples":8', '"examples":4'),
     ["torn"] = all:sub(1, -3),
@@ -534,8 +537,8 @@ end
 -- A task length below 41 is one of training; a model that draws nothing has one draw.
 function TestLedger.test_conditions()
   local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
-  lu.assertEquals(ledger.wanted(cell).conditions, { ["train 39 8 1"] = true, ["train 40 8 1"] = true,
-    ["test 41 8 1"] = true, ["test 42 8 1"] = true })
+  lu.assertEquals(ledger.wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
+    ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
 function TestLedger.test_progress_is_counted_in_operations()

@@ -227,6 +227,7 @@ return { title = "p", base = { task = { kind = "parity_check" }, model = { use =
   return cell, cell.runs[1], study
 end
 
+-- As older trainers wrote it.
 local EVALUATED = '{"step":70,"split":"train","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
 local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 

@@ -83,6 +83,21 @@ class TestRuns(Files):
         self.assertEqual(len(run.evaluations()), 4)
         self.assertEqual([longhand.rows([run])[-1][key] for key in ("vectors", "puzzle", "set")], [1, 7, "test"])
 
+    def test_splits_of_older_lines_have_the_names_of_today(self):
+        path = self.copied_run()
+        lines = [{"step": 30, "split": split, "by": {"length": length}, "accuracy": 0.5}
+                 for split, length in (("train", 2), ("test", 4), ("test", 8), ("beyond", 9), ("validation", 2))]
+        info = json.loads((path / "run.json").read_text())
+        info["spec"]["train"]["lengths"] = {"list": [2, 6]}
+        (path / "run.json").write_text(json.dumps(info))
+        (path / "eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
+                         ["in_distribution", "between", "beyond", "beyond", "validation"])
+        info["data"] = {"train": "latin_square"}  # a set is called what it is
+        (path / "run.json").write_text(json.dumps(info))
+        self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
+                         ["train", "test", "test", "beyond", "validation"])
+
     def test_rows_are_flat(self):
         rows = longhand.rows(longhand.runs(RUNS))
         self.assertEqual([(row["id"], row["length"]) for row in rows],

@@ -73,7 +73,7 @@ train() {
     done
     : >eval.jsonl
     for n in $lengths; do
-        printf '{"step":%s,"split":"test","by":{"length":%s},"examples":%s,"draws":1,"accuracy":0.%06d,' "$steps" \
+        printf '{"step":%s,"split":"beyond","by":{"length":%s},"examples":%s,"draws":1,"accuracy":0.%06d,' "$steps" \
             "$n" "$examples" "$score" >>eval.jsonl
         [ "$1" = lives ] || [ "$how" != 5 ] || kill -9 $$
         printf '"exact_match":0.25,"loss":0.5,"sd_over_draws":0}\n' >>eval.jsonl

@@ -20,7 +20,7 @@ train() {
 
 # The mean over lengths 8 and 12 of the last evaluation, in percent: DIR.
 score() {
-    awk '/"split":"test"/ { sub(/.*"accuracy":/, ""); sub(/,.*/, ""); sum += $0; n++ }
+    awk '/"split":"beyond"/ { sub(/.*"accuracy":/, ""); sub(/,.*/, ""); sum += $0; n++ }
         END { printf "%.1f\n", 100 * sum / n }' "$1/eval.jsonl"
 }
 
@@ -32,7 +32,7 @@ report() {
     ends_with $drawn "4 of 4 runs have a score" "$LUA" generator/main.lua report "$work/runs" --out "$work/report" &&
         want=$(for dir in "$work"/runs/*/*/*; do score "$dir"; done | sort -rn | head -1) &&
         grep -q "^even_pairs *$want\$" "$work/report/report.txt" &&
-        [ "$(grep -c ,test, "$work/report/report.csv")" -eq 8 ] &&
+        [ "$(grep -c ,beyond, "$work/report/report.csv")" -eq 8 ] &&
         [ "$(wc -l <"$work/report/runs.csv")" -eq 5 ] &&
         grep -q toprule "$work/report/tables.tex" &&
         [ "$(grep -c 'lr0.01-seed2</code>' "$work/report/index.html")" -eq 1 ]
@@ -52,7 +52,7 @@ two_runs() {
 }
 
 torn() {
-    printf '{"step":40,"split":"te' >>"$(echo "$work"/runs/*/*/lr0.001-seed1)/eval.jsonl"
+    printf '{"step":40,"split":"be' >>"$(echo "$work"/runs/*/*/lr0.001-seed1)/eval.jsonl"
     ends_with $drawn "eval.jsonl: line 4 is torn, skipped" "$LUA" generator/main.lua report "$work/runs" \
         --out "$work/report"
 }

@@ -45,7 +45,7 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     lh_assert_close(&result.accuracy, &mean, 1, 1e-12, 0);
     lh_assert_close(&result.sd_over_draws, &sd, 1, 1e-10, 0);
     assert_int_equal(result.draws, DRAWS);
-    assert_string_equal(result.split, "train");
+    assert_string_equal(result.split, "in_distribution");
     engine->ops->close(engine);
 }
 
@@ -85,14 +85,15 @@ static void test_evaluate_nothing_drawn_one_draw(void **state) {
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
     assert_int_equal(results[0].draws, 1);
     assert_true(results[0].sd_over_draws == 0.0);
-    assert_string_equal(results[1].split, "train");
-    assert_string_equal(results[2].split, "test");
-    lh_eval_means train = lh_eval_means_of(results, 4, "train"), test = lh_eval_means_of(results, 4, "test");
-    assert_int_equal(train.count, 2);
-    assert_int_equal(test.first, 7);
-    assert_int_equal(test.last, 8);
+    assert_string_equal(results[1].split, "in_distribution");
+    assert_string_equal(results[2].split, "beyond");
+    lh_eval_means within = lh_eval_means_of(results, 4, "in_distribution"),
+                  beyond = lh_eval_means_of(results, 4, "beyond");
+    assert_int_equal(within.count, 2);
+    assert_int_equal(beyond.first, 7);
+    assert_int_equal(beyond.last, 8);
     double mean = 0.5 * (results[2].accuracy + results[3].accuracy);
-    lh_assert_close(&test.accuracy, &mean, 1, 1e-12, 0);
+    lh_assert_close(&beyond.accuracy, &mean, 1, 1e-12, 0);
     engine->ops->close(engine);
 }
 
@@ -169,7 +170,7 @@ static void test_evaluate_noise_times_conditions(void **state) {
     lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 4, &error), &error);
     assert_true(found[1] && found[2]);
     assert_false(found[0] || found[3]);
-    lh_eval_means means = lh_eval_means_of(results, 4, "train");
+    lh_eval_means means = lh_eval_means_of(results, 4, "in_distribution");
     assert_int_equal(means.count, 2); /* of the quietest alone */
     engine->ops->close(engine);
 }
@@ -246,6 +247,39 @@ static void test_evaluate_lines_read_back(void **state) {
     lh_assert_ok(lh_eval_find(path, 13, LH_EVAL_SEED, back, found, 1, &error), &error);
     assert_false(found[0]);
     engine->ops->close(engine);
+}
+
+/* Lengths between those of training are neither among them nor beyond. */
+static void test_evaluate_splits_name_gaps(void **state) {
+    (void)state;
+    static const int32_t trained[] = {3, 8, 5};
+    lh_spec spec = lh_toy_spec;
+    spec.train.lengths = (lh_lengths){.list = trained, .count = 3};
+    assert_string_equal(lh_split_of_length(&spec, 1), "between");
+    assert_string_equal(lh_split_of_length(&spec, 3), "in_distribution");
+    assert_string_equal(lh_split_of_length(&spec, 6), "between");
+    assert_string_equal(lh_split_of_length(&spec, 8), "in_distribution");
+    assert_string_equal(lh_split_of_length(&spec, 9), "beyond");
+}
+
+/* Lines of older trainers say "train" and "test" of sampled tasks; they are of the same conditions. */
+static void test_evaluate_older_lines_are_found(void **state) {
+    static const char lines[] =
+        "{\"step\":3,\"split\":\"train\",\"by\":{\"length\":4},\"examples\":5,\"draws\":1,\"accuracy\":0.25}\n"
+        "{\"step\":3,\"split\":\"test\",\"by\":{\"length\":6},\"examples\":5,\"draws\":1,\"accuracy\":0.5}\n"
+        "{\"step\":3,\"split\":\"test\",\"by\":{\"length\":9},\"examples\":5,\"draws\":1,\"accuracy\":0.75}\n";
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    const lh_eval_result blank = {.split = "in_distribution", .n = 4, .axis = "length", .examples = 5, .draws = 1};
+    lh_eval_result results[] = {blank, blank, blank, blank};
+    bool found[4] = {false};
+    lh_error error;
+    results[1].split = "between", results[1].n = 6;
+    results[2].split = "beyond", results[2].n = 9;
+    results[3].split = "validation";
+    lh_test_write(path, lines, sizeof lines - 1);
+    lh_assert_ok(lh_eval_find(path, 3, LH_EVAL_SEED, results, found, 4, &error), &error);
+    for (int i = 0; i < 3; i++) assert_true(found[i] && results[i].accuracy == 0.25 * (i + 1));
+    assert_false(found[3]); /* a stream of its own, which older trainers did not have */
 }
 
 static void test_evaluate_other_seed_is_not_found(void **state) {
@@ -327,6 +361,8 @@ int main(void) {
         cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
         WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
         WITH_DIRECTORY(test_evaluate_lines_read_back),
+        cmocka_unit_test(test_evaluate_splits_name_gaps),
+        WITH_DIRECTORY(test_evaluate_older_lines_are_found),
         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
         WITH_DIRECTORY(test_evaluate_per_example_adds_up),
         cmocka_unit_test(test_evaluate_stops_between_lengths),

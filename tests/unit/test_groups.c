@@ -339,6 +339,23 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
+/* The length axis of files is one of those on which a condition can lie beyond training. */
+static void test_lengths_beyond_training_are_told(void **state) {
+    static const char *const held_out = "{\"input\":[1,3],\"target\":[0]}\n"
+                                        "{\"input\":[2,1,0],\"target\":[1]}\n";
+    static const char *const ends[] = {"\"sd_over_draws\":0}", "\"sd_over_draws\":0,\"beyond\":[\"length\"]}"};
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    fixture f;
+    lh_error error;
+    lh_eval_result results[MOST];
+    make_spec(&f, write_text(*state, "train.jsonl", train_lines), write_text(*state, "held.jsonl", held_out), NULL);
+    lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
+    assert_int_equal(evaluate(&f, &f.corpus.final, path, results), 2);
+    check_lines(path, ends, 2); /* training inputs have one or two symbols */
+    lh_corpus_close(&f.corpus);
+}
+
 static void test_nothing_novel_is_told(void **state) {
     const lh_by few = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
     fixture f;
@@ -362,6 +379,7 @@ int main(void) {
         in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
         in_directory(test_evaluation_by_axes_lines_read_back),
         in_directory(test_evaluation_lines_compare_with_training),
+        in_directory(test_lengths_beyond_training_are_told),
         in_directory(test_nothing_novel_is_told),
     };
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);

@@ -64,10 +64,10 @@ static void test_train_metrics_keys_in_order(void **state) {
 
 static void test_train_eval_lines_complete(void **state) {
     lh_run_result result = run(state, 0, "train --out . --threads 2");
-    assert_non_null(strstr(result.out, "all test"));
+    assert_non_null(strstr(result.out, "all beyond"));
     char *text = read_text(state, FOLDER "/eval.jsonl");
     assert_int_equal(count_lines(text), 3);
-    assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"test\",\"by\":{\"length\":7},\"examples\":10,"
+    assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"beyond\",\"by\":{\"length\":7},\"examples\":10,"
                                         "\"draws\":1,\"accuracy\":"));
     free(text);
 }

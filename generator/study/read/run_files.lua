@@ -11,6 +11,7 @@ local lfs = require("lfs")
 local paths = require("base.paths")
 local run_shapes = require("study.read.run_shapes")
 local shapes = require("study.read.shapes")
+local tasks = require("spec.tasks")
 local tongues = require("base.tongues")
 
 local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
@@ -142,10 +143,11 @@ end
 
 -- Lines as the runtime writes them. They are taken apart by this alone where their numbers fit run_shapes.lua; all
 -- others, with keys in another order or more of them, and those that are damaged, go through the JSON decoder.
-local EVALUATION = '^{"step":(%d+),"split":"(%a+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),'
+local EVALUATION = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),'
   .. '"accuracy":([%d.e+-]+),"exact_match":([%d.e+-]+),"loss":([%d.e+-]+),"sd_over_draws":[%d.e+-]+}$'
 
-local SPLITS = { during = true, test = true, train = true, validation = true }
+local SPLITS = { during = true, in_distribution = true, between = true, beyond = true, test = true, train = true,
+  validation = true }
 
 local function fits(row)
   local fields = run_shapes.evaluation.fields
@@ -190,16 +192,48 @@ local function take_evaluation(line, row, take)
   take(row)
 end
 
+-- The split of a length of a sampled task, as trainers name it (runtime/eval/evaluate.h), as a function; lengths: those
+-- of training.
+function M.splits(lengths)
+  local trained, longest = {}, 0
+  for _, n in ipairs(lengths) do
+    trained[n], longest = true, math.max(longest, n)
+  end
+  return function(n)
+    return trained[n] and "in_distribution" or n < longest and "between" or "beyond"
+  end
+end
+
+-- What the splits "train" and "test" of older lines are called today, as a function of the split and the length; nil
+-- where the run is of finite data, whose sets have these names.
+local function renaming(facts)
+  local spec = facts and facts.spec
+  local train = spec and spec.train
+  if not train or facts.data or spec.task.data or not train.lengths then
+    return nil
+  end
+  local split_of = M.splits(tasks.lengths(train.lengths))
+  return function(split, n)
+    return (split == "train" or split == "test") and n and split_of(n) or split
+  end
+end
+
 -- Calls take(row) for every line of eval.jsonl: { step, split, length, examples, draws, accuracy, exact_match, loss,
 -- seed, set, by, trained, novel, beyond }, exact_match and loss as text, seed nil for the standard one; length nil
 -- where the line is of other axes, and then by has their numbers; set, of the split "during", where there are several.
 -- trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no training
 -- example gets as far; of: how many examples there are, where fewer were taken; order: "file" where those are the first;
--- data: the first digits of the SHA-256 of their file. The row is the same table each time. Returns nil, or what is damaged.
-function M.evaluations(dir, notes, take)
-  local row = {}
+-- data: the first digits of the SHA-256 of their file. The row is the same table each time. facts: run.json of the run,
+-- by which lines of older trainers get the splits of today; nil where the lines were just written. Returns nil, or what
+-- is damaged.
+function M.evaluations(dir, notes, take, facts)
+  local row, rename = {}, renaming(facts)
+  local function take_renamed()
+    row.split = rename(row.split, row.length)
+    take(row)
+  end
   return each_line(dir, "eval.jsonl", notes, function(line)
-    return take_evaluation(line, row, take)
+    return take_evaluation(line, row, rename and take_renamed or take)
   end)
 end
 
@@ -248,9 +282,14 @@ function M.last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
--- The same of eval.jsonl.
-function M.last_evaluation(dir)
-  return last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
+-- The same of eval.jsonl. split_of: as M.splits gives it for a sampled task, of which older lines get the splits of
+-- today; nil for others.
+function M.last_evaluation(dir, split_of)
+  local row = last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
+  if row and split_of and row.by.length and (row.split == "train" or row.split == "test") then
+    row.split = split_of(row.by.length)
+  end
+  return row
 end
 
 -- ---- folders ----

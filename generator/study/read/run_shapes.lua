@@ -139,7 +139,8 @@ M.facts = shapes.object(FACTS, OF_FACTS)
 M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
 
 M.evaluation = shapes.object({
-  step = COUNT, split = shapes.text(10, "^[a-z]+$", "during, test, train or validation"),
+  step = COUNT, split = shapes.text(15, "^[a-z_]+$",
+    "during, validation, in_distribution, between, beyond, test or train"),
   set = shapes.text(10, "^[a-z]+$", "test, train or validation"),
   by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
     names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),

@@ -1,18 +1,19 @@
 -- Runs: what run_files.lua reads of a folder, put together.
 --
--- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, validation,
--- axis, during, notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and within the
--- training lengths, or of these sets of finite data, validation that of the third, { step, examples, draws, lengths,
--- accuracy, exact_match, loss, counts } with five lists in the order of lengths, loss and exact_match as text, counts
--- the examples of each. axis says what these lengths are: "length", or the first axis that the evaluation went by;
--- where it went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained, beyond } of each,
--- and the lists the means over those that share a number on the first, or what a condition of that number alone has.
--- during is a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held out, and in sets of
--- each set by name; notes says what could not be read. novel: examples that were trained on were left out of what is
--- held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is
--- what was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = { axis,
--- test, train, validation } }, each an evaluation as above; test, train and validation of the run itself are those of
--- the least deviation.
+-- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, test, train, between,
+-- validation, axis, during, notes, damaged }: facts is run.json; test and train hold the last evaluation beyond and in
+-- the training distribution, between that of lengths that are neither, or test and train those of these sets of finite
+-- data; validation that of the third set, or of the validation stream of a sampled task; each is { step, examples,
+-- draws, lengths, accuracy, exact_match, loss, counts } with five lists in the order of lengths, loss and exact_match
+-- as text, counts the examples of each. axis says what these lengths are: "length", or the first axis that the
+-- evaluation went by; where it went by several, `conditions` has { by, examples, accuracy, exact_match, loss, trained,
+-- beyond } of each, and the lists the means over those that share a number on the first, or what a condition of that
+-- number alone has. during is a list of { step, mean, sets }, the means { accuracy, exact_match } of all that is held
+-- out, and in sets of each set by name; notes says what could not be read. novel: examples that were trained on were
+-- left out of what is held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond
+-- training, and test is what was within; seen: on the very examples of training. noisy: where embeddings had noise, {
+-- [deviation] = { axis, test, train, validation } }, each an evaluation as above; test, train and validation of the run
+-- itself are those of the least deviation.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
@@ -69,15 +70,25 @@ local function add_during(run, row)
   end
 end
 
--- Adds one line to run.test, run.train or run.validation: the last step counts, and of a condition, the last line.
+-- Where the evaluation of a split is kept, of those that are not kept by their own name.
+local PLACE = { in_distribution = "train", beyond = "test" }
+
+local EVALUATIONS = { "test", "between", "train", "validation" }
+
+local function place_of(split)
+  return PLACE[split] or split
+end
+
+-- Adds one line to run.test, run.train, ...: the last step counts, and of a condition, the last line.
 local function add(run, row)
-  local evaluation, n = run[row.split], row.by and row.by[run.axis] or run.axis == "length" and row.length
+  local place_of_split = place_of(row.split)
+  local evaluation, n = run[place_of_split], row.by and row.by[run.axis] or run.axis == "length" and row.length
   if not n and row.length then
     return -- by length, where the run goes by other axes: somebody asked for it
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { split = row.split, step = row.step, examples = row.examples, draws = row.draws, places = {},
       lengths = {}, accuracy = {}, exact_match = {}, loss = {}, counts = {} }
-    run[row.split] = evaluation
+    run[place_of_split] = evaluation
   elseif row.step < evaluation.step then
     return
   end
@@ -95,7 +106,8 @@ local function add(run, row)
   end
 end
 
-local takers = { during = add_during, test = add, train = add, validation = add }
+local takers = { during = add_during, test = add, train = add, validation = add, in_distribution = add, between = add,
+  beyond = add }
 
 local MEASURES = { "accuracy", "exact_match", "loss" }
 
@@ -171,7 +183,7 @@ end
 
 -- The evaluations of a run, or of one loudness of its noise, once all lines were added.
 local function close(of)
-  for _, split in ipairs({ "test", "train", "validation" }) do
+  for _, split in ipairs(EVALUATIONS) do
     local evaluation = of[split]
     if evaluation then
       evaluation.places = nil
@@ -238,7 +250,7 @@ local function read_evaluations(run)
       run.novel = run.novel or row.novel
       take(run, row, least)
     end
-  end)
+  end, run.facts)
   close(run)
   for _, of in pairs(run.noisy or {}) do
     close(of)
@@ -279,14 +291,11 @@ function M.lengths(run, section)
   return list
 end
 
--- How many lengths beyond training the spec asks for; 0 where it cannot be told.
-local function lengths_asked(run)
-  local trained, count = {}, 0
-  for _, n in ipairs(M.lengths(run, "train")) do
-    trained[n] = true
-  end
+-- How many lengths of a split the spec asks for; 0 where it cannot be told.
+local function lengths_asked(run, split)
+  local split_of, count = run_files.splits(M.lengths(run, "train")), 0
   for _, n in ipairs(M.lengths(run, "eval")) do
-    count = count + (trained[n] and 0 or 1)
+    count = count + (split_of(n) == split and 1 or 0)
   end
   return count
 end
@@ -313,15 +322,21 @@ local function split_by_length(run)
   end
 end
 
--- A run that is to be evaluated at nothing but training lengths is scored there.
+-- A run that is to be evaluated at nothing beyond training is scored between training lengths, or where there are none
+-- of these, at training lengths.
 local function score_within(run)
   local data = has_data(run) and run.axis == "length" and #M.lengths(run, "train") > 0
-  run.test = run.test or run.validation
+  if data or run.facts.data then
+    run.test = run.test or run.validation
+  end
   if data then
     split_by_length(run)
   end
   local others = run.facts.data ~= nil and run.facts.data.by ~= nil and not data -- the split says which set it is
-  if not run.test and run.train and (data or others or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0) then
+  local asked = #M.lengths(run, "eval") > 0 and lengths_asked(run, "beyond") == 0
+  if not run.test and run.between and asked then
+    run.test, run.between, run.within = run.between, nil, true
+  elseif not run.test and run.train and (data or others or asked) then
     run.test, run.train, run.within = run.train, nil, true
     run.seen = others or data and run.facts.data ~= nil and run.facts.data.eval == nil
   end
@@ -332,7 +347,7 @@ local function state_of(run)
   if exit and exit ~= 0 and exit ~= STOPPED then
     return "failed"
   end
-  local asked = run.within and #M.lengths(run, "eval") or lengths_asked(run)
+  local asked = lengths_asked(run, run.test and run.test.split or "beyond")
   local whole = run.test and (exit == 0 or asked > 0 and #run.test.lengths >= asked)
   return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
@@ -442,7 +457,7 @@ function M.score_on(run, split, metric)
     return accuracy and 100 * accuracy or nil
   end
   for _, key in ipairs({ "test", "train", "validation" }) do
-    if run[key] and run[key].split == split then
+    if run[key] and place_of(run[key].split) == split then
       return M.score(run, key, metric)
     end
   end

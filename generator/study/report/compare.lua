@@ -195,7 +195,8 @@ end
 -- Accuracy by length of the last evaluation, in percent; along another axis of what is beyond training.
 local function by_length(run)
   local points = {}
-  for _, evaluation in ipairs({ run.axis == "length" and run.train or false, run.test or false }) do
+  for _, evaluation in ipairs({ run.axis == "length" and run.train or false, run.between or false,
+    run.test or false }) do
     for i, length in ipairs(evaluation and evaluation.lengths or {}) do
       points[#points + 1] = { length, 100 * evaluation.accuracy[i] }
     end

@@ -28,7 +28,7 @@ end
 -- same numbers, and the one that is scored counts.
 local function points_of(run, scored)
   local points, last = {}, run[scored.split]
-  for _, split in ipairs({ run.axis == "length" and run.train or false, last }) do
+  for _, split in ipairs({ run.axis == "length" and run.train or false, run.between or false, last }) do
     for i, length in ipairs(split and split.step == last.step and split.lengths or {}) do
       local share = tonumber(split[scored.metric][i])
       points[#points + 1] = share and { length, 100 * share }

@@ -82,8 +82,8 @@ function M.files(study)
     M.runs(study),
     M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
       local third = run.validation ~= run.test and run.validation
-      return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.test)
-        .. length_lines(study, cell, run, third)
+      return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.between)
+        .. length_lines(study, cell, run, run.test) .. length_lines(study, cell, run, third)
     end),
   }
 end

@@ -27,19 +27,17 @@ local function count_steps(wanted, cell, steps)
 end
 
 -- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
--- epoch has), conditions = { [text] = true }, lengths, log_every (in steps, the most where it is told in epochs),
--- train_work, eval_work, work }; work is in operations, that of evaluation a list of sums up to each length.
+-- epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of finite data), log_every (in
+-- steps, the most where it is told in epochs), train_work, eval_work, work }; work is in operations, that of evaluation
+-- a list of sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
-  local eval, trained, sum = resolved.eval, {}, 0
+  local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
-    eval_work = {} }
-  for _, n in ipairs(tasks.lengths(resolved.train.lengths)) do
-    trained[n] = true
-  end
+    eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil }
   local draws = plan.any_draws and eval.draws or 1
   for i, n in ipairs(wanted.lengths) do
-    wanted.conditions[condition(trained[n] and "train" or "test", n, eval.examples, draws)] = true
+    wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true
     sum = sum + costs.forward(plan, tasks.streams(task, n)) * eval.examples * draws
     wanted.eval_work[i] = sum
   end
@@ -66,7 +64,7 @@ function M.locks()
 end
 
 -- Whether eval.jsonl has every condition that is wanted, evaluated after the last step; nil and what is damaged.
-local function is_evaluated(dir, wanted)
+local function is_evaluated(dir, wanted, facts)
   local missing, left = {}, 0
   for text in pairs(wanted.conditions) do
     missing[text], left = true, left + 1
@@ -77,7 +75,7 @@ local function is_evaluated(dir, wanted)
     if text and missing[text] then
       missing[text], left = nil, left - 1
     end
-  end)
+  end, facts)
   if damage then
     return nil, damage
   end
@@ -93,7 +91,7 @@ local function recorded(dir, wanted)
     return facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED and "failed" or "stopped"
   end
   local evaluated
-  evaluated, damage = is_evaluated(dir, wanted)
+  evaluated, damage = is_evaluated(dir, wanted, facts)
   return evaluated and "done" or damage and "damaged" or "stopped", damage
 end
 
@@ -109,7 +107,7 @@ end
 
 -- How many lengths the last line of eval.jsonl has behind it, itself included; 0 where there is none of the last step.
 local function count_evaluated(dir, wanted)
-  local row = run_files.last_evaluation(dir)
+  local row = run_files.last_evaluation(dir, wanted.split_of)
   for i, n in ipairs(row and row.split ~= "during" and row.step == wanted.total and wanted.lengths or {}) do
     if n == row.by.length then
       return i
@@ -120,7 +118,7 @@ end
 
 -- Whether eval.jsonl ends with the last of the conditions that are wanted, of the last step.
 function M.has_last(dir, wanted)
-  local row, last = run_files.last_evaluation(dir), wanted.lengths[#wanted.lengths]
+  local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
   return row ~= nil and row.by.length == last and not row.seed and (not wanted.steps or row.step == wanted.steps)
     and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
 end
