@@ -3,6 +3,7 @@
 -- Input: the parser of cli.lua. Output: none; the verb is added to it.
 
 local converters = require("cli.converters")
+local measures = require("spec.measures")
 
 local M = {}
 
@@ -46,6 +47,13 @@ local function points(text)
   local number = tonumber(text)
   return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
     :format(text)
+end
+
+-- A score in percent, as criteria of studies have it.
+local function percent(text)
+  local number = tonumber(text)
+  return number and number > 1 and number < 100 and number or nil, ("%s: not a number of percent above 1, below 100%s")
+    :format(text, number and number > 0 and number <= 1 and "; percent, not a share" or "")
 end
 
 -- Numbers of layers, or places of a frame, from 0 on.
@@ -93,10 +101,15 @@ local function add_comparison(analyze)
   compare:option("--axis"):argname("NAME"):description("the study's axis along which cells are compared; default: the "
     .. "last with several values")
   compare:option("--reference"):argname("VALUE"):description("a value of the axis: compare with it alone")
+  compare:option("--metric"):choices(measures.NAMES):description("what is compared; default: the metric of the study's "
+    .. "scores, exact_match where models answer token by token")
+  compare:option("--above"):argname("PERCENT"):convert(percent):description("a seed generalises above this score "
+    .. "of the metric; default: the study's criterion")
   compare:option("--margin"):argname("POINTS"):convert(points):description("means less than so many points of percent "
-    .. "apart count as equivalent; without it nothing does")
-  compare:option("--resamples"):argname("N"):default("10000"):convert(positive):description("of the bootstrap")
-  compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of the bootstrap")
+    .. "(nats of a loss) apart count as equivalent; without it nothing does")
+  compare:option("--resamples"):argname("N"):default("10000"):convert(positive):description("of the bootstrap, "
+    .. "and of a permutation test of too many splits")
+  compare:option("--seed"):argname("S"):default("1"):convert(positive):description("of these")
 end
 
 local function add_similarity(analyze)

@@ -60,8 +60,9 @@ function M.scored(percent)
 end
 
 -- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]`: a
--- score, "failed", or nothing for a run that is not there. scored: as a study has it.
-function M.make_study(root, scores, scored)
+-- score, "failed", or nothing for a run that is not there. scored: as a study has it; seeds: three unless given;
+-- metric: in the place of the study's.
+function M.make_study(root, scores, scored, seeds, metric)
   local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },
       { name = "encoding", values = { "rope", "rand-rope" } } } }
@@ -72,7 +73,7 @@ function M.make_study(root, scores, scored)
       local cell = { key = { task = task, encoding = encoding }, id = id, runs = {},
         spec = { plan = { digest = "0123456789abcdef" } } }
       for _, rate in ipairs({ 0.1, 0.2 }) do
-        for seed = 0, 2 do
+        for seed = 0, (seeds or 3) - 1 do
           local score = ((scores[task .. " " .. encoding] or {})[rate] or {})[seed + 1]
           if score then
             M.write_run(root, id, seed, rate, score == "failed" and { exit = 1 }
@@ -86,7 +87,7 @@ function M.make_study(root, scores, scored)
     end
   end
   local here = support.write(root .. "/here", ""):match("^(.*)/")
-  return cells.of_study(study, here)
+  return cells.of_study(study, here, metric)
 end
 
 -- What make_study writes, unless a test has scores of its own.

@@ -17,8 +17,8 @@ local function options(more)
   return given
 end
 
-local function compare(name, scores, more)
-  return comparisons.of(reports.make_study(name, scores), options(more))
+local function compare(name, scores, more, seeds)
+  return comparisons.of(reports.make_study(name, scores, nil, seeds), options(more))
 end
 
 -- The scores of three seeds for each of the four cells, at one learning rate.
@@ -75,10 +75,76 @@ function TestComparisons.test_verdicts()
     { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 3, "higher, within margin" },
     { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 1, "higher" },
     { { 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }, 5, "no spread" },
+    { { 97.3, 97.3, 97.3 }, { 50, 50, 50 }, 5, "too few seeds" }, -- that differ
+    { { 97.3, 97.3, 97.3 }, { 50, 51, 52 }, nil, "too few seeds" },
+    { { 97.3, 97.3, 97.3, 97.3 }, { 50, 50, 50, 50 }, nil, "higher" },
+    { { 98, 20, 20, 20 }, { 98, 98, 98, 98 }, nil, "undecided" },
   }) do
-    local result = assert(compare("verdicts", scores_of(case[1], case[2]), { margin = case[3] }))
+    local result = assert(compare("verdicts", scores_of(case[1], case[2]), { margin = case[3] }, #case[1]))
     lu.assertEquals(result.pairs[1].verdict, case[4])
   end
+end
+
+-- The pair of two cells, where a seed generalises above 90% accuracy.
+local function clumps(name, rope, rand_rope, more)
+  return assert(comparisons.of(reports.make_study(name, scores_of(rope, rand_rope), { generalises =
+    { metric = "accuracy", above = 90 } }), options(more))).pairs[1]
+end
+
+-- Seeds without spread, or in two clumps: shares, exact tests, and what so many seeds can reach.
+function TestComparisons.test_cells_that_are_all_or_nothing()
+  local pair = clumps("flat", { 97, 97, 97 }, { 50, 50, 50 })
+  lu.assertEquals({ pair.test.p, pair.method, pair.a.generalise, pair.a.judged, pair.b.generalise, pair.a.clumped },
+    { nil, "permutation", 3, 3, 0, false })
+  for name, p in pairs({ raw = pair.raw, permutation = pair.permutation, fisher = pair.fisher, least = pair.least }) do
+    lu.assertAlmostEquals(p, 0.1, 1e-12, name) -- 2 of the 20 ways to choose 3 of 6
+  end
+  lu.assertAlmostEquals(pair.a.share_low, 0.025 ^ (1 / 3), 1e-9)
+  lu.assertEquals(pair.a.share_high, 1)
+  pair = clumps("two_clumps", { 97, 96, 20 }, { 98, 97, 97 })
+  lu.assertEquals({ pair.method, pair.a.clumped, pair.b.clumped, pair.a.generalise }, { "permutation", true, false, 2 })
+  lu.assertAlmostEquals(pair.fisher, 1, 1e-12)
+  lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
+end
+
+-- Seeds on both sides of the criterion are one clump where they lie close, or all along.
+function TestComparisons.test_one_clump_is_tested_by_welch()
+  for _, scores in ipairs({ { 91, 88, 90 }, { 20, 60, 95 }, { 89, 91, 89.5 } }) do
+    local pair = clumps("one_clump", scores, { 98, 97, 96 })
+    lu.assertEquals({ pair.method, pair.a.clumped, pair.raw }, { "Welch", false, pair.test.p })
+  end
+end
+
+-- Three pairs without spread: even the least p of four against four seeds, 2 / 70, is 6 / 70 once it is corrected.
+function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
+  local scores = scores_of({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
+  scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },
+    { [0.1] = { 31, 31, 31, 31 } }
+  local study = reports.make_study("reach", scores, nil, 4)
+  local result = assert(comparisons.of(study, options()))
+  for _, pair in ipairs(result.pairs) do
+    lu.assertAlmostEquals(pair.least, 2 / 70, 1e-12)
+    lu.assertAlmostEquals(pair.reachable, 4 / 70, 1e-12)
+    lu.assertEquals(pair.verdict, "too few seeds")
+  end
+end
+
+-- The metric is the study's, whose criterion says who generalises; --above is of the metric.
+function TestComparisons.test_another_metric()
+  local function result_of(metric, above)
+    local study = reports.make_study("metric", scores_of({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
+    return comparisons.of(study, options({ above = above }))
+  end
+  local result = assert(result_of("exact_match"))
+  lu.assertEquals({ result.metric, result.pairs[1].a.scores, result.pairs[1].verdict }, { "exact_match",
+    { 25, 25, 25 }, "no spread" })
+  lu.assertEquals(result.criterion, { metric = "exact_match", above = 99 })
+  result = assert(result_of("accuracy", 53))
+  lu.assertEquals({ result.criterion, result.pairs[1].a.generalise }, { { metric = "accuracy", above = 53 }, 1 })
+  lu.assertEquals(assert(result_of("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
+  local nothing, message = result_of("loss", 53)
+  lu.assertEquals({ nothing, message }, { nil, "--above 53: a loss is no share\n  expected: --metric exact_match, or "
+    .. "another of shares" })
 end
 
 -- Two pairs: the smaller p is doubled, the larger stays, and is no smaller than that.
@@ -161,12 +227,41 @@ function TestVerb.test_files()
   lu.assertEquals(select(2, row:gsub(",", "")), select(2, header:gsub(",", "")))
   lu.assertStrContains(row, ",none,rope,2,2,44,2.23606798,")
   lu.assertEquals(select(2, support.read(root .. "/compare/seeds.csv"):gsub("\n", "")), 5)
-  lu.assertStrContains(support.read(root .. "/compare/groups.csv"), ",rope,0.1,2,2,52,2.82842712,2,50,54\n")
+  lu.assertStrContains(support.read(root .. "/compare/groups.csv"), ",rope,0.1,2,2,52,2.82842712,2,50,54,"
+    .. "accuracy,exact_match,99,2,0,0,0.841886117\n")
+  lu.assertStrContains(row, ",accuracy,Welch,")
+  lu.assertStrContains(said, "Fisher's exact test is of the two shares")
+  lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:shares}")
   lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:comparisons}")
   local script = support.read(root .. "/compare/compare.gnuplot")
   for _, score in ipairs({ "50", "54", "95", "97" }) do
     lu.assertNotNil(script:find("\n" .. score .. " %d%.%d+ %d+\n"), score)
   end
+end
+
+function TestVerb.test_two_clumps_are_told()
+  local _, _, said = run((folder()), { above = 53 })
+  lu.assertNotStrContains(said, "clumps")
+  reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.scored(97) })
+  _, _, said = run((folder()), { above = 90 })
+  lu.assertStrContains(said, "* rope: two clumps of seeds, of which 1 of 3 generalise; the mean describes neither")
+end
+
+-- Cells without spread that differ: the least p is told in words.
+function TestVerb.test_too_few_seeds_are_told()
+  local root
+  for i, percent in ipairs({ 50, 50, 50, 97, 97, 97 }) do
+    local dir = reports.write_run("few", i < 4 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
+      eval = reports.scored(percent) })
+    root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  end
+  local _, _, said = run(root)
+  lu.assertStrContains(said, "* 3 against 3 seeds: however far apart they are, p is at least 0.1\n")
+  lu.assertStrContains(support.read(root .. "/compare/compare.csv"),
+    ",too few seeds,accuracy,permutation,,0.1,20,0.1,0.1,0,3,0,3,1,1\n")
+  _, _, said = run(root, { metric = "exact_match" })
+  lu.assertStrContains(said, "Exact match in percent, split test")
+  lu.assertStrContains(support.read(root .. "/compare/seeds.csv"), ",exact_match,25,")
 end
 
 function TestVerb.test_another_evaluation()

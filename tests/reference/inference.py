@@ -1,5 +1,5 @@
-"""Writes inference.json: what SciPy makes of Student's t, Welch's test and two one-sided tests, for
-tests/lua/test_inference.lua. Usage: python3 tests/reference/inference.py (SciPy 1.15 or later)."""
+"""Writes inference.json: what SciPy makes of Student's t, Welch's test and two one-sided tests, of exact intervals of
+shares, Fisher's exact test and permutation tests of two means, for tests/lua/test_inference.lua and test_exact.lua. Usage: python3 tests/reference/inference.py (SciPy 1.15 or later)."""
 
 import json
 import os
@@ -42,6 +42,33 @@ def holm():
     return {"p": p, "adjusted": adjusted}
 
 
+SHARES_OF_SEEDS = [(0, 1), (0, 3), (1, 3), (3, 3), (2, 5), (7, 10), (10, 10), (15, 15), (29, 30), (3, 4096)]
+TABLES = [(3, 3, 0, 3), (2, 3, 1, 3), (3, 3, 3, 3), (0, 4, 4, 4), (7, 10, 2, 10), (9, 10, 2, 12), (1, 15, 14, 15),
+          (5, 5, 0, 2), (0, 3, 0, 5), (12, 40, 30, 60)]
+
+
+def interval(count, n):
+    found = stats.binomtest(count, n).proportion_ci(0.95, method="exact")
+    return {"count": count, "n": n, "low": found.low, "high": found.high}
+
+
+def fisher(a, n_a, b, n_b):
+    return {"table": [a, n_a, b, n_b], "p": stats.fisher_exact([[a, n_a - a], [b, n_b - b]]).pvalue}
+
+
+def permutation(a, b):
+    """All splits. SciPy's own two-sided p is twice the smaller tail; here it is the share of splits whose means are at
+    least as far apart, which is the tail of their distance."""
+    test = stats.permutation_test((a, b), lambda x, y: abs(np.mean(x) - np.mean(y)), vectorized=False,
+                                  alternative="greater", n_resamples=np.inf)
+    return {"a": list(a), "b": list(b), "p": test.pvalue, "splits": len(test.null_distribution)}
+
+
+SAMPLES = [([50, 50, 50], [97, 97, 97]), ([0.5, 99.5, 99], [99.25, 98.5, 99.75]), ([10, 20], [30, 40, 50]),
+           ([1, 2, 3, 4], [1, 2, 3, 4]), ([0, 0, 0, 100, 100], [100, 100, 100, 100, 100]),
+           ([3.5, 8.25, 1, 9, 4.5, 4.25], [7, 11.5, 12, 8, 13, 9.5]), ([90, 91, 92.5], [90.25, 90.5])]
+
+
 def main():
     content = {
         "scipy": scipy.__version__,
@@ -49,6 +76,9 @@ def main():
                    "above_minus": stats.t.sf(-t, f)} for t, f in TAILS],
         "critical": [{"share": s, "df": f, "t": stats.t.isf(s, f)} for s, f in SHARES],
         "comparisons": [comparison(a, b, 2.5) for a, b in samples()],
+        "intervals": [interval(*case) for case in SHARES_OF_SEEDS],
+        "fisher": [fisher(*case) for case in TABLES],
+        "permutations": [permutation(*case) for case in SAMPLES],
         "holm": holm(),
     }
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inference.json")

@@ -3,7 +3,7 @@
 -- Input: a study with its cells read (cells.lua). Output: sets, in the order of the cells: cells that differ along one
 -- axis alone are the groups of a set. set = { name, groups }, its name being where it stands on the other axes; group =
 -- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and how it is called; its runs
--- with a score, by seed, at the learning rate of the highest mean, as reports show it; and how many rates have one.
+-- with a score, by seed, at the learning rate of the best mean, as reports show it; and how many rates have one.
 
 local diagnostics = require("base.diagnostics")
 local runs = require("study.read.runs")
@@ -48,7 +48,7 @@ local function count_rates(cell)
   return count
 end
 
-local function group_of(cell, axis, split)
+local function group_of(cell, axis, split, metric)
   local best = cell.summary.best or cell.summary.rates[1]
   local group = { value = cell.key[axis], name = views.label(axis, cell.key[axis]), cell = cell, asked = best.asked,
     rate = best.rate, rates = count_rates(cell), runs = table.move(best.runs, 1, #best.runs, 1, {}), scores = {} }
@@ -56,7 +56,7 @@ local function group_of(cell, axis, split)
     return a.seed < b.seed
   end)
   for i = #group.runs, 1, -1 do
-    local score = runs.score(group.runs[i], split)
+    local score = runs.score(group.runs[i], split, metric)
     if score then
       table.insert(group.scores, 1, score)
     else
@@ -66,6 +66,7 @@ local function group_of(cell, axis, split)
   return group
 end
 
+-- The sets with the scores of this split in the metric of the study's.
 function M.sets(study, axis, split)
   local sets, at = {}, {}
   for _, cell in ipairs(study.cells) do
@@ -74,16 +75,16 @@ function M.sets(study, axis, split)
       at[name] = { name = name, groups = {} }
       sets[#sets + 1] = at[name]
     end
-    table.insert(at[name].groups, group_of(cell, axis, split))
+    table.insert(at[name].groups, group_of(cell, axis, split, study.scored.metric))
   end
   return sets
 end
 
--- All cells as one list of groups, each called by what tells it from the others.
+-- All cells as one list of groups, each called by what tells it from the others; scores are token accuracies.
 function M.all(study, split)
   local list = {}
   for i, cell in ipairs(study.cells) do
-    list[i] = group_of(cell, study.axes[#study.axes].name, split)
+    list[i] = group_of(cell, study.axes[#study.axes].name, split, "accuracy")
     local name = set_name(study, cell)
     list[i].name = name ~= "" and name or list[i].name
   end
@@ -157,8 +158,8 @@ function M.notes(study, sets)
       and "1 run was" or wording.count(within, "run") .. " were")
   end
   if chosen > 0 then
-    notes[#notes + 1] = ("learning rate: of %s it is the one of several with the highest mean score, chosen on these "
-      .. "very seeds, so that their means are somewhat too high"):format(wording.count(chosen, "cell"))
+    notes[#notes + 1] = ("learning rate: of %s it is the one of several with the best mean score, chosen on these "
+      .. "very seeds, so that their means are somewhat too good"):format(wording.count(chosen, "cell"))
   end
   return notes
 end

@@ -14,6 +14,11 @@ local FLAT = 1e-12 -- of the means: a standard error below is what rounding leav
 
 M.ERROR = 0.05 -- of the first kind: the level of all tests, and what lies outside an interval
 
+-- Whether numbers differ by more than rounding.
+function M.varies(values)
+  return statistics.sd(values) > FLAT * math.abs(statistics.mean(values))
+end
+
 -- The difference of the means, a - b: { difference, error, freedom, t, p, low, high }: its standard error, Welch's
 -- degrees of freedom, the two-sided test against 0 and the interval. Where neither sample varies, there is no test:
 -- difference and error alone.

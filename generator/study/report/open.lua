@@ -1,8 +1,8 @@
 -- A folder of runs as the study whose runs they are.
 --
--- Input: { project, runs, study, scale, metric } as the verbs have them, runs a folder. Output: the study with its cells read
--- (cells.lua), and path, set, problems: what is damaged besides runs; or nil and a message, which begins with `front`
--- where it is not about a line of a file.
+-- Input: { project, runs, study, scale, metric } as the verbs have them, runs a folder. Output: the study with its
+-- cells read (cells.lua), and path, set, problems: what is damaged besides runs; or nil and a message, which begins
+-- with `front` where it is not about a line of a file.
 
 local cells = require("study.read.cells")
 local grid = require("study.grid.grid")

@@ -1,0 +1,111 @@
+-- Exact intervals of shares, Fisher's test and permutation tests against what SciPy says
+-- (tests/reference/inference.json, by inference.py), what R prints, and what can be counted by hand.
+
+local support = dofile("tests/lua/support.lua")
+
+local exact = require("study.analyse.exact")
+local inference = require("study.analyse.inference")
+local json = require("dkjson")
+local lu = require("luaunit")
+
+local stored = json.decode(support.read("tests/reference/inference.json"))
+
+local CLOSE = 1e-8 -- relative; of thousands of seeds sums of logarithms are off by a third of it
+
+local function assert_close(got, want, what)
+  lu.assertTrue(math.abs(got - want) <= CLOSE * math.abs(want), ("%s: %.17g, expected %.17g"):format(what, got, want))
+end
+
+TestInterval = {}
+
+function TestInterval.test_bounds()
+  lu.assertEquals(#stored.intervals, 10)
+  for _, case in ipairs(stored.intervals) do
+    local low, high = exact.interval(case.count, case.n, 0.05)
+    local what = ("%d of %d"):format(case.count, case.n)
+    assert_close(low, case.low, what)
+    assert_close(high, case.high, what)
+  end
+end
+
+-- R: binom.test(7, 10)$conf.int is 0.3475471 0.9332605; of none of n the bound is 1 - 0.025^(1/n).
+function TestInterval.test_known_values()
+  local low, high = exact.interval(7, 10, 0.05)
+  lu.assertAlmostEquals(low, 0.3475471, 5e-8)
+  lu.assertAlmostEquals(high, 0.9332605, 5e-8)
+  low, high = exact.interval(0, 3, 0.05)
+  lu.assertEquals(low, 0)
+  assert_close(high, 1 - 0.025 ^ (1 / 3), "0 of 3")
+  low, high = exact.interval(3, 3, 0.05)
+  lu.assertEquals(high, 1)
+  assert_close(low, 0.025 ^ (1 / 3), "3 of 3")
+end
+
+TestFisher = {}
+
+function TestFisher.test_tables()
+  lu.assertEquals(#stored.fisher, 10)
+  for _, case in ipairs(stored.fisher) do
+    assert_close(exact.fisher(table.unpack(case.table)), case.p, json.encode(case.table))
+  end
+end
+
+-- R: fisher.test(matrix(c(3, 1, 1, 3), 2)) is 0.4857, Fisher's tea: (1 + 16 + 16 + 1) / 70.
+function TestFisher.test_known_values()
+  assert_close(exact.fisher(3, 4, 1, 4), 34 / 70, "tea")
+  assert_close(exact.fisher(3, 3, 0, 3), 2 / 20, "3 of 3 against 0 of 3")
+  assert_close(exact.fisher(5, 5, 0, 2), 1 / 21, "5 of 5 against 0 of 2")
+end
+
+TestPermutation = {}
+
+local function permutation(a, b, samples, seed)
+  return exact.permutation(a, b, samples or 100, inference.random(seed or 1))
+end
+
+function TestPermutation.test_all_splits()
+  lu.assertEquals(#stored.permutations, 7)
+  for i, case in ipairs(stored.permutations) do
+    local p, splits = permutation(case.a, case.b)
+    assert_close(p, case.p, "permutation " .. i)
+    lu.assertEquals(splits, case.splits)
+  end
+end
+
+-- By hand: of the 20 ways to split six scores that are apart, the one here and its mirror image; of the 10 ways to
+-- split two from three, the one here, and 40, 50 against 10, 20, 30, which is as far.
+function TestPermutation.test_known_values()
+  assert_close(permutation({ 50, 50, 50 }, { 97, 97, 97 }), 0.1, "3 against 3")
+  assert_close(permutation({ 10, 20 }, { 30, 40, 50 }), 2 / 10, "2 against 3")
+  assert_close(permutation({ 0, 0, 0 }, { 1, 1 }), 1 / 10, "3 against 2")
+  assert_close(permutation({ 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }), 1, "all equal")
+  lu.assertEquals(select(2, permutation({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })), 48620)
+end
+
+-- Two seeds of each cell say nothing at 5%, nor do three; four do, barely.
+function TestPermutation.test_the_least_p_of_so_many_seeds()
+  for _, case in ipairs({ { 2, 2, 2 / 6 }, { 3, 3, 0.1 }, { 4, 4, 2 / 70 }, { 5, 5, 2 / 252 }, { 3, 2, 0.1 },
+    { 5, 2, 1 / 21 }, { 10, 10, 2 / 184756 } }) do
+    assert_close(exact.least(case[1], case[2]), case[3], case[1] .. " against " .. case[2])
+  end
+end
+
+-- 15 against 15 have 155,117,520 splits: a sample of them, the same for the same seed, counts the one here.
+function TestPermutation.test_samples_of_many_splits()
+  local a, b = {}, {}
+  for i = 1, 15 do
+    a[i], b[i] = i, i + 100
+  end
+  local p, splits, least = permutation(a, b, 999)
+  lu.assertEquals({ p, splits, least }, { 1 / 1000, 999, 1 / 1000 })
+  for i = 1, 15 do
+    b[i] = i + 3
+  end
+  p = permutation(a, b, 20000)
+  lu.assertAlmostEquals(p, 0.08387, 0.006) -- of two million splits that NumPy drew
+  lu.assertEquals(p, (permutation(a, b, 20000)))
+  lu.assertNotEquals(p, (permutation(a, b, 20000, 2)))
+  lu.assertEquals({ a[1], a[15], b[1], b[15] }, { 1, 15, 4, 18 })
+end
+
+support.run()
