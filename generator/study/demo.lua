@@ -30,7 +30,7 @@ local LEARNED = 0.1 -- a model this far above the majority baseline has learned 
 -- What the table needs of a trained run: accuracy and loss of each length.
 local function accuracy_of(run)
   local accuracy = { by_length = {}, loss = {}, lengths = {} }
-  for _, evaluation in ipairs({ run.train or { lengths = {} }, run.test or { lengths = {} } }) do
+  for _, evaluation in ipairs(runs.curve(run)) do
     for i, length in ipairs(evaluation.lengths) do
       table.insert(accuracy.lengths, length)
       accuracy.by_length[length], accuracy.loss[length] = evaluation.accuracy[i], tonumber(evaluation.loss[i])

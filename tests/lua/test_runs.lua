@@ -20,7 +20,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.test.lengths, { 20, 30 })
   lu.assertEquals(run.test.accuracy, { 0.75, 0.625 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
-  lu.assertEquals(run.during, { { step = 100, mean = { accuracy = 0.4, exact_match = 0.25 } } })
+  lu.assertEquals(run.during, { { step = 100, mean = { accuracy = 0.4, exact_match = 0.25, loss = 0.5 } } })
   lu.assertEquals(runs.score(run), 68.75)
   lu.assertEquals(run.notes, {})
 end
@@ -71,8 +71,9 @@ function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
   spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
   local run = runs.read(write_run("gaps", "rr", 1, 0.1, { facts = { spec = spec },
     eval = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5) }))
-  lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run), run.train.accuracy },
-    { "evaluated", true, "between", 50.0, { 1.0 } })
+  lu.assertEquals({ run.state, run.test.split, runs.score(run), run.train.accuracy },
+    { "evaluated", "between", 50.0, { 1.0 } })
+  lu.assertNil(run.within)
 end
 
 function TestRuns.test_states()
@@ -113,8 +114,10 @@ end
 
 function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_met()
   local run = data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
-  lu.assertEquals({ run.train.lengths, run.train.split, run.train.accuracy }, { { 4, 5 }, "train", { 0.75, 0.25 } })
-  lu.assertEquals({ run.test.lengths, run.test.split, runs.score(run) }, { { 9, 12 }, "test", 37.5 })
+  local within, beyond = runs.evaluation(run, "in_distribution"), runs.evaluation(run, "beyond")
+  lu.assertEquals({ within.lengths, within.split, within.accuracy }, { { 4, 5 }, "in_distribution", { 0.75, 0.25 } })
+  lu.assertEquals({ beyond.lengths, beyond.split, runs.score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
+  lu.assertEquals({ run.test.lengths, run.test.split, runs.score(run) }, { { 4, 5, 9, 12 }, "test", 43.75 })
   lu.assertEquals(runs.lengths(run, "train"), { 3, 4, 5 })
   lu.assertNil(run.within)
 end
@@ -161,7 +164,7 @@ function TestRuns.test_one_set_on_the_way_and_the_time_of_its_last_step()
   local run = runs.read(write_run("alone", "rr", 1, 0.1, { exit = 0,
     eval = eval_line(50, "during", 20, 0.5) .. scored(90),
     metrics = '{"step":40,"seconds":4}\n', facts = { spec = spec, step = 50, train_seconds = 6 } }))
-  lu.assertEquals(run.during[1].sets, { validation = { accuracy = 0.5, exact_match = 0.25 } })
+  lu.assertEquals(run.during[1].sets, { validation = { accuracy = 0.5, exact_match = 0.25, loss = 0.5 } })
   lu.assertEquals(run.during[1].mean, run.during[1].sets.validation)
   lu.assertEquals(runs.clock(run), { { 40, 4 }, { 50, 6 } })
 end
@@ -182,7 +185,8 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals(run.validation.conditions[3].by, { vectors = 2, puzzle = 4 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
   lu.assertEquals(run.during, { { step = 50, mean = run.during[1].sets.test, sets = {
-    test = { accuracy = 0.5, exact_match = 0.25 }, train = { accuracy = 1.0, exact_match = 0.25 } } } })
+    test = { accuracy = 0.5, exact_match = 0.25, loss = 0.5 },
+    train = { accuracy = 1.0, exact_match = 0.25, loss = 0.5 } } } })
   lu.assertEquals({ runs.score(run, "test", "exact_match"), runs.score_on(run, "validation", "exact_match"),
     runs.score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
@@ -254,6 +258,116 @@ function TestRuns.test_novel_lines_are_told_apart()
     lu.assertEquals(run.test.lengths, novel and { 2 } or { 1, 2 })
     lu.assertEquals(run.test.accuracy, novel and { 0.25 } or { 0.5, 1.0 })
   end
+end
+
+-- A line of today; more: keys and values by name, in the place of its numbers.
+local function new_line(split, length, more)
+  local values = { decoding = '"greedy"', accuracy = 0.5, accuracy_teacher_forced = 0.75, exact_match = 0.25,
+    exact_match_low = 0.125, exact_match_high = 0.375, loss = 0.5, sd_over_draws = 0, sd_over_sequences = 0.1 }
+  for name, value in pairs(more or {}) do
+    values[name] = value
+  end
+  local parts = {}
+  for _, name in ipairs({ "decoding", "counted", "accuracy", "accuracy_teacher_forced", "exact_match",
+    "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws", "sd_over_sequences",
+    "data" }) do
+    parts[#parts + 1] = values[name] and ('"%s":%s'):format(name, values[name]) or nil
+  end
+  return ('{"step":100,"split":"%s","by":{"length":%d},"examples":50,"draws":1,%s}\n'):format(split, length,
+    table.concat(parts, ","))
+end
+
+local function generative(eval)
+  local spec = spec_of("bucket_sort")
+  spec.model.kind, spec.train.lengths = "decoder", { list = { 2, 5, 10 } }
+  spec.eval = eval or spec.eval
+  return spec
+end
+
+-- Keys of today, by the pattern and by the JSON decoder.
+function TestRuns.test_lines_of_today()
+  local lines = { new_line("in_distribution", 5, { ended_early = 0.25, not_ended = 0 }), new_line("between", 7),
+    new_line("beyond", 20), new_line("validation", 5, { accuracy = 1 }) }
+  local facts = { spec = generative() }
+  local run = runs.read(write_run("today", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines), facts = facts }))
+  lu.assertEquals({ run.state, run.decoding, run.other_decoding, run.notes }, { "evaluated", "greedy", false, {} })
+  lu.assertEquals({ run.test, run.train }, { run.beyond, run.in_distribution })
+  lu.assertEquals({ run.between.split, run.between.lengths }, { "between", { 7 } })
+  lu.assertEquals({ run.validation.accuracy, run.in_distribution.ended_early }, { { 1 }, { 0.25 } })
+  lu.assertEquals({ run.beyond.exact_match_low, run.beyond.exact_match_high }, { { 0.125 }, { 0.375 } })
+  lu.assertEquals({ runs.score(run), runs.score(run, "test", "accuracy_teacher_forced"),
+    runs.score(run, "between", "exact_match") }, { 50.0, 75.0, 25.0 })
+  for i, line in ipairs(lines) do
+    lines[i] = line:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
+  end
+  local slow = runs.read(write_run("slow_today", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines),
+    facts = facts }))
+  run.dir, slow.dir = nil, nil
+  lu.assertEquals(slow, run)
+end
+
+-- Older lines of a generative model say accuracy where the target was given; lengths that training skips are between.
+function TestRuns.test_older_lines_have_the_names_of_today()
+  local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)
+  local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
+    eval = eval_line(50, "during", 20, 0.5) .. eval, metrics = '{"step":10,"accuracy":0.5}\n' }))
+  lu.assertEquals({ run.decoding, run.other_decoding, run.beyond.decoding }, { "teacher_forced", true,
+    "teacher_forced" })
+  lu.assertEquals({ run.in_distribution.lengths, run.between.lengths, run.beyond.lengths }, { { 5 }, { 7 }, { 20 } })
+  lu.assertEquals({ run.beyond.accuracy, run.beyond.accuracy_teacher_forced }, { { "" }, { 0.75 } })
+  lu.assertNil(runs.score(run))
+  lu.assertEquals(runs.score(run, "test", "accuracy_teacher_forced"), 75.0)
+  lu.assertEquals(run.during[1].mean, { accuracy_teacher_forced = 0.5, exact_match = 0.25, loss = 0.5 })
+  lu.assertEquals(runs.metrics(run), { { step = 10, accuracy_teacher_forced = 0.5 } })
+end
+
+-- Of lines of both kinds those count that the spec asks for.
+function TestRuns.test_decodings_are_not_mixed()
+  local eval = eval_line(100, "test", 20, 0.75) .. eval_line(100, "test", 30, 0.75) .. new_line("beyond", 20)
+  for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
+    local spec = generative({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
+    local run = runs.read(write_run("both_kinds", "rr", 1, 0.1, { exit = 0, eval = eval, facts = { spec = spec } }))
+    lu.assertEquals({ run.decoding, run.other_decoding, run.test.lengths }, { decoding, true, lengths })
+  end
+end
+
+-- A line without anything that counts has no share, and no part in a mean.
+function TestRuns.test_lines_of_nothing_that_counts()
+  local nothing = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
+    exact_match_low = false, exact_match_high = false }
+  local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
+    eval = new_line("beyond", 20, nothing) .. new_line("beyond", 30) }))
+  lu.assertEquals({ run.notes, run.beyond.uncounted }, { {}, { true, false } })
+  lu.assertEquals({ runs.score(run), runs.score(run, "test", "exact_match") }, { 50.0, 25.0 })
+  run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
+    eval = new_line("beyond", 20, { accuracy = false }) }))
+  lu.assertEquals(run.notes, { "eval.jsonl: line 1: accuracy: found nothing; expected a number from 0 to 1" })
+end
+
+-- With two axes in_distribution is where all are within training; what is beyond on one and on both stands apart.
+function TestRuns.test_parts_of_two_axes()
+  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
+  local run = runs.read(write_run("two_axes", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = by_line(100, "test", '{"digits":1,"carry":0}', 1)
+      .. by_line(100, "test", '{"digits":1,"carry":5}', 0.5, ',"beyond":["carry"]')
+      .. by_line(100, "test", '{"digits":9,"carry":0}', 0.25, ',"beyond":["digits"]')
+      .. by_line(100, "test", '{"digits":9,"carry":5}', 0, ',"beyond":["digits","carry"]') }))
+  local scores = {}
+  for i, name in ipairs({ "in_distribution", "beyond", "beyond carry", "beyond digits", "beyond carry and digits" }) do
+    scores[i] = runs.score(run, name)
+  end
+  lu.assertEquals(scores, { 100.0, 31.25, 50.0, 25.0, 0.0 }) -- 31.25: the mean over digits
+  lu.assertEquals({ runs.is_beyond(run, "test"), runs.is_beyond(run, "in_distribution") }, { true, false })
+end
+
+-- A file's score is the share of its examples, however many a length has.
+function TestRuns.test_scores_of_a_file_count_examples()
+  local spec = spec_of("bucket_sort")
+  spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
+  local run = runs.read(write_run("weighted", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
+    train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
+    .. eval_line(100, "test", 9, 0):gsub('"examples":50', '"examples":150') }))
+  lu.assertEquals({ runs.score(run), runs.score(run, "in_distribution") }, { 25.0, 100.0 })
 end
 
 function TestRuns.test_a_torn_line_is_skipped_and_told()

@@ -6,12 +6,13 @@
 -- it, is no damage: it is skipped and noted.
 
 local diagnostics = require("base.diagnostics")
+local evaluation_lines = require("study.read.evaluation_lines")
 local input = require("base.input")
 local lfs = require("lfs")
+local measures = require("spec.measures")
 local paths = require("base.paths")
 local run_shapes = require("study.read.run_shapes")
 local shapes = require("study.read.shapes")
-local tasks = require("spec.tasks")
 local tongues = require("base.tongues")
 
 local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
@@ -59,8 +60,8 @@ function M.place(dir)
   return { id = id, digest = digest, name = name }
 end
 
--- What the name of a run's folder says, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the file
--- that it was trained on, absent for other runs and for those of older versions.
+-- What the name of a run's folder says, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the
+-- file that it was trained on, absent for other runs and for those of older versions.
 function M.named(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
@@ -141,99 +142,23 @@ local function decode_line(line, shape)
   return value
 end
 
--- Lines as the runtime writes them. They are taken apart by this alone where their numbers fit run_shapes.lua; all
--- others, with keys in another order or more of them, and those that are damaged, go through the JSON decoder.
-local EVALUATION = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),'
-  .. '"accuracy":([%d.e+-]+),"exact_match":([%d.e+-]+),"loss":([%d.e+-]+),"sd_over_draws":[%d.e+-]+}$'
+M.splits = evaluation_lines.splits
 
-local SPLITS = { during = true, in_distribution = true, between = true, beyond = true, test = true, train = true,
-  validation = true }
-
-local function fits(row)
-  local fields = run_shapes.evaluation.fields
-  local exact, loss = tonumber(row.exact_match), tonumber(row.loss)
-  return SPLITS[row.split] and math.type(row.step) == "integer" and row.step <= fields.step.max
-    and math.type(row.length) == "integer" and row.length >= 1 and row.length <= run_shapes.LONGEST_EVALUATED
-    and math.type(row.examples) == "integer" and row.examples >= 1 and row.examples <= fields.examples.max
-    and math.type(row.draws) == "integer" and row.draws >= 1 and row.draws <= fields.draws.max
-    and row.accuracy and row.accuracy >= 0 and row.accuracy <= 1 and exact and exact >= 0 and exact <= 1
-    and loss and loss >= fields.loss.min and loss <= fields.loss.max
-end
-
-local function fill(row, step, split, length, examples, draws, accuracy, exact, loss)
-  row.step, row.split, row.length, row.examples = tonumber(step), split, tonumber(length), tonumber(examples)
-  row.draws, row.accuracy, row.exact_match, row.loss = tonumber(draws), tonumber(accuracy), exact, loss
-  row.seed, row.set, row.by, row.trained, row.novel, row.beyond, row.sd_over_draws = nil, nil, nil, nil, nil, nil, nil
-  row.of, row.order, row.data = nil, nil, nil
-end
-
-local function take_evaluation(line, row, take)
-  local step, split, length, examples, draws, accuracy, exact, loss = line:match(EVALUATION)
-  if step then
-    fill(row, step, split, length, examples, draws, accuracy, exact, loss)
-    if fits(row) then
-      take(row)
-      return nil
-    end
-  end
-  local shape = run_shapes.evaluation
-  local value, problem = decode_line(line, shape)
-  if not value then
-    return problem
-  elseif not SPLITS[value.split] then
-    return { field = "split", found = diagnostics.show(value.split), expected = shape.fields.split.expected }
-  end
-  fill(row, value.step, value.split, value.by.length, value.examples, value.draws, value.accuracy,
-    tostring(value.exact_match or ""), tostring(value.loss or ""))
-  row.seed, row.set, row.by = value.seed, value.set, value.by
-  row.sd_over_draws = value.sd_over_draws
-  row.trained, row.novel, row.beyond = value.trained, value.novel, value.beyond
-  row.of, row.order, row.data = value.of, value.order, value.data
-  take(row)
-end
-
--- The split of a length of a sampled task, as trainers name it (runtime/eval/evaluate.h), as a function; lengths: those
--- of training.
-function M.splits(lengths)
-  local trained, longest = {}, 0
-  for _, n in ipairs(lengths) do
-    trained[n], longest = true, math.max(longest, n)
-  end
-  return function(n)
-    return trained[n] and "in_distribution" or n < longest and "between" or "beyond"
-  end
-end
-
--- What the splits "train" and "test" of older lines are called today, as a function of the split and the length; nil
--- where the run is of finite data, whose sets have these names.
-local function renaming(facts)
-  local spec = facts and facts.spec
-  local train = spec and spec.train
-  if not train or facts.data or spec.task.data or not train.lengths then
-    return nil
-  end
-  local split_of = M.splits(tasks.lengths(train.lengths))
-  return function(split, n)
-    return (split == "train" or split == "test") and n and split_of(n) or split
-  end
-end
-
--- Calls take(row) for every line of eval.jsonl: { step, split, length, examples, draws, accuracy, exact_match, loss,
--- seed, set, by, trained, novel, beyond }, exact_match and loss as text, seed nil for the standard one; length nil
--- where the line is of other axes, and then by has their numbers; set, of the split "during", where there are several.
--- trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no training
--- example gets as far; of: how many examples there are, where fewer were taken; order: "file" where those are the first;
--- data: the first digits of the SHA-256 of their file. The row is the same table each time. facts: run.json of the run,
--- by which lines of older trainers get the splits of today; nil where the lines were just written. Returns nil, or what
--- is damaged.
+-- Calls take(row) for every line of eval.jsonl: { step, split, length, by, examples, draws, exact_match, loss } and the
+-- fields that evaluation_lines.lua names. length is nil where the line is of other axes, and then by has their numbers;
+-- seed is nil for the standard one; set, of the split "during", where there are several. trained: the share of examples
+-- that were trained on; novel: they were left out; beyond: axes on which no training example gets as far; of: how
+-- many examples there are, where fewer were taken; order: "file" where those are the first; data: the first digits of
+-- the SHA-256 of their file. facts: what run.json says, or { spec }, by which older lines get the names of today; nil:
+-- rows are as they stand. The row is the same table each time. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take, facts)
-  local row, rename = {}, renaming(facts)
-  local function take_renamed()
-    row.split = rename(row.split, row.length)
-    take(row)
-  end
+  local row, read = {}, evaluation_lines.reader(facts)
   return each_line(dir, "eval.jsonl", notes, function(line)
-    return take_evaluation(line, row, rename and take_renamed or take)
+    local problem = read(line, row)
+    if not problem then
+      take(row)
+    end
+    return problem
   end)
 end
 
@@ -255,12 +180,17 @@ local function plain_metrics(line)
   return at > #line and row.step and row or nil
 end
 
--- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there.
-function M.metrics(dir, notes, take)
+-- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there. Older lines of generative models
+-- call their teacher-forced accuracy accuracy.
+function M.metrics(dir, notes, take, facts)
+  local generative = facts and measures.is_generative(facts.spec)
   return each_line(dir, "metrics.jsonl", notes, function(line)
     local row, problem = plain_metrics(line), nil
     if not row then
       row, problem = decode_line(line, run_shapes.metrics)
+    end
+    if row and generative and not row.accuracy_teacher_forced then
+      row.accuracy, row.accuracy_teacher_forced = nil, row.accuracy
     end
     if row then
       take(row)

@@ -124,12 +124,14 @@ local FACTS = {
   spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
   data = shapes.object({ epoch_batches = shapes.integer(1, MOST), train = TEXT, train_sha256 = DIGEST,
     train_examples = COUNT, eval = TEXT, eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT,
-    validation_sha256 = DIGEST, validation_examples = COUNT, by = shapes.list(WORD, axes.MOST) },
+    validation_sha256 = DIGEST, validation_examples = COUNT, train_masked = COUNT, test_masked = COUNT,
+    eval_masked = COUNT, validation_masked = COUNT, by = shapes.list(WORD, axes.MOST) },
     { others = shapes.any }),
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
   init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
+  loss = WORD,
 }
 local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
 
@@ -138,18 +140,37 @@ M.facts = shapes.object(FACTS, OF_FACTS)
 -- The same where the spec was compared before.
 M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
 
+-- What a line lacks that has no accuracy, though something in it counted; nil where nothing is missing.
+function M.unmeasured(line)
+  if line.accuracy or line.counted == 0 then
+    return nil
+  elseif line.decoding == "teacher_forced" then
+    return not line.accuracy_teacher_forced and "accuracy_teacher_forced" or nil
+  end
+  return "accuracy"
+end
+
 M.evaluation = shapes.object({
   step = COUNT, split = shapes.text(15, "^[a-z_]+$",
     "during, validation, in_distribution, between, beyond, test or train"),
   set = shapes.text(10, "^[a-z]+$", "test, train or validation"),
   by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
     names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),
-  examples = shapes.integer(1, MOST), of = shapes.integer(1, MOST), order = WORD, data = DIGEST, batch = COUNT, draws = shapes.integer(1, MOST),
-  accuracy = SHARE, exact_match = SHARE, loss = NUMBER, sd_over_draws = NUMBER, trained = SHARE, novel = shapes.boolean,
-  beyond = shapes.list(WORD, axes.MOST), seed = shapes.integer(math.mininteger, math.maxinteger),
-}, { required = { "step", "split", "by", "examples", "draws", "accuracy" }, others = shapes.any })
+  examples = shapes.integer(1, MOST), of = shapes.integer(1, MOST), order = WORD,
+  batch = COUNT, draws = shapes.integer(1, MOST),
+  decoding = shapes.text(14, "^[a-z_]+$", "greedy or teacher_forced"), counted = COUNT,
+  accuracy = SHARE, accuracy_teacher_forced = SHARE, exact_match = SHARE, exact_match_low = SHARE,
+  exact_match_high = SHARE, ended_early = SHARE, not_ended = SHARE, loss = NUMBER, sd_over_draws = NUMBER,
+  sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MOST), trained = SHARE, novel = shapes.boolean,
+  data = DIGEST, seed = shapes.integer(math.mininteger, math.maxinteger),
+}, { required = { "step", "split", "by", "examples", "draws" }, others = shapes.any, check = function(value, path)
+  local name = M.unmeasured(value)
+  return name and { field = path == "" and name or path .. "." .. name, found = "nothing", expected = SHARE.expected }
+    or nil
+end })
 
-M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, seconds = shapes.number({ min = 0 }) },
+M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, accuracy_teacher_forced = SHARE,
+  seconds = shapes.number({ min = 0 }) },
   { required = { "step" }, others = NUMBER, names = "^[%a_][%w_]*$", expected = "numbers by name" })
 
 M.record = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, MOST_FLAGS) },

@@ -8,6 +8,7 @@ local curves = require("study.report.curves")
 local figure = require("study.report.figure")
 local html = require("study.report.html")
 local lfs = require("lfs")
+local measures = require("study.read.metrics")
 local page = require("study.report.page")
 local runs = require("study.read.runs")
 local scales = require("study.report.scales")
@@ -192,19 +193,23 @@ local function samples(a, b, corner, form)
     rows = rows, notes = {} }
 end
 
--- Accuracy by length of the last evaluation, in percent; along another axis of what is beyond training.
-local function by_length(run)
+-- A share by length of the last evaluation, in percent; along another axis of what is held out.
+local function by_length(run, metric)
   local points = {}
-  for _, evaluation in ipairs({ run.axis == "length" and run.train or false, run.between or false,
-    run.test or false }) do
-    for i, length in ipairs(evaluation and evaluation.lengths or {}) do
-      points[#points + 1] = { length, 100 * evaluation.accuracy[i] }
+  for _, evaluation in ipairs(runs.curve(run)) do
+    for i, length in ipairs(evaluation[metric] and evaluation.lengths or {}) do
+      local share = tonumber(evaluation[metric][i])
+      points[#points + 1] = share and { length, 100 * share }
     end
   end
   table.sort(points, function(x, y)
     return x[1] < y[1]
   end)
   return points
+end
+
+local function title_of(metric)
+  return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
 -- The curves to show: { name, title, corner, a, b, form, percent }; those that neither run has are left out.
@@ -217,10 +222,17 @@ local function pairs_of_curves(a, b)
     end
   end
   add("loss", "Loss in training", "step", ".4f", false, column(a.metrics, "loss"), column(b.metrics, "loss"))
-  add("accuracy", "Accuracy in training", "step", ".4f", false, column(a.metrics, "accuracy"),
-    column(b.metrics, "accuracy"))
+  local generative = a.decoding or b.decoding
+  local names = generative and { "exact_match", "accuracy", "accuracy_teacher_forced" } or { "accuracy" }
+  for _, name in ipairs({ "accuracy", "accuracy_teacher_forced" }) do
+    add(name, title_of(name) .. " in training", "step", ".4f", false, column(a.metrics, name),
+      column(b.metrics, name))
+  end
   local axis = a.axis == b.axis and a.axis or "length"
-  add("lengths", ("Accuracy by %s, in percent"):format(axis), axis, ".1f", true, by_length(a), by_length(b))
+  for _, name in ipairs(names) do
+    add(name == "accuracy" and "lengths" or "lengths_" .. name, ("%s by %s, in percent"):format(title_of(name), axis),
+      axis, ".1f", true, by_length(a, name), by_length(b, name))
+  end
   return list
 end
 

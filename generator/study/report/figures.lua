@@ -6,6 +6,7 @@
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local progress = require("study.report.progress")
 local reached = require("study.report.reached")
 local runs = require("study.read.runs")
@@ -24,14 +25,14 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length in percent: { { length, share }, ... }. Along another axis all sets have the
--- same numbers, and the one that is scored counts.
+-- The last evaluation of a run, by length: { { length, score }, ... }, shares in percent.
 local function points_of(run, scored)
-  local points, last = {}, run[scored.split]
-  for _, split in ipairs({ run.axis == "length" and run.train or false, run.between or false, last }) do
-    for i, length in ipairs(split and split.step == last.step and split.lengths or {}) do
-      local share = tonumber(split[scored.metric][i])
-      points[#points + 1] = share and { length, 100 * share }
+  local points, factor = {}, metrics.of[scored.metric].factor
+  for _, evaluation in ipairs(runs.curve(run, scored.split)) do
+    local list = evaluation[scored.metric] or {}
+    for i, length in ipairs(evaluation.lengths) do
+      local value = tonumber(list[i])
+      points[#points + 1] = value and { length, factor * value }
     end
   end
   table.sort(points, by_x)

@@ -3,13 +3,18 @@
 --
 -- Input: a study with its cells read. Output: files for write.files, which write themselves line by line.
 
+local evaluations = require("study.read.evaluations")
 local tongues = require("base.tongues")
 
 local M = {}
 
 local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "score", "train_seconds", "id", "digest", "folder" }
-local LENGTH_COLUMNS = { "seed", "learning_rate", "step", "split", "length", "examples", "draws", "accuracy",
-  "exact_match", "loss", "axis" }
+-- What lines of eval.jsonl measure, in their order.
+M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
+  "ended_early", "not_ended", "loss", "sd_over_sequences" }
+local LENGTH_COLUMNS = { "seed", "learning_rate", "step", "split", "length", "examples", "draws", "decoding" }
+table.move(M.MEASURES, 1, #M.MEASURES, #LENGTH_COLUMNS + 1, LENGTH_COLUMNS)
+LENGTH_COLUMNS[#LENGTH_COLUMNS + 1] = "axis"
 
 local function number(value, form)
   return value and form:format(value) or ""
@@ -44,14 +49,16 @@ end
 
 -- The lines of one evaluation as one text.
 local function length_lines(study, cell, run, evaluation)
-  if not evaluation then
-    return ""
-  end
   local front = ("%s,%d,%s,"):format(M.front(study, cell, run), evaluation.step, evaluation.split)
-  local lines, counts, accuracy = {}, evaluation.counts, evaluation.accuracy
+  local lines, counts, decoding = {}, evaluation.counts, evaluation.decoding or ""
   for i, length in ipairs(evaluation.lengths) do
-    lines[i] = ("%s%d,%d,%d,%.9g,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, accuracy[i],
-      evaluation.exact_match[i], evaluation.loss[i], run.axis)
+    local values = {}
+    for j, name in ipairs(M.MEASURES) do
+      local value = evaluation[name] and evaluation[name][i] or ""
+      values[j] = type(value) == "number" and ("%.9g"):format(value) or value
+    end
+    lines[i] = ("%s%d,%d,%d,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, decoding,
+      table.concat(values, ","), run.axis)
   end
   return table.concat(lines)
 end
@@ -81,9 +88,14 @@ function M.files(study)
   return {
     M.runs(study),
     M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
-      local third = run.validation ~= run.test and run.validation
-      return length_lines(study, cell, run, run.train) .. length_lines(study, cell, run, run.between)
-        .. length_lines(study, cell, run, run.test) .. length_lines(study, cell, run, third)
+      local texts, done = {}, {}
+      for _, name in ipairs(evaluations.SPLITS) do
+        local evaluation = run[name]
+        if evaluation and not done[evaluation] then
+          done[evaluation], texts[#texts + 1] = true, length_lines(study, cell, run, evaluation)
+        end
+      end
+      return table.concat(texts)
     end),
   }
 end
