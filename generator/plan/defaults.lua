@@ -46,6 +46,11 @@ local function splits_text(splits)
   return splits and table.concat(splits, ",")
 end
 
+-- 0: all there are.
+local function count_of(examples)
+  return examples == "all" and 0 or examples
+end
+
 -- { name, value }, as lh_spec calls them; a value of nil or false is absent.
 local function values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
@@ -67,7 +72,8 @@ local function values(resolved, init)
     { "eval.noise", noise_text(eval.by and eval.by.noise) },
     { "eval.sets", splits_text(eval.splits) },
     { "eval.with_trained", eval.novel == false },
-    { "eval.examples", eval.examples },
+    { "eval.in_order", eval.order == "file" },
+    { "eval.examples", count_of(eval.examples) },
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
     { "eval.teacher_forced", eval.decoding == "teacher_forced" },
@@ -75,7 +81,7 @@ local function values(resolved, init)
     { "eval.during_lengths", during and lengths_text(during.lengths) },
     { "eval.during_by", during and by_text(during.by) },
     { "eval.during_sets", during and splits_text(during.splits) },
-    { "eval.during_examples", during and during.examples },
+    { "eval.during_examples", during and count_of(during.examples) },
     { "resolved", canonical.text(resolved) },
   }
 end

@@ -172,12 +172,27 @@ local function names_axes(by)
   return false
 end
 
+-- A sampler's examples have neither an end nor an order.
+local function check_examples(context, eval)
+  for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
+    ["eval.order"] = eval.order } do
+    if type(value) == "string" and given(context, path, value) then
+      add(context, { path }, { what = ("%s does not go with a sampler"):format(diagnostics.show(value)),
+        expected = path == "eval.order" and "finite data, which has an order"
+          or "a number; only finite data has an end" })
+    end
+  end
+end
+
 -- What an evaluation goes by, and of which sets, against what the task has.
 function M.check(context)
   local eval, facts = context.resolved.eval, context.task
   if eval and facts then
     check_novel(context, facts)
     check_noise(context, eval)
+  end
+  if eval and facts and not facts.data then
+    check_examples(context, eval)
   end
   for _, path in ipairs(eval and facts and { "eval", "eval.during" } or {}) do
     local section = path == "eval" and eval or eval.during or {}

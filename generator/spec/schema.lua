@@ -130,7 +130,7 @@ local function range_text(field)
   local high = field.max and (field.min and "to " or "at most ") .. diagnostics.number(field.max)
     or field.below and "below " .. diagnostics.number(field.below)
   local joint = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
-  return noun .. " " .. (low or "") .. joint .. (high or "")
+  return noun .. " " .. (low or "") .. joint .. (high or "") .. (field.word and (" or %q"):format(field.word) or "")
 end
 
 -- What a field of these types takes, in words.

@@ -72,7 +72,9 @@ local readers = {}
 
 function readers.number(context, field, node)
   local value = node.value
-  if type(value) ~= "number" then
+  if field.word and value == field.word then
+    return value
+  elseif type(value) ~= "number" then
     local number = type(value) == "string" and tonumber(value)
     wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
     return nil

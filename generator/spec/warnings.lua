@@ -187,7 +187,7 @@ local function warn_evaluation(resolved, warn)
   if eval.dropout and not features.drops(resolved) then
     warn("eval.dropout: true has no effect: nothing is dropped out in training either")
   end
-  if eval.batch and eval.batch >= eval.examples then
+  if eval.batch and eval.examples ~= "all" and eval.batch >= eval.examples then
     warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
   end
 end

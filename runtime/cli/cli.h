@@ -77,6 +77,9 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
 /* The closing table of an evaluation, on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
+/* Reads the value of a flag --order, hash or file, which finite data alone has; NULL: as the spec says. LH_ERR_USAGE. */
+lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
+
 /* What accuracies are read against: chance, and the task's analytic baseline. */
 void lh_print_guessing(const lh_spec *spec);
 

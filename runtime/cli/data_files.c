@@ -115,6 +115,17 @@ lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_le
                    set->path, lh_lengths_at(&all, 0), lh_lengths_at(&all, all.count - 1));
 }
 
+lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {
+    *in_order = spec->eval.in_order;
+    if (word == NULL) return LH_OK;
+    if (spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--order: this trainer's examples are drawn, and have no order");
+    *in_order = strcmp(word, "file") == 0;
+    if (*in_order || strcmp(word, "hash") == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE,
+                   "--order: %.40s\n  expected: hash (chosen by the seed) or file (the first ones)", word);
+}
+
 static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {
     *shape = lh_corpus_shape_of(corpus, length);
     if (*shape > 0) return LH_OK;

@@ -103,6 +103,12 @@ static lh_status parse_integer(const lh_option *option, const char *text, lh_err
     return take_integer(option, &text, "", option->value, error);
 }
 
+static lh_status parse_count(const lh_option *option, const char *text, lh_error *error) {
+    if (strcmp(text, "all") != 0) return parse_integer(option, text, error);
+    *(int64_t *)option->value = 0;
+    return LH_OK;
+}
+
 static lh_status parse_number(const lh_option *option, const char *text, lh_error *error) {
     return take_number(option, &text, "", "a number", option->value, error);
 }
@@ -206,6 +212,7 @@ static lh_status parse_value(const lh_option *option, const char *text, lh_error
     case LH_OPTION_RANGE: return parse_range(option, text, error);
     case LH_OPTION_NUMBERS: return parse_numbers(option, text, error);
     case LH_OPTION_INTEGER: return parse_integer(option, text, error);
+    case LH_OPTION_COUNT: return parse_count(option, text, error);
     default: return parse_number(option, text, error);
     }
 }

@@ -11,6 +11,7 @@
 typedef enum lh_option_kind {
     LH_OPTION_SWITCH,  /* bool *; takes no value */
     LH_OPTION_INTEGER, /* int64_t *, within least..most */
+    LH_OPTION_COUNT,   /* int64_t *, within least..most, or the word "all", which is 0 */
     LH_OPTION_NUMBER,  /* double *, within least..most */
     LH_OPTION_TEXT,    /* const char ** */
     LH_OPTION_TEXTS,   /* lh_option_texts *: the flag may stand there several times */

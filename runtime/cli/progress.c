@@ -104,6 +104,19 @@ static void print_means(int wide, const char *name, const lh_eval_means *means) 
                means->exact_match, means->loss);
 }
 
+/* Of finite data, behind a row: how many examples some conditions have, and of how many these were chosen. */
+static void print_examples(const lh_eval_result *results, int count) {
+    int64_t taken = 0, of = 0;
+    if (results[0].groups != NULL) {
+        for (int i = 0; i < count; i++) {
+            taken += results[i].examples;
+            of += results[i].of > 0 ? results[i].of : results[i].examples;
+        }
+        printf("  %lld of %lld examples", (long long)taken, (long long)of);
+    }
+    putchar('\n');
+}
+
 /* How many results from the first on are of the same split and the same length, or value on the first axis. */
 static int alike(const lh_eval_result *results, int count) {
     int same = 1;
@@ -118,8 +131,9 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
     lh_eval_means means = lh_eval_means_of(results, count, results[0].split);
     if (count > 1) snprintf(number, sizeof number, "%d", count);
     if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
-    printf("%-*s %-12s %7s %10.4f %12.4f %10.4f\n", wide, results[0].split, value, number, means.accuracy,
+    printf("%-*s %-12s %7s %10.4f %12.4f %10.4f", wide, results[0].split, value, number, means.accuracy,
            means.exact_match, means.loss);
+    print_examples(results, count);
 }
 
 /* Results of one noise. */

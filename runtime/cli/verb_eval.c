@@ -7,9 +7,10 @@
 #include "base/files.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
+#include "data/pick.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *wrong, *out, *device, *splits;
+    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order;
     lh_option_lengths lengths;
     bool lengths_given, resume;
     int64_t examples, batch, draws, seed, threads;
@@ -20,7 +21,9 @@ static const lh_verb verb = {
     "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
     "goes on.\n"
-    "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length."};
+    "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length. Where a "
+    "condition\n"
+    "has more examples than --examples, --seed chooses among them, or --order file takes the first ones."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
@@ -33,7 +36,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
          "or a list: 41,50,60 (the spec's)"},
         {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
          "of train,test,validation: finite data (the spec's)"},
-        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, NULL, "N", "per length (the spec's)"},
+        {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, NULL, "N", "per condition, or all (the spec's)"},
+        {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "which of finite data (the spec's)"},
         {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
@@ -64,8 +68,11 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
         return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: %s", f->splits,
                        spec->corpus == NULL ? "no such flag; this task has no finite data"
                                             : "some of train,test,validation");
-    if (spec->corpus == NULL) return LH_OK;
-    return lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
+    lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
+    lh_status status = lh_cli_order(spec, f->order, &choice.in_order, error);
+    if (status != LH_OK || spec->corpus == NULL) return status;
+    status = lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
+    return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;
 }
 
 /* files: per_example, wrong; NULL where they are not asked for. */
@@ -147,6 +154,10 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK || done) return status;
     if (lh_lengths_count(&f.lengths.lengths) == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
+    if (f.examples == 0 && cli->spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--examples all: this trainer's examples are drawn, without end\n"
+                       "  expected: a number");
     if (f.wrong != NULL && cli->spec->eval.noise.count > 0 && cli->spec->eval.noise.deviation[0] > 0)
         return lh_fail(error, LH_ERR_USAGE,
                        "--wrong: wrong answers are those without noise, and eval.by.noise begins at %g\n"

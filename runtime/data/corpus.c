@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pick.h"
 #include "data/collect.h"
 #include "data/corpus_read.h"
 #include "data/epoch.h"
@@ -58,13 +59,15 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
     reading->mask = NULL;
     set->first = calloc((size_t)shapes + 1, sizeof *set->first);
     set->start = calloc((size_t)set->count + 1, sizeof *set->start);
+    set->line = calloc((size_t)set->count + 1, sizeof *set->line);
     set->values = calloc((size_t)set->count * (size_t)axes + 1, sizeof *set->values);
-    if (set->first == NULL || set->start == NULL || set->values == NULL) return no_memory(error);
+    if (set->first == NULL || set->start == NULL || set->line == NULL || set->values == NULL) return no_memory(error);
     int64_t i = 0;
     for (int n = 1; n <= shapes; n++) {
         set->first[n - 1] = i;
         for (; i < set->count && same(&sizes[n - 1], &reading->records[i]); i++) {
             set->start[i] = reading->records[i].start;
+            set->line[i] = reading->records[i].line;
             for (int a = 0; a < axes; a++)
                 set->values[i * axes + a] = reading->values[reading->records[i].number * axes + a];
         }
@@ -76,6 +79,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
 static void close_set(lh_dataset *set) {
     free(set->first);
     free(set->start);
+    free(set->line);
     free(set->tokens);
     free(set->mask);
     free(set->values);
@@ -235,9 +239,13 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     eval->lengths = eval->during_lengths = all;
     lh_groups_close(&corpus->final);
     lh_groups_close(&corpus->during);
+    lh_pick choice = {eval->examples, LH_EVAL_SEED, eval->in_order};
     lh_status status = lh_groups_open(&corpus->final, corpus, spec, &eval->by, eval->sets, error);
+    if (status == LH_OK) status = lh_pick_examples(&corpus->final, corpus, &choice, error);
     if (status != LH_OK || eval->during_every == 0) return status;
-    return lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
+    choice.most = eval->during_examples;
+    status = lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
+    return status == LH_OK ? lh_pick_examples(&corpus->during, corpus, &choice, error) : status;
 }
 
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example) {

@@ -26,6 +26,7 @@ typedef struct lh_dataset {
     char digest[LH_SHA256_TEXT]; /* of the file's bytes; else of the tokens */
     int64_t count;               /* examples, fewer than 2^31 */
     int64_t *first;              /* [shapes + 1]: those of shape n are first[n - 1] .. first[n] - 1 */
+    uint32_t *line;              /* [count]: of the file, from 1 */
     int64_t *start;              /* [count]: where an example's input begins in tokens; its target follows */
     uint16_t *tokens;
     uint8_t *mask;          /* beside tokens; of targets only */

@@ -131,7 +131,7 @@ lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int ax
     if (status == LH_OK) status = make_tokens(r, words, error);
     if (status != LH_OK) return status;
     *place = (lh_place){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
-    r->records[r->count] = (lh_record){input, output, r->used, r->count};
+    r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1};
     r->count++;
     r->used += words;
     return LH_OK;
@@ -159,6 +159,7 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
                        l->path, l->number, inputs, outputs, longest);
     lh_place place;
     status = add_example(l, r, inputs, outputs, &place);
+    if (status == LH_OK) r->records[r->count - 1].line = (uint32_t)l->number;
     if (status == LH_OK) status = take_tokens(l, input, "input", l->input, place.tokens);
     if (status == LH_OK) status = take_tokens(l, target, "target", l->output, place.tokens + inputs);
     if (status == LH_OK) status = take_mask(l, object, outputs, place.mask + inputs);

@@ -8,6 +8,7 @@ typedef struct lh_record {
     int input, output; /* tokens of the example */
     int64_t start;     /* of it, or of its item, in tokens and mask */
     int64_t number;    /* from 0, in the order of the file */
+    uint32_t line;     /* of the file, from 1; of a task's examples number + 1 */
 } lh_record;
 
 typedef struct lh_reading {

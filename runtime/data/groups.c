@@ -104,7 +104,7 @@ static void cut(gathering *g) {
             last->left_out++;
             continue;
         }
-        last->count++;
+        last->of = ++last->count;
         groups->place[taken] = c->place;
         groups->pick[taken++] = c->pick;
     }
@@ -220,13 +220,13 @@ void lh_groups_close(lh_groups *groups) {
     memset(groups, 0, sizeof *groups);
 }
 
-double lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples) {
+double lh_group_trained(const lh_groups *groups, const lh_group *group) {
     int64_t count = 0;
     if (groups->trained[group->set] == NULL) return -1;
-    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->count);
-    for (int64_t i = group->first; i < group->first + examples; i++)
+    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->of);
+    for (int64_t i = group->first; i < group->first + group->count; i++)
         count += is_trained(groups, group->set, groups->place[i]);
-    return (double)count / (double)examples;
+    return (double)count / (double)group->count;
 }
 
 bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis) {

@@ -7,11 +7,14 @@
 
 struct lh_corpus;
 
+enum { LH_EVAL_SEED = 1 }; /* evaluation data is the same for every run unless another seed is asked for */
+
 /* One condition of an evaluation. An axis on which the set's examples say nothing has LH_NO_VALUE. */
 typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* on each axis asked for */
     int64_t first, count;        /* of its examples in place and pick */
+    int64_t of;                  /* examples there are; more than count where some were chosen (data/pick.h) */
     int64_t left_out;            /* examples like them that were trained on, where those do not count */
 } lh_group;
 
@@ -21,6 +24,7 @@ typedef struct lh_groups {
     unsigned sets;   /* 1 << lh_set for each */
     lh_group *group; /* by set, then by their values in the order of axes */
     int count;
+    bool in_order;   /* the first ones of the file were chosen, where a group has fewer than there are */
     uint32_t *place; /* of an example in its set; within a group in the set's order, so by shape */
     uint32_t *pick;  /* the same within its shape */
     int32_t
@@ -43,9 +47,9 @@ void lh_groups_close(lh_groups *groups);
 /* The sets that a text names, with commas between them, as 1 << lh_set for each; 0: the text is something else. */
 unsigned lh_sets_of(const char *text);
 
-/* The share of a group's first examples that is among those trained on, of all of its examples where those are left out;
- * -1: nobody says. */
-double lh_group_trained(const lh_groups *groups, const lh_group *group, int64_t examples);
+/* The share of a group's examples that is among those trained on, of all there are where those are left out; -1: nobody
+ * says. */
+double lh_group_trained(const lh_groups *groups, const lh_group *group);
 
 /* Whether the group's value on an axis asked for is greater than that of any training example. */
 bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis);

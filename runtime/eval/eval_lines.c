@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/lines.h"
+#include "eval/eval_data.h"
 #include "train/json_text.h"
 
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
@@ -35,9 +36,15 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
         before = ",";
     }
     if (before[0] != '[') putc(']', out);
-    double trained = lh_group_trained(groups, result->group, result->examples);
+    double trained = lh_group_trained(groups, result->group);
     if (trained >= 0) lh_json_number(line, "trained", trained);
     if (groups->novel) lh_json_raw(line, "novel", "true");
+}
+
+static void write_data(lh_json *line, const char *digest) {
+    char digits[LH_DATA_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%.*s", LH_DATA_DIGITS, digest);
+    lh_json_string(line, "data", digits);
 }
 
 void lh_eval_write_place(lh_json *line, const lh_eval_result *result) {
@@ -73,12 +80,15 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_eval_write_by(&by, result);
     lh_json_end(&by);
     lh_json_integer(&line, "examples", result->examples);
+    if (result->of > 0) lh_json_integer(&line, "of", result->of);
+    if (result->of > 0 && result->in_order) lh_json_string(&line, "order", "file");
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
     write_answers(&line, result);
     lh_json_number(&line, "loss", result->loss);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
     if (result->groups != NULL) write_training(&line, text.out, result);
+    if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
     lh_json_end(&line);
     status = lh_text_close(&text, error);
@@ -130,12 +140,23 @@ static bool is_split(const char *text, const lh_eval_result *result) {
     return strcmp(text, "test") == 0 && (strcmp(result->split, "between") == 0 || strcmp(result->split, "beyond") == 0);
 }
 
-static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
+/* Whether the line is of the same choice among the examples of the same file. An older line that had fewer than there are
+ * does not say so: it had the shortest ones. */
+static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
+    const char *order = json_string_value(json_object_get(line, "order"));
+    bool in_order = order != NULL && strcmp(order, "file") == 0;
+    return json_integer_value(json_object_get(line, "examples")) == result->examples &&
+           json_integer_value(json_object_get(line, "of")) == result->of &&
+           in_order == (result->of > 0 && result->in_order) && lh_is_of_data(line, result, recorded);
+}
+
+static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result,
+                      const lh_recorded_data *recorded) {
     bool novel = result->groups != NULL && result->groups->novel;
     return is_split(json_string_value(json_object_get(line, "split")), result) &&
            json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && seed_of(line) == seed &&
-           json_integer_value(json_object_get(line, "examples")) == result->examples &&
+           has_same_examples(line, result, recorded) &&
            json_integer_value(json_object_get(line, "batch")) == result->batch &&
            json_integer_value(json_object_get(line, "draws")) == result->draws && is_decoded_so(line, result);
 }
@@ -149,10 +170,10 @@ static void take_answers(const json_t *line, lh_eval_result *result) {
     result->not_ended = number_of(line, "not_ended");
 }
 
-static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found,
-                      int count) {
+static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_recorded_data *recorded,
+                      lh_eval_result *results, bool *found, int count) {
     for (int i = 0; i < count; i++)
-        if (is_result(line, step, seed, &results[i])) {
+        if (is_result(line, step, seed, &results[i], recorded)) {
             found[i] = true;
             take_answers(line, &results[i]);
             results[i].loss = number_of(line, "loss");
@@ -164,12 +185,14 @@ lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_re
                        lh_error *error) {
     char *text;
     size_t bytes;
+    lh_recorded_data recorded;
     if (access(path, F_OK) != 0) return LH_OK;
+    lh_read_recorded_data(path, &recorded);
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
     for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) {
         json_t *line = json_loads(one, 0, NULL);
-        if (line != NULL) take_line(line, step, seed, results, found, count);
+        if (line != NULL) take_line(line, step, seed, &recorded, results, found, count);
         json_decref(line);
     }
     free(text);

@@ -18,7 +18,8 @@ void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
 
 /* Looks in path for results of this step and seed with the same split, condition, examples and draws as results[i];
- * found[i] is set and the values are filled in where there is one. A missing file has none; a torn line is skipped. */
+ * found[i] is set and the values are filled in where there is one. Of data files: of the same choice among the same file's
+ * examples; a line that does not say which file is of the one that run.json next to it names. A missing file has none; a torn line is skipped. */
 lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
                        lh_error *error);
 

@@ -247,6 +247,14 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
     return LH_OK;
 }
 
+/* The most examples of a condition. */
+static int most_examples(const lh_eval_request *request) {
+    int most = request->groups != NULL ? 0 : request->examples;
+    for (int i = 0; request->groups != NULL && i < request->groups->count; i++)
+        if (request->groups->group[i].count > most) most = (int)request->groups->group[i].count;
+    return most;
+}
+
 static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     int n = lh_lengths_at(&request->lengths, i);
     return (lh_eval_result){
@@ -257,16 +265,19 @@ static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *
     };
 }
 
-/* Of a group at most as many examples as it has. */
-static lh_eval_result group_result(const lh_eval_request *request, int i) {
+static lh_eval_result group_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     const lh_group *group = &request->groups->group[i];
+    bool is_file = spec->data != NULL && spec->data->train != NULL;
     return (lh_eval_result){
         .split = lh_set_name[group->set],
         .n = group->value[0],
         .axis = request->groups->name[0],
         .groups = request->groups,
         .group = group,
-        .examples = group->count < request->examples ? (int)group->count : request->examples,
+        .examples = (int)group->count,
+        .of = group->of > group->count ? group->of : 0,
+        .in_order = request->groups->in_order,
+        .data = is_file ? lh_corpus_set(spec->corpus, group->set)->digest : NULL,
     };
 }
 
@@ -274,7 +285,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
     int quiet = quiet_conditions(request);
     for (int i = 0; i < count; i++) {
         int at = i % quiet;
-        results[i] = request->groups != NULL ? group_result(request, at) : length_result(spec, request, at);
+        results[i] = request->groups != NULL ? group_result(spec, request, at) : length_result(spec, request, at);
         if (request->split != NULL) results[i].split = request->split;
         results[i].noisy = request->noise.count > 0;
         results[i].noise = results[i].noisy ? request->noise.deviation[i / quiet] : 0;
@@ -284,15 +295,15 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
-    int count = lh_eval_conditions(request);
+    int count = lh_eval_conditions(request), most = most_examples(request);
     lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
-    lh_status status = engine->ops->reserve(engine, lengths, request->examples, error);
+    lh_status status = engine->ops->reserve(engine, lengths, most, error);
     if (status != LH_OK) return status;
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
     lh_sums *each = NULL;
     bool needs_each = request->per_example != NULL || request->wrong != NULL;
-    if (needs_each) each = lh_engine_memory((size_t)request->examples * sizeof *each, "the evaluation", error);
+    if (needs_each) each = lh_engine_memory((size_t)most * sizeof *each, "the evaluation", error);
     if (found == NULL || (needs_each && each == NULL)) {
         free(found);
         free(each);

@@ -7,8 +7,6 @@
 
 #include "train/engine.h"
 
-enum { LH_EVAL_SEED = 1 }; /* evaluation data is the same for every run unless another seed is asked for */
-
 /* The two ways to evaluate a model whose stream holds its target: by answers that it makes of its own answers before, or
  * of the target's. */
 extern const char lh_greedy[], lh_teacher_forced[];
@@ -22,8 +20,11 @@ typedef struct lh_eval_result {
     bool noisy; /* embeddings have noise, of this standard deviation: a number in `by`, too */
     double noise;
     int examples, draws;
-    bool taken_over; /* from a line that was there already */
-    int batch;       /* sequences that share a draw; 0: all examples do */
+    int64_t of;       /* of finite data: how many examples there are, where some of them were chosen; else 0 */
+    bool in_order;    /* the first ones of the file, then */
+    const char *data; /* the SHA-256 of their file; NULL: they are of none */
+    bool taken_over;  /* from a line that was there already */
+    int batch;        /* sequences that share a draw; 0: all examples do */
     const char
         *decoding;   /* of a generative model whose answers count: lh_greedy, lh_teacher_forced; NULL: an encoder */
     double accuracy; /* correct / counted label positions over all draws; of batches the mean of theirs. With greedy
@@ -43,7 +44,8 @@ typedef struct lh_eval_request {
     lh_lengths lengths;      /* where there are no groups */
     const lh_groups *groups; /* of finite data */
     lh_noise noise;          /* all of them under each; count 0: as they are */
-    int examples, draws;     /* draws count as 1 where the model draws nothing */
+    int examples;            /* of each length; groups have those that were chosen (data/pick.h) */
+    int draws;               /* count as 1 where the model draws nothing */
     int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
     bool teacher_forced;     /* of a generative model: none of its own answers */
     int greedy_examples;     /* > 0: its own answers to so many examples, at most */

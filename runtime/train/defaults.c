@@ -36,6 +36,7 @@ static const struct {
     {"eval.noise", NOISE, offsetof(lh_spec, eval.noise)},
     {"eval.sets", SETS, offsetof(lh_spec, eval.sets)},
     {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
+    {"eval.in_order", SWITCH, offsetof(lh_spec, eval.in_order)},
     {"eval.with_trained", SWITCH, offsetof(lh_spec, eval.with_trained)},
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
     {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},

@@ -2,6 +2,7 @@
 -- those trained on among them.
 return {
   by = { digits = { 1, 50 } },
+  order = "file",
   examples = 10000,
   novel = false,
 }

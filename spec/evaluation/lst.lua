@@ -3,6 +3,7 @@
 return {
   by = { vectors = true, puzzle = true },
   splits = { "train", "test", "validation" },
+  order = "file",
   examples = 2700,
   during = { every = 10, by = { vectors = true }, splits = { "test", "validation" }, examples = 900 },
 }

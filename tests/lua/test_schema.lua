@@ -166,6 +166,7 @@ local CASES = {
   { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",
     "eval.by.digits: 5 does not fit here", AXES },
   { "eval.splits", "{ 'test', 'train' }", "{ 'tests' }", 'did you mean "test"?', DATA },
+  { "eval.order", "file", "first", "expected: hash, file", DATA },
   { "eval.novel", "true", "1", "expected: true or false", TRAINED },
   { "eval.examples", "1", "0", "0 is below 1" },
   { "eval.batch", "64", "0", "0 is below 1" },

@@ -27,8 +27,11 @@ return {
     doc = "sets of finite data; absent: those held out from training, or training examples where there are none" },
   { path = "eval.novel", type = "boolean", default = true, left_out = true,
     doc = "whether held-out examples are left out that the task says are among those trained on" },
-  { path = "eval.examples", type = "integer", min = 1, max = 1048576, default = 500, unit = "sequences",
-    doc = "per condition" },
+  { path = "eval.examples", type = "integer", min = 1, max = 1048576, word = "all", default = 500, unit = "sequences",
+    doc = "per condition; of finite data that has more, so many are taken as eval.order says" },
+  { path = "eval.order", type = "choice", choices = { "hash", "file" }, default = "hash", left_out = "hash",
+    doc = "which examples of finite data are taken where there are more: some chosen by the evaluation's seed and the "
+      .. "number of their line, the same for every run, or the first of the file" },
   { path = "eval.batch", type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
     doc = "so many share a draw, and a condition's accuracy is the mean over such batches; absent: all are one batch" },
   { path = "eval.draws", type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
@@ -48,6 +51,6 @@ return {
     doc = "as eval.by, without noise" },
   { path = "eval.during.splits", type = "names", choices = { "train", "test", "validation" },
     default = common.same_as("eval.splits"), default_text = "eval.splits", doc = "as eval.splits" },
-  { path = "eval.during.examples", type = "integer", min = 1, max = 1048576, default = 128, unit = "sequences",
-    doc = "per condition, one batch" },
+  { path = "eval.during.examples", type = "integer", min = 1, max = 1048576, word = "all", default = 128,
+    unit = "sequences", doc = "per condition, one batch" },
 }

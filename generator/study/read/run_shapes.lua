@@ -77,7 +77,8 @@ local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 -- Fields of a spec by their type; what else has a type of its own.
 local BY_TYPE = {
   integer = function(field)
-    return shapes.integer(field.min, field.max)
+    local integer = shapes.integer(field.min, field.max)
+    return field.word and shapes.either(integer, WORD) or integer
   end,
   number = shapes.number,
   boolean = function() return shapes.boolean end,

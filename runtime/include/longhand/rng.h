@@ -33,7 +33,8 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; likewise */
        LH_PLACE_ORDER = 4,     /* finite data: the order of an epoch (data/epoch.c) */
        LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; as for LH_PLACE_DISTANCES */
-       LH_PLACE_SEQUENCE = 6   /* evaluation: positions of one sequence, + its stream; layer: index of the draw */
+       LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence, + its stream; layer: index of the draw */
+       LH_PLACE_CHOICE = 16    /* evaluation of finite data: which examples are taken; example: the line's number */
 };
 enum {                               /* places within LH_DOMAIN_POSITIONS */
        LH_PLACE_DRAWN_POSITIONS = 0, /* example = LH_SHARED, or the sequence that they are for; layer: its stream */

@@ -1,0 +1,207 @@
+/* data/pick.h: which examples of a file an evaluation takes where it has more than are wanted. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/corpus.h"
+#include "data/pick.h"
+#include "eval/eval_lines.h"
+#include "longhand/rng.h"
+#include "toy_program.h"
+#include "train/engine.h"
+
+enum { SUMS = 1000, LARGE = 3 /* tokens of a sum from 100 on */ };
+
+static void shape_of(int input, int output, lh_shape *shape) {
+    shape->length[0] = input + output;
+    shape->labels = output;
+}
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_format format;
+    lh_task task;
+    lh_data data;
+    lh_corpus corpus;
+    int large[SUMS + 1]; /* by line: 1 where the sum has three digits */
+} fixture;
+
+/* 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; the target has as many tokens as the sum
+ * has digits. */
+static char *write_sums(fixture *f) {
+    char *text = malloc(SUMS * 80), *at = text;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(7), 0, 0, 0);
+    for (int line = 1; line <= SUMS; line++) {
+        int a = 10 + (int)lh_rng_below(&rng, 90), b = 10 + (int)lh_rng_below(&rng, 90);
+        f->large[line] = a + b > 99;
+        at += sprintf(at, "{\"input\":[%d,%d,%d,%d],\"target\":[%s1,1]}\n", a / 10 % 5, a % 5, b / 10 % 5, b % 5,
+                      f->large[line] ? "1," : "");
+    }
+    return text;
+}
+
+static void open_sums(fixture *f, const char *directory) {
+    lh_error error;
+    memset(f, 0, sizeof *f);
+    const char *path = lh_test_path(directory, "sums.jsonl");
+    char *text = write_sums(f);
+    lh_test_write(path, text, strlen(text));
+    free(text);
+    f->spec = lh_toy_spec;
+    f->format = *lh_toy_spec.format;
+    f->task = *lh_toy_spec.task;
+    f->format.labels = NULL;
+    f->format.stream[0].length = NULL;
+    f->format.shape = shape_of;
+    f->task.sample = NULL;
+    f->task.input_length = f->task.output_length = NULL;
+    f->data = (lh_data){.train = path, .longest = 12};
+    f->spec.format = &f->format;
+    f->spec.task = &f->task;
+    f->spec.data = &f->data;
+    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
+}
+
+/* Marks the lines that a choice takes of the one condition that the file has; returns how many of them are large. */
+static int pick(const fixture *f, lh_pick choice, bool taken[SUMS + 1]) {
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    lh_groups groups;
+    lh_error error;
+    int large = 0;
+    memset(taken, 0, (SUMS + 1) * sizeof *taken);
+    lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &length, 0, &error), &error);
+    lh_assert_ok(lh_pick_examples(&groups, &f->corpus, &choice, &error), &error);
+    assert_int_equal(groups.count, 1);
+    assert_int_equal(groups.group[0].of, SUMS);
+    assert_int_equal(groups.group[0].count, choice.most > 0 && choice.most < SUMS ? choice.most : SUMS);
+    for (int64_t i = 0; i < groups.group[0].count; i++) {
+        int n = lh_dataset_shape(&f->corpus.train, f->corpus.shapes, groups.place[i]);
+        int line = (int)f->corpus.train.line[groups.place[i]];
+        assert_true(i == 0 || groups.place[i] > groups.place[i - 1]); /* shape after shape */
+        assert_int_equal(groups.pick[i] + f->corpus.train.first[n - 1], groups.place[i]);
+        assert_int_equal(f->corpus.sizes[n - 1].output == LARGE, f->large[line]);
+        assert_false(taken[line]);
+        taken[line] = true;
+        large += f->large[line];
+    }
+    lh_groups_close(&groups);
+    return large;
+}
+
+static int count_large(const fixture *f, int lines) {
+    int large = 0;
+    for (int line = 1; line <= lines; line++) large += f->large[line];
+    return large;
+}
+
+/* A cap of 500 has as many sums of three digits as the file has in proportion: it took the shortest, nearly all small. */
+static void test_a_cap_takes_examples_of_all_kinds(void **state) {
+    fixture f;
+    bool taken[SUMS + 1];
+    open_sums(&f, *state);
+    int whole = count_large(&f, SUMS);
+    assert_in_range(whole, 550, 650);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        int large = pick(&f, (lh_pick){500, seed, false}, taken);
+        assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
+    }
+    assert_int_equal(pick(&f, (lh_pick){0, 1, false}, taken), whole);
+    assert_int_equal(f.corpus.final.group[0].count, f.spec.eval.examples);
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_choices_are_nested_and_follow_the_seed(void **state) {
+    fixture f;
+    bool few[SUMS + 1], many[SUMS + 1], again[SUMS + 1], other[SUMS + 1];
+    int common = 0;
+    open_sums(&f, *state);
+    pick(&f, (lh_pick){100, 1, false}, few);
+    pick(&f, (lh_pick){500, 1, false}, many);
+    pick(&f, (lh_pick){500, 1, false}, again);
+    pick(&f, (lh_pick){500, 2, false}, other);
+    assert_memory_equal(many, again, sizeof many);
+    for (int line = 1; line <= SUMS; line++) {
+        assert_true(!few[line] || many[line]);
+        common += many[line] && other[line];
+    }
+    assert_in_range(common, 200, 300);
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_the_order_of_the_file_takes_its_first_lines(void **state) {
+    fixture f;
+    bool taken[SUMS + 1];
+    open_sums(&f, *state);
+    assert_int_equal(pick(&f, (lh_pick){300, 1, true}, taken), count_large(&f, 300));
+    for (int line = 1; line <= SUMS; line++) assert_int_equal(taken[line], line <= 300);
+    lh_corpus_close(&f.corpus);
+}
+
+/* Evaluates a choice of 100; returns the line. */
+static const char *evaluate(fixture *f, bool in_order, const char *path, bool *taken_over) {
+    static char line[512];
+    lh_error error;
+    lh_engine *engine;
+    lh_groups groups;
+    lh_eval_result result;
+    lh_engine_config config = {.spec = &f->spec, .seed = 7, .threads = 1};
+    lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &f->spec.eval.by, 0, &error), &error);
+    lh_assert_ok(lh_pick_examples(&groups, &f->corpus, &(lh_pick){100, 1, in_order}, &error), &error);
+    lh_eval_request request = {.groups = &groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    engine->ops->close(engine);
+    lh_groups_close(&groups);
+    *taken_over = result.taken_over;
+    size_t bytes;
+    char *text = lh_test_read(path, &bytes), *last = text;
+    for (char *at = text; *at != 0; at++)
+        if (*at == '\n' && at[1] != 0) last = at + 1;
+    snprintf(line, sizeof line, "%s", last);
+    free(text);
+    return line;
+}
+
+/* Lines say of how many, and which; one of an older version, which had the shortest, is not taken over, nor one of another
+ * order, nor of another file. */
+static void test_lines_say_of_how_many(void **state) {
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    static const char *const older =
+        "{\"step\":5,\"split\":\"train\",\"by\":{\"length\":4},\"examples\":100,\"draws\":1,\"accuracy\":1,"
+        "\"exact_match\":1,\"loss\":0.5,\"sd_over_draws\":0}\n";
+    fixture f;
+    bool taken_over;
+    open_sums(&f, *state);
+    lh_test_write(path, older, strlen(older));
+    const char *line = evaluate(&f, false, path, &taken_over);
+    assert_false(taken_over);
+    assert_non_null(strstr(line, "\"examples\":100,\"of\":1000,\"draws\":1,"));
+    char data[64];
+    snprintf(data, sizeof data, ",\"data\":\"%.16s\"}\n", f.corpus.train.digest);
+    assert_non_null(strstr(line, data));
+    evaluate(&f, false, path, &taken_over);
+    assert_true(taken_over);
+    line = evaluate(&f, true, path, &taken_over);
+    assert_false(taken_over);
+    assert_non_null(strstr(line, "\"of\":1000,\"order\":\"file\",\"draws\":1,"));
+    f.corpus.train.digest[0] ^= 1;
+    f.corpus.eval.digest[0] ^= 1;
+    evaluate(&f, true, path, &taken_over);
+    assert_false(taken_over);
+    lh_corpus_close(&f.corpus);
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        in_directory(test_a_cap_takes_examples_of_all_kinds),
+        in_directory(test_choices_are_nested_and_follow_the_seed),
+        in_directory(test_the_order_of_the_file_takes_its_first_lines),
+        in_directory(test_lines_say_of_how_many),
+    };
+    return cmocka_run_group_tests_name("pick", tests, NULL, NULL);
+}
