@@ -196,13 +196,47 @@ static void tell_plans(const lh_run *run) {
                 "parameters of a checkpoint\n");
 }
 
-/* A run of this plan with another rate or seed. */
+/* A text of run.json, without control characters. */
+static const char *shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
+    const char *value = json_string_value(json_object_get(data, key));
+    snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");
+    for (char *at = text; *at != 0; at++)
+        if (!isprint((unsigned char)*at)) *at = '?';
+    return text;
+}
+
+/* A run with the same rate and seed that was trained on another file; whether there is one. */
+static bool tell_data(const lh_run *run, const char *path, const folder *runs, int count) {
+    char own[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD], *text;
+    const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
+    size_t bytes;
+    lh_error ignored;
+    snprintf(own, sizeof own, "lr%s-seed%llu", lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed);
+    for (int i = 0; train != NULL && i < count; i++) {
+        const char *rest = runs[i].name + strlen(own);
+        if (strncmp(runs[i].name, own, strlen(own)) != 0 || (*rest != 0 && strncmp(rest, "-data", 5) != 0)) continue;
+        if (!put_path(name, "%s/%s/run.json", path, runs[i].name)) continue;
+        if (lh_read_text(name, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) continue;
+        json_t *facts = json_loadb(text, bytes, 0, NULL), *data = json_object_get(facts, "data");
+        fprintf(stderr,
+                "  there is %s/%s, trained on other data: %s, whose SHA-256 is %s;\n"
+                "  this run is trained on %s, whose SHA-256 is %s\n",
+                path, runs[i].name, shown(data, "train", file), shown(data, "train_sha256", digest), train->path,
+                train->digest);
+        json_decref(facts);
+        free(text);
+        return true;
+    }
+    return false;
+}
+
+/* A run of this plan with other data, or else with another rate or seed. */
 static void tell_runs(const lh_run *run) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX];
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, run->spec->plan_digest)) return;
     int count = list_folders(path, is_run, "checkpoint.safetensors", runs);
-    if (count > 0)
+    if (!tell_data(run, path, runs, count) && count > 0)
         fprintf(stderr, "  there is %s/%s, of another learning rate or seed%s\n", path, runs[0].name,
                 count > 1 ? ", and others" : "");
 }

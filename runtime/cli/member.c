@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/train_screen.h"
+#include "eval/eval_data.h"
 #include "train/overfit.h"
 
 static const double SECONDS_AT_ONCE = 0.5; /* of one run before another takes its thread: caches fill anew */
@@ -92,12 +93,10 @@ static lh_status load_state(lh_member *m, lh_error *error) {
     bool found = false;
     lh_error note = {""};
     lh_status status = LH_OK;
-    if (m->flags->resume) status = lh_run_resume(&m->run, m->engine, &m->window, &found, &note, error);
+    if (start_of(m->flags) == LH_RUN_RESUME)
+        status = lh_run_resume(&m->run, m->engine, &m->window, &found, &note, error);
     if (status == LH_OK && note.text[0] != 0) lh_screen_note(m->screen, m, "warning: %s", note.text);
     if (status == LH_OK && found) lh_screen_note(m->screen, m, "resuming at step %lld", (long long)m->engine->step);
-    if (status == LH_OK && found && m->engine->step > m->flags->steps)
-        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld",
-                       m->run.directory, (long long)m->engine->step, (long long)m->flags->steps);
     m->first_step = m->last_step = m->engine->step;
     return status;
 }
@@ -113,8 +112,10 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
         .perfect = m->flags->overfit > 0 ? is_perfect : NULL,
         .context = m,
     };
-    lh_status status = lh_run_begin(&m->run, start_of(m->flags), error);
-    if (status == LH_OK) status = load_state(m, error);
+    m->run.refused_from = m->flags->steps + 1;
+    lh_status status = load_state(m, error);
+    if (status == LH_OK) status = lh_run_begin(&m->run, start_of(m->flags), error);
+    m->begun = status == LH_OK;
     if (status == LH_OK) lh_screen_starts(m->screen, m);
     return status == LH_OK ? lh_loop_open(&training, m->engine, &m->window, &m->loop, error) : status;
 }
@@ -153,6 +154,8 @@ lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *er
     lh_eval_request request = evaluation_of(m, m->flags->steps);
     lh_status status = lh_run_ended_at(&m->run, m->flags->steps, finished, error);
     if (status != LH_OK || !*finished || !evaluates(m)) return status;
+    *finished = lh_records_data(m->run.evaluations, m->spec);
+    if (!*finished) return LH_OK;
     return lh_evaluation_is_complete(m->spec, &request, finished, error);
 }
 
@@ -192,9 +195,11 @@ static lh_status train_for(lh_member *m, double seconds, bool *done, lh_error *e
     return status;
 }
 
+/* A run whose checkpoint was refused leaves the files as they are. */
 static void end(lh_member *m, lh_status status) {
     lh_error closing = {""};
-    lh_status closed = lh_run_close(&m->run, status, &m->window, &closing);
+    lh_status closed = m->begun ? lh_run_close(&m->run, status, &m->window, &closing) : LH_OK;
+    if (!m->begun) lh_run_release(&m->run);
     if (status == LH_OK && closed != LH_OK) {
         status = closed;
         m->error = closing;

@@ -21,9 +21,9 @@ typedef struct lh_member {
     const lh_train_flags *flags;
     struct lh_train_screen *screen;
     const volatile sig_atomic_t *stop;
-    lh_run run; /* spec, root, flags, seed, learning rate and overfit are set by the caller */
-    bool claimed;
-    lh_engine *engine; /* set by the caller */
+    lh_run run;          /* spec, root, flags, seed, learning rate and overfit are set by the caller */
+    bool claimed, begun; /* the folder; run.json is this run's */
+    lh_engine *engine;   /* set by the caller */
     lh_window window;
     lh_loop *loop;
     int64_t first_step, last_step; /* of this process */

@@ -15,6 +15,7 @@
 #include "base/lines.h"
 #include "base/team.h"
 #include "data/epoch.h"
+#include "eval/eval_data.h"
 #include "train/json_text.h"
 
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
@@ -176,16 +177,51 @@ static lh_status remove_files(const lh_run *run, lh_error *error) {
     return status;
 }
 
-static lh_status name_files(lh_run *run, lh_error *error) {
-    char rate[LH_NUMBER_TEXT], suffix[32] = "";
+enum { DATA_DIGITS = 8 }; /* of a training file's SHA-256 in the name of a folder */
+
+/* The SHA-256 of the file that the run trains on; NULL: its examples are in none. */
+static const char *training_digest(const lh_run *run) {
+    const lh_spec *spec = run->spec;
+    bool is_file = spec->corpus != NULL && spec->data != NULL && spec->data->train != NULL;
+    return is_file ? spec->corpus->train.digest : NULL;
+}
+
+/* digest: to be called after; NULL: it is not. */
+static lh_status name_directory(lh_run *run, const char *digest, lh_error *error) {
+    char rate[LH_NUMBER_TEXT], data[32] = "", overfit[32] = "";
     size_t size = sizeof run->directory;
-    if (run->overfit > 0) snprintf(suffix, sizeof suffix, "-overfit%d", run->overfit);
+    if (digest != NULL) snprintf(data, sizeof data, "-data%.*s", DATA_DIGITS, digest);
+    if (run->overfit > 0) snprintf(overfit, sizeof overfit, "-overfit%d", run->overfit);
     int used =
-        snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s", run->root, run->spec->id, run->spec->plan_digest,
-                 lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed, suffix);
+        snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s", run->root, run->spec->id, run->spec->plan_digest,
+                 lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed, data, overfit);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
-    lh_status status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
+    return LH_OK;
+}
+
+/* Whether the run's folder is one of an older version, which is not called after its training file, of this very file. */
+static bool is_older_folder(const lh_run *run, const char *digest) {
+    char path[LH_PATH_MAX + 64];
+    lh_recorded_data recorded;
+    if (join(path, sizeof path, run->directory, "eval.jsonl", NULL) != LH_OK) return false;
+    lh_read_recorded_data(path, &recorded);
+    return strcmp(recorded.digest[LH_SET_TRAIN], digest) == 0;
+}
+
+static lh_status choose_directory(lh_run *run, lh_error *error) {
+    const char *digest = training_digest(run);
+    lh_status status = name_directory(run, digest, error);
+    if (status != LH_OK || digest == NULL || has_file(run, "run.json")) return status;
+    status = name_directory(run, NULL, error);
+    if (status != LH_OK || is_older_folder(run, digest)) return status;
+    return name_directory(run, digest, error);
+}
+
+static lh_status name_files(lh_run *run, lh_error *error) {
+    lh_status status = choose_directory(run, error);
+    if (status != LH_OK) return status;
+    status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
     if (status == LH_OK) status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
     if (status == LH_OK) status = join(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
     return status;
@@ -216,7 +252,8 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
 
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
     now(run->started);
-    lh_status status = start == LH_RUN_RESUME ? LH_OK : remove_files(run, error);
+    lh_status status =
+        start == LH_RUN_RESUME ? lh_mark_lines(run->evaluations, run->spec, error) : remove_files(run, error);
     return status == LH_OK ? write_facts(run, NULL, error) : status;
 }
 
@@ -308,6 +345,9 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
                        run->directory, lh_shortest(facts->learning_rate, have), lh_shortest(run->learning_rate, want));
+    if (run->refused_from > 0 && facts->step >= run->refused_from)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld", run->directory,
+                       (long long)facts->step, (long long)run->refused_from - 1);
     return LH_OK;
 }
 
@@ -323,8 +363,8 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     if (status != LH_OK) return status;
     status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &there, note, error);
     if (status == LH_OK && there) status = check_facts(run, &facts, error);
-    if (status == LH_OK) status = cut_logs(run, there ? facts.step : -1, cuts, note, error);
     if (status == LH_OK && there) status = engine->ops->write_state(engine, state, facts.step, error);
+    if (status == LH_OK) status = cut_logs(run, there ? facts.step : -1, cuts, note, error);
     if (status == LH_OK && there) {
         run->checkpoint_step = facts.step;
         status = load_window(run, window, facts.step, cuts, note, error);

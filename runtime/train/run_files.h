@@ -1,4 +1,6 @@
-/* The folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/ (with -overfit<K> behind it for --overfit K).
+/* The folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, with -data<8 digits> behind it where the examples
+ * that it trains on are in a file, of its SHA-256, and with -overfit<K> for --overfit K. Folders of older versions have no
+ * digits: one whose run.json has the same SHA-256 is that of the run.
  *
  *     run.json                          what ran, where, and how it ended
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
@@ -28,6 +30,7 @@ typedef struct lh_run {
     uint64_t seed;
     double learning_rate;
     int overfit;             /* examples that are trained on; 0: an ordinary run */
+    int64_t refused_from;    /* a checkpoint of this step or a later one is not resumed; 0: any is */
     const lh_engine *engine; /* for run.json, until the run is closed */
     /* Written by lh_run_claim. */
     char directory[LH_PATH_MAX];
@@ -42,8 +45,9 @@ typedef struct lh_run {
  * any other error, nothing is changed and nothing is held. run->lock is LH_LOCK_HELD where another process has it. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
-/* Removes the files of an earlier run unless this one resumes it, and writes run.json. The folder must be claimed; on
- * an error it still is. */
+/* Removes the files of an earlier run unless this one resumes it, and writes run.json; before that, lines of eval.jsonl
+ * get the names of their data files, where those change (eval/eval_data.h). The folder must be claimed; on an error it
+ * still is. */
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Whether the claimed folder has a checkpoint, good or not. */
@@ -56,7 +60,8 @@ lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error
 void lh_run_release(lh_run *run);
 
 /* Loads the newest checkpoint into the engine and cuts metrics.jsonl, eval.jsonl and window.jsonl back to its step;
- * with none, cuts them to nothing and *found is false. Whatever deserves a word is in note. */
+ * with none, cuts them to nothing and *found is false. Whatever deserves a word is in note. To be called before
+ * lh_run_begin: where the checkpoint is refused, no file has changed. */
 lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
                         lh_error *error);
 

@@ -19,7 +19,7 @@ builds() {
 }
 
 folder() {
-    echo "$work/$1"/*/*/lr*-seed"${2:-0}"
+    echo "$work/$1"/*/*/lr*-seed"${2:-0}"-data*
 }
 
 results() {
@@ -136,9 +136,78 @@ other_bytes_refused() {
         return
     grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(folder parts)/run.json" || return
     sed '1s/3/4/' examples/dataset/train.jsonl >"$work/other.jsonl"
-    ends_with 1 "data_sha256 is \"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\" there, \"$(
-        sha256sum <"$work/other.jsonl" | cut -d' ' -f1)\" here" \
-        "$trainer" train --out "$work/parts" --steps 80 --resume --data "$work/other.jsonl" $FLAGS
+    mine=$(folder parts) && mkdir "$work/before" && cp "$mine"/* "$work/before" || return
+    ends_with 0 "trained on other data: $work/same.jsonl, whose SHA-256 is $(sum_of "$work/same.jsonl")" \
+        "$trainer" train --out "$work/parts" --steps 80 --resume --data "$work/other.jsonl" $FLAGS &&
+        grep -q "is trained on $work/other.jsonl, whose SHA-256 is $(sum_of "$work/other.jsonl")" "$work/.got" &&
+        [ -e "${mine%-data*}-data$(sum_of "$work/other.jsonl" | cut -c 1-8)/checkpoint.safetensors" ] &&
+        diff -r "$mine" "$work/before" || return
+    # A checkpoint that comes from elsewhere.
+    cp "$mine/checkpoint.safetensors" "${mine%-data*}-data$(sum_of "$work/other.jsonl" | cut -c 1-8)" &&
+        ends_with 1 "data_sha256 is \"$(sum_of "$work/same.jsonl")\" there, \"$(sum_of "$work/other.jsonl")\" here" \
+            "$trainer" train --out "$work/parts" --steps 81 --resume --data "$work/other.jsonl" $FLAGS
+}
+
+sum_of() {
+    sha256sum <"$1" | cut -d' ' -f1
+}
+
+# Whatever the reason is, files and times stay as they are.
+refused_writes_nothing() {
+    "$trainer" train --out "$work/finished" --steps 63 $FLAGS && mine=$(folder finished) &&
+        (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) >"$work/before.txt" || return
+    ends_with 1 'the checkpoint is of step 63, --steps asks for 21' \
+        "$trainer" train --out "$work/finished" --steps 21 --resume $FLAGS || return
+    (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt" || return
+    mv "$mine" "${mine%-seed0*}-seed1${mine#*-seed0}" &&
+        ends_with 1 'the checkpoint is of seed 0, this run has seed 1' \
+            "$trainer" train --out "$work/finished" --steps 63 --seed 1 --resume $FLAGS || return
+    (cd "$(folder finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
+}
+
+# A folder of an older version is not called after its file, and its lines do not say which file they are of.
+older_folder_goes_on() {
+    "$trainer" train --out "$work/older" --steps 42 --log-every 10 && mine=$(folder older) || return
+    mv "$mine" "${mine%-data*}" && sed -i 's/,"data":"[0-9a-f]*"//' "${mine%-data*}/eval.jsonl" &&
+        ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 42 --missing &&
+        "$trainer" train --out "$work/older" --steps 63 --resume --log-every 10 &&
+        [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
+}
+
+# Another file to evaluate makes another evaluation, and no training; lines of the one before say which file they are of.
+new_evaluation_data() {
+    mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
+        head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
+        ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
+        cksum "$mine/checkpoint.safetensors" | cmp - "$work/sum" || return
+    for file in examples/dataset/test.jsonl "$work/fewer.jsonl"; do
+        [ "$(grep -c "\"step\":63.*\"data\":\"$(sum_of "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
+    done
+    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 63 --missing \
+        --eval-data "$work/fewer.jsonl" &&
+        "$trainer" train --out "$work/older" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
+        [ "$(grep -c "\"eval_sha256\":\"$(sum_of examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
+}
+
+# A cap takes examples by a hash of their line, the same for sample and eval; --seed others, --order file the first.
+caps() {
+    file=$(folder whole)/checkpoint.safetensors
+    for flags in '--seed 1' '--seed 2' '--order file' '--examples all'; do
+        ends_with 0 'examples' "$trainer" eval --checkpoint "$file" --out "$work/caps" --lengths 5 --examples 20 $flags &&
+            grep -q "^test  *5 .* $([ "$flags" = '--examples all' ] && echo 41 || echo 20) of 41 examples" "$work/.got" ||
+            return
+    done
+    sed 's/"accuracy.*,"data":"[0-9a-f]*"/X/; s/.*"examples"/"examples"/' "$work/caps/eval.jsonl" >"$work/got" &&
+        printf '%s\n' '"examples":20,"of":41,"draws":1,X}' '"examples":20,"of":41,"draws":1,X,"seed":2}' \
+            '"examples":20,"of":41,"order":"file","draws":1,X}' '"examples":41,"draws":1,X}' | cmp - "$work/got" || return
+    "$trainer" sample --split test --length 5 --count 41 --order file | sed 's/,"mask.*//' >"$work/got" &&
+        awk -F'[][]' 'split($2, a, ",") == 5' examples/dataset/test.jsonl | sed 's/}$//' | cmp - "$work/got" &&
+        "$trainer" sample --split test --length 5 --count 20 >"$work/got" &&
+        "$trainer" sample --split test --length 5 --count 7 >"$work/few" && head -7 "$work/got" | cmp - "$work/few" &&
+        "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/want" && ! cmp -s "$work/want" "$work/got" &&
+        [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
+        ends_with 2 'expected: hash' "$trainer" sample --order random &&
+        ends_with 2 'expected: hash' "$trainer" eval --checkpoint "$file" --order random
 }
 
 # TEXT of the last line, and what is said.
@@ -167,7 +236,6 @@ other_verbs() {
     ends_with 0 '"mask":[1' "$trainer" sample --length 4 --count 3 && [ "$(wc -l <"$work/.got")" -eq 3 ] &&
         ends_with 0 '+' "$trainer" sample --length 3 --count 1 --text &&
         ends_with 1 'train.jsonl has no example with an input of 9 tokens' "$trainer" sample --length 9 &&
-        ends_with 2 'are not drawn' "$trainer" sample --length 3 --seed 4 &&
         ends_with 0 'train      3      4 ' "$trainer" bench --seconds 0.02 --threads 1 &&
         ends_with 0 'eval       4      6 ' "$trainer" bench --seconds 0.02 --lengths 4 --threads 1 &&
         ends_with 1 'with an input of 11 tokens' "$trainer" bench --seconds 0.02 --lengths 11 &&
@@ -249,6 +317,10 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_other_sets evaluates_other_sets
     expect dataset_evaluates_training_examples evaluates_training_examples
     expect dataset_other_bytes_refused other_bytes_refused
+    expect dataset_refused_writes_nothing refused_writes_nothing
+    expect dataset_older_folder older_folder_goes_on
+    expect dataset_new_evaluation_data new_evaluation_data
+    expect dataset_caps caps
     expect dataset_bad_json refused '{"input":[1,10,2],"target":[3}\n' '3:30: '
     expect dataset_torn_last_line refused '{"input":[1,10,2],"tar' '3:22: the last line is torn'
     expect dataset_token_out_of_range refused '{"input":[1,10,11],"target":[3]}\n' '3: input[2] is 11'

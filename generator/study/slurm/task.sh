@@ -218,12 +218,14 @@ taken_away() {
     done
 }
 
-# Runs that have not got beyond the checkpoint that they took on: it is refused, and the next best one is tried. Where
-# it came from it stays, and the copy goes.
+# Runs that have not got beyond the checkpoint that they took on: it is refused, and the next best one is tried. A trainer
+# that refuses one writes nothing. Where it came from it stays, and the copy goes.
 find_refused() {
     for run in $members; do
         step=$(step_in "$taken" "$run")
-        ended=$(sed -n 's/.*"step":\([0-9]*\),.*"exit":1}$/\1/p' "$attempt/$id/$digest/$run/run.json" 2>/dev/null)
+        facts=$attempt/$id/$digest/$run/run.json
+        ended=$(sed -n 's/.*"step":\([0-9]*\),.*"exit":1}$/\1/p' "$facts" 2>/dev/null)
+        [ -e "$facts" ] || [ "$status" -ne 1 ] || ended=0
         [ -n "$step" ] && [ -n "$ended" ] && [ "$ended" -le "$step" ] || continue
         say "$id $run: does not go on from the checkpoint of step $step; the one before it is tried, or none"
         refused="$refused $run:$step" more=yes
