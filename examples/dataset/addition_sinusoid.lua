@@ -1,6 +1,7 @@
 -- Sums of small numbers from a file of examples, with sinusoidal positions on a small encoder.
 return {
   task = {
+    name = "addition",
     data = "train.jsonl",
     eval = "test.jsonl",
     input_symbols = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+" },

@@ -8,7 +8,7 @@
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
 --                  of the user's), lines (of pairs of tokens), network (a Lua file of theirs), checkpoint (of a
 --                  trainer), file (any other), symbols, options (of a task), settings (of a network), by (what an
---                  evaluation goes by), names (a list of them)
+--                  evaluation goes by), name (of a-z, 0-9 and _), names (a list of them)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: of what
@@ -149,6 +149,7 @@ M.TEXT = {
   by = "{ axis = true, ... }: for each axis true for all there are, { first, last } or { list = { 1, 3 } }",
   noise = "{ list = { 0, 0.5, 1 } }: standard deviations from 0 on, ascending",
   axis = "true for all there are, { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
+  name = "a name: " .. base_names.TEXT,
   names = "a list of names: " .. base_names.TEXT,
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }

@@ -280,6 +280,14 @@ function readers.by(context, field, node)
   return next(by) and by or nil
 end
 
+function readers.name(context, field, node)
+  if not base_names.is(node.value) then
+    add(context, node, field.path, what_of(node) .. " does not fit here", schema.expected(field))
+    return nil
+  end
+  return node.value
+end
+
 -- A list of names, each once: those of field.choices in their order, or any where there are no choices.
 function readers.names(context, field, node)
   if not tree.is_table(node) or #node.items == 0 or next(node.fields) then

@@ -25,7 +25,7 @@ class Run:
     id, digest     what was trained; runs of one digest may differ in seed, rate, steps and evaluation alone
     seed           of the whole run
     learning_rate  step size
-    task           its kind, or the name of the file that its examples are from
+    task           its kind, or of examples from a file task.name of its spec, the spec's name unless given
     encoding       what the id says beside the task, as in reports: bucket_sort_rand_rope -> rand_rope
     axes           its place in a study, by name: {"study": "ruoss_figure3", "max_position": 2048}, names that are
                    numbers as numbers; see runs()
@@ -42,8 +42,8 @@ class Run:
             self.spec = self.info["spec"]
         except KeyError as error:
             raise LonghandError(f"{self.path}/run.json: {error} is missing; this is no run of Longhand") from None
-        self.task = _name_of_task(self.spec)
         name = str(self.id)
+        self.task = _name_of_task(self.spec, name)
         self.axes = {}
         self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
 
@@ -107,10 +107,10 @@ def _training_lengths(spec):
         return None
 
 
-def _name_of_task(spec):
+def _name_of_task(spec, name):
     task = spec.get("task") if isinstance(spec, dict) else None
     task = task if isinstance(task, dict) else {}
-    return str(task.get("kind") or os.path.basename(str(task.get("data", ""))) or "?")
+    return str(task.get("kind") or task.get("data") and (task.get("name") or name) or "?")
 
 
 class Rows(list):

@@ -50,6 +50,47 @@ function TestCells.test_runs_that_should_be_alike_are_flagged()
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
 
+-- Runs on files of examples, { id, name of the task }, as a study of their folder.
+local function of_files(root, list)
+  local dir
+  for i, item in ipairs(list) do
+    local spec = reports.spec_of("bucket_sort")
+    spec.task = { data = "train.jsonl", name = item[2] }
+    dir = write_run(root, item[1], i, 0.1, { exit = 0, eval = scored(50), digest = item[3], facts = { spec = spec } })
+  end
+  return cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+end
+
+-- Two files called train.jsonl are two tasks: each has the name of its spec, or one of its own.
+function TestCells.test_tasks_on_files_have_names()
+  local study = of_files("files", { { "cogs_rope" }, { "scan_rope" } })
+  lu.assertEquals(study.axes, { { name = "task", values = { "cogs_rope", "scan_rope" } } })
+  lu.assertEquals({ study.cells[1].key, study.title }, { { task = "cogs_rope" }, "Runs" })
+  study = of_files("named", { { "cogs_rope", "cogs" }, { "scan_alibi", "scan" }, { "scan_rope", "scan" } })
+  lu.assertEquals(study.axes, { { name = "task", values = { "cogs", "scan" } },
+    { name = "encoding", values = { "rope", "alibi" } } })
+  lu.assertEquals(study.cells[3].key, { task = "scan", encoding = "rope" })
+  study = of_files("one_name", { { "first", "scan" }, { "second", "scan" } })
+  lu.assertEquals({ study.title, study.axes[2].values }, { "Runs of scan", { "first", "second" } })
+end
+
+-- Where the id does not tell them apart, or others have encodings, encodings stay.
+function TestCells.test_tasks_on_files_beside_others()
+  local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
+  lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",
+    "scan_rope (abcdef)" } })
+  write_run("beside", "bucket_sort_rope", 7, 0.1, { exit = 0, eval = scored(50) })
+  study = of_files("beside", { { "scan_rope" } })
+  lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "bucket_sort", "scan_rope" },
+    { "rope", "scan_rope" } })
+end
+
+-- A task that is called as one of Longhand's has nothing of that one.
+function TestCells.test_a_name_is_no_kind()
+  local study = of_files("kinds", { { "mine", "bucket_sort" } })
+  lu.assertEquals({ study.cells[1].key.task, study.cells[1].task_kind }, { "bucket_sort", nil })
+end
+
 TestDemo = {}
 
 -- The text for accuracies and a loss within the training lengths and beyond.

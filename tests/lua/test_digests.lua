@@ -238,6 +238,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
     ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, same)
   local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)

@@ -174,7 +174,7 @@ function TestPage.test_base64()
   end
 end
 
--- Task and title of runs on a file are the file's name; training lengths come from what the trainer wrote.
+-- Task and title of runs on a file are the spec's name; training lengths come from what the trainer wrote.
 function TestPage.test_runs_on_examples_of_a_file()
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -187,11 +187,11 @@ function TestPage.test_runs_on_examples_of_a_file()
   report.run({ project = project, runs = root, say = function(text)
     said[#said + 1] = text
   end })
-  lu.assertStrContains(said[1], "Runs of train.jsonl\n")
+  lu.assertStrContains(said[1], "Runs of sums_rope\n")
   lu.assertStrContains(said[1], "1 of 1 run has a score. A score is the plain mean of the token accuracies at all "
     .. "evaluated lengths,\nwhich are all training lengths (in distribution)")
   lu.assertStrMatches(said[1]:match("training lengths  [^\n]*"), "training lengths +3 to 5")
-  lu.assertNotNil(said[1]:find("\ntrain%.jsonl +50%.0%*\n"))
+  lu.assertNotNil(said[1]:find("\nsums_rope +50%.0%*\n"))
   lu.assertStrContains(said[1], "scored on the examples of training, there are no others")
   for _, name in ipairs({ "report.txt", "index.html", "runs.csv", "tables.tex" }) do
     local text = support.read(root .. "/report/" .. name)

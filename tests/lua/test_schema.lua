@@ -34,6 +34,7 @@ local CASES = {
   { "task.kind", "parity_check", "parity_chek", 'did you mean "parity_check"?' },
   { "task.source", "../tasks/own/first_repeat.c", "nowhere.c", "cannot read tests/golden/specs/nowhere.c" },
   { "task.data", "train.jsonl", "7", "7 does not fit here", DATA },
+  { "task.name", "scan_length", "SCAN", '"SCAN" does not fit here', DATA },
   { "task.eval", "test.jsonl", "{}", "a table does not fit here", DATA },
   { "task.validation", "items.csv", "true", "true does not fit here", DATA },
   { "task.axes", "{ 'digits', 'carry' }", "{ 'digits', 'digits' }", '"digits" stands twice', DATA },
@@ -236,7 +237,8 @@ end
 function TestSchema.test_entries_are_whole()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
-    checkpoint = true, lines = true, symbols = true, options = true, settings = true, by = true, names = true }
+    checkpoint = true, lines = true, symbols = true, options = true, settings = true, by = true, names = true,
+    name = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

@@ -123,7 +123,8 @@ class TestRuns(Files):
         info = json.loads((path / "run.json").read_text())
         for spec, name, task, encoding in (({"kind": "copy"}, "copy_rand_rope", "copy", "rand_rope"),
                                            ({"kind": "copy"}, "copy", "copy", "copy"),
-                                           ({"data": "a/b.jsonl"}, "sums_rope", "b.jsonl", "sums_rope"),
+                                           ({"data": "a/b.jsonl"}, "sums_rope", "sums_rope", "sums_rope"),
+                                           ({"data": "a/b.jsonl", "name": "sums"}, "sums_rope", "sums", "rope"),
                                            (None, "sums", "?", "sums")):
             (path / "run.json").write_text(json.dumps({**info, "id": name, "spec": {"task": spec}}))
             run = longhand.Run(path)

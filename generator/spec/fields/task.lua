@@ -10,6 +10,8 @@ return {
     doc = "a sampler of your own, relative to the spec file (docs/own-task.md)" },
   { path = "task.data", type = "file", optional = true,
     doc = "a file of examples, JSON lines, relative to the spec file (docs/own-task.md)" },
+  { path = "task.name", type = "name", optional = true, with = "data",
+    doc = "what the task is called in reports and tables; the spec's name unless given" },
   { path = "task.eval", type = "file", optional = true, with = "data",
     doc = "another such file, to evaluate; absent: the training examples" },
   { path = "task.validation", type = "file", optional = true,

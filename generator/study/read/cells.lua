@@ -249,17 +249,17 @@ function M.of_study(study, root, metric)
     report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells }, metric)
 end
 
--- The name of a run's task: its kind, or the file that its examples are from; nil where its spec does not say.
-function M.task_of(spec)
+-- The name of a run's task: its kind, or of examples from a file the task's name, by default the spec's, `id`; nil
+-- where its spec does not say. The name of the file tells nothing: there are many train.jsonl.
+function M.task_of(spec, id)
   local task = spec and spec.task or {}
-  return task.kind or task.data and task.data:match("[^/]*$")
+  return task.kind or task.data and (task.name or id) or nil
 end
 
 -- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
-local function encoding_of(group)
-  local task = group.task_kind
-  local rest = group.id:sub(1, #task + 1) == task .. "_" and group.id:sub(#task + 2) or ""
-  return rest ~= "" and rest or group.id
+local function encoding_of(id, task)
+  local rest = id:sub(1, #task + 1) == task .. "_" and id:sub(#task + 2) or ""
+  return rest ~= "" and rest or id
 end
 
 -- The runs found below a folder, by id and digest.
@@ -287,29 +287,47 @@ local function spec_of(group)
   end
 end
 
+-- The key of a group of runs, by task and encoding; second whether its task has no name but the spec's.
+local function key_of(group, spec)
+  local name = M.task_of(spec, group.id) or "?"
+  return { task = name, encoding = encoding_of(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
+end
+
+-- The axes of groups of runs, by their keys; without encodings where none is told from its task.
+local function axes_of(groups, nameless)
+  local tasks, encodings, seen_tasks, seen_encodings = {}, {}, {}, {}
+  for _, group in ipairs(groups) do
+    add_name(tasks, seen_tasks, group.key.task)
+    add_name(encodings, seen_encodings, group.key.encoding)
+    group.key.encoding = not nameless and group.key.encoding or nil
+  end
+  return { { name = "task", values = tasks }, not nameless and { name = "encoding", values = encodings } or nil }
+end
+
 -- A study of the runs found below a folder: a cell for each id and digest, by task and encoding. Where two have the
--- same of both, the digest is added to the name. metric: that of scores, in the place of the usual one, or nil.
+-- same of both, the digest is added to the name. Where all are of files of examples without names of their own, the
+-- specs' names are those of the tasks, and there is no other axis. metric: that of scores, in the place of the usual
+-- one, or nil.
 function M.of_folder(root, metric)
   local order, problems = groups_of(root)
-  local count = {}
+  local count, nameless = {}, true
   for _, group in ipairs(order) do
     local spec = spec_of(group)
-    group.task_kind, group.task_options = M.task_of(spec) or "?", ((spec or {}).task or {}).options
-    group.key = { task = group.task_kind, encoding = encoding_of(group) }
+    local key, is_nameless = key_of(group, spec)
+    group.key, group.task_kind, group.task_options = key, spec and spec.task.kind, spec and spec.task.options
     local name = group.key.task .. "/" .. group.key.encoding
     count[name] = (count[name] or 0) + 1
+    nameless = nameless and is_nameless and count[name] == 1
   end
-  local tasks, encodings, seen_tasks, seen_encodings = {}, {}, {}, {}
   for _, group in ipairs(order) do
     if count[group.key.task .. "/" .. group.key.encoding] > 1 then
       group.key.encoding = ("%s (%s)"):format(group.key.encoding, group.digest:sub(1, 6))
     end
-    add_name(tasks, seen_tasks, group.key.task)
-    add_name(encodings, seen_encodings, group.key.encoding)
   end
+  local axes = axes_of(order, nameless)
+  local tasks = axes[1].values
   return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
-    scored = BEYOND_TRAINING, problems = problems,
-    axes = { { name = "task", values = tasks }, { name = "encoding", values = encodings } } }, metric)
+    scored = BEYOND_TRAINING, problems = problems, axes = axes }, metric)
 end
 
 return M

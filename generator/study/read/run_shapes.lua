@@ -95,6 +95,7 @@ local BY_TYPE = {
   checkpoint = function() return TEXT end,
   symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
   by = function() return BY end,
+  name = function() return WORD end,
   names = function() return shapes.list(WORD, schema.MOST_SYMBOLS) end,
   options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
   settings = function()

@@ -56,7 +56,7 @@ end
 -- Of evaluated runs. optional: not told where a run has none; unless: nor where an axis has that name.
 local PICKS = {
   { "task", function(run)
-    return cells.task_of(run.facts.spec)
+    return cells.task_of(run.facts.spec, run.id)
   end, unless = "task" },
   { "task options", options_text, optional = true },
   { "model", function(run)
