@@ -83,13 +83,16 @@ local function add_decoding(analyze)
   command:option("--layers"):argname("A,B"):convert(counts):description("numbers of layers, from 0; default: all")
 end
 
--- An analysis of all runs in a folder.
-local function add_study_analysis(analyze, name, summary, split)
+local SETS = { "test", "train", "validation" }
+local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
+
+-- An analysis of all runs in a folder. splits: those that it may be of, SETS unless given.
+local function add_study_analysis(analyze, name, summary, split, splits)
   local command = analyze:command(name):summary(summary)
   command:argument("runs"):argname("RUNS"):description("a folder of runs")
   command:option("--study"):argname("STUDY"):description("as in report")
   command:option("--scale"):argname("NAME"):description("as in report")
-  command:option("--split"):choices({ "test", "train", "validation" }):default(split):description("which evaluation "
+  command:option("--split"):choices(splits or SETS):default(split):description("which evaluation "
     .. "counts; that of test is the score of reports")
   command:option("--out"):argname("DIR"):description(("where to; default: %s, or %s-STUDY, in RUNS"):format(name, name))
   return command
@@ -97,7 +100,7 @@ end
 
 local function add_comparison(analyze)
   local compare = add_study_analysis(analyze, "compare", "tests between the cells of a study, or of any runs, over "
-    .. "their seeds", "test")
+    .. "their seeds", "test", SPLITS)
   compare:option("--axis"):argname("NAME"):description("the study's axis along which cells are compared; default: the "
     .. "last with several values")
   compare:option("--reference"):argname("VALUE"):description("a value of the axis: compare with it alone")

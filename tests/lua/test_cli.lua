@@ -190,7 +190,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze pca a --part middle"] = "must be one of 'input', 'output'",
     ["analyze attention a --sequences 3"] = "Did you mean '--sequence'?",
     ["analyze compare a --margin 0"] = "0: not a number of points above 0, at most 100",
-    ["analyze compare a --split dev"] = "must be one of 'test', 'train', 'validation'",
+    ["analyze compare a --split dev"] = "must be one of 'test', 'in_distribution', 'between', 'beyond', 'train', 'validation'",
     ["analyze compare a --scale small"] = "--scale is that of a study: add --study",
     ["export csv a --scale small"] = "--scale is that of a study: add --study",
     ["export jax a"] = "unknown command 'jax'",

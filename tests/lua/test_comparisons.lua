@@ -260,7 +260,7 @@ function TestVerb.test_too_few_seeds_are_told()
   lu.assertStrContains(support.read(root .. "/compare/compare.csv"),
     ",too few seeds,accuracy,permutation,,0.1,20,0.1,0.1,0,3,0,3,1,1\n")
   _, _, said = run(root, { metric = "exact_match" })
-  lu.assertStrContains(said, "Exact match in percent, split test")
+  lu.assertStrContains(said, "Exact match in percent, split beyond, at the last step")
   lu.assertStrContains(support.read(root .. "/compare/seeds.csv"), ",exact_match,25,")
 end
 
@@ -268,6 +268,21 @@ function TestVerb.test_another_evaluation()
   local root = folder()
   run(root, { split = "validation", out = root .. "/out" })
   lu.assertStrContains(support.read(root .. "/out/groups.csv"), ",rope,0.1,2,2,26,")
+end
+
+-- A score beyond training and one within; of a generative model with how its answers came about.
+function TestVerb.test_splits_and_decodings_are_named()
+  local spec, root = reports.spec_of("bucket_sort"), nil
+  spec.model.kind = "decoder"
+  for i, id in ipairs({ "bucket_sort_rope", "bucket_sort_rope", "bucket_sort_none", "bucket_sort_none" }) do
+    local lines = reports.scored(50 + i):gsub('"accuracy"', '"decoding":"greedy","counted":9,"accuracy"')
+    local dir = reports.write_run("decoded", id, i, 0.1, { exit = 0, facts = { spec = spec }, eval = lines })
+    root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  end
+  local _, _, said = run(root, { metric = "accuracy", split = "beyond" })
+  lu.assertStrContains(said, "Accuracy in percent, split beyond, of own answers (greedy), at the last step")
+  _, _, said = run(root, { split = "in_distribution" })
+  lu.assertStrContains(said, "Exact match in percent, split in_distribution, of own answers (greedy), at the last step")
 end
 
 function TestVerb.test_damaged_runs_are_told()

@@ -7,12 +7,15 @@
 local comparisons = require("study.analyse.comparisons")
 local groups = require("study.analyse.groups")
 local metrics = require("study.read.metrics")
+local runs = require("study.read.runs")
 local sheets = require("study.analyse.sheets")
 local strips = require("study.analyse.strips")
 local table_latex = require("study.report.table_latex")
 local wording = require("base.wording")
 
 local M = {}
+
+local DECODINGS = { greedy = "of own answers (greedy)", teacher_forced = "the answer given (teacher-forced)" }
 
 local columns, line, number, texts = sheets.columns, sheets.line, sheets.number, sheets.texts
 
@@ -24,10 +27,28 @@ local function titled(set, text)
   return set.name ~= "" and ("%s: %s"):format(set.name, text) or text
 end
 
--- A metric and a split at the head of a table: "Exact match in percent, split test".
+-- What the scores are means of: the splits as the lines of eval.jsonl name them, and of generative models how their
+-- answers came about.
+local function split_text(result, options)
+  local names, seen = {}, {}
+  for _, set in ipairs(result.sets) do
+    for _, group in ipairs(set.groups) do
+      for _, run in ipairs(group.runs) do
+        local words = DECODINGS[run.decoding]
+        local text = runs.evaluation(run, options.split).split .. (words and ", " .. words or "")
+        names[#names + 1] = not seen[text] and text or nil
+        seen[text] = true
+      end
+    end
+  end
+  table.sort(names)
+  return table.concat(names, " and ")
+end
+
+-- A metric and a split at the head of a table: "Exact match in percent, split beyond, of own answers (greedy)".
 local function scored_text(result, options)
   local of = metrics.of[result.metric]
-  return ("%s in %s, split %s"):format(of.title:gsub("^%l", string.upper), of.unit, options.split)
+  return ("%s in %s, split %s"):format(of.title:gsub("^%l", string.upper), of.unit, split_text(result, options))
 end
 
 local function unit_text(result)
@@ -123,8 +144,8 @@ local function seeds_csv(result, options)
   for _, set in ipairs(result.sets) do
     for _, group in ipairs(set.groups) do
       for i, run in ipairs(group.runs) do
-        lines[#lines + 1] = line(set.name, group.name, group.rate, run.seed, run[options.split].step, result.metric,
-          group.scores[i], run.dir)
+        lines[#lines + 1] = line(set.name, group.name, group.rate, run.seed, runs.evaluation(run, options.split).step,
+          result.metric, group.scores[i], run.dir)
       end
     end
   end
