@@ -12,6 +12,7 @@ M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but an axis of no data: what is added to embeddings
 M.LOUDEST = 1e6
+M.TRAINED = "trained" -- of files also where no line says it: whether an example is among those of training
 M.FRAME = "frame" -- what is made for the values that are asked for: there is no all of it
 local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
 
@@ -50,11 +51,21 @@ local function add(context, paths, record)
   context.diagnostics:add(record)
 end
 
-local function find(facts, name)
+-- An axis that examples say something on.
+local function own(facts, name)
   for _, axis in ipairs(facts.axes or {}) do
     if axis.name == name then
       return axis
     end
+  end
+end
+
+local function find(facts, name)
+  local axis = own(facts, name)
+  if axis then
+    return axis
+  elseif name == M.TRAINED and facts.data and not facts.data.made then
+    return { name = name, first = 0, last = 1 }
   end
   return name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
 end
@@ -63,6 +74,9 @@ local function names_of(facts)
   local names = { "length" }
   for i, axis in ipairs(facts.axes or {}) do
     names[i + 1] = axis.name
+  end
+  if not facts.data.made and not own(facts, M.TRAINED) then
+    names[#names + 1] = M.TRAINED
   end
   return names
 end
@@ -146,7 +160,7 @@ end
 
 -- Only examples that say so can be left out for having been trained on.
 local function check_novel(context, facts)
-  if given(context, "eval.novel", true) and not find(facts, "trained") then
+  if given(context, "eval.novel", true) and not own(facts, M.TRAINED) then
     add(context, { "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
       facts.data and what_of(facts) or facts.kind or "the task"),
       expected = "finite data with an axis `trained`: ./longhand list tasks, or task.axes of files" })

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/overlap.h"
+
 /* Read by the generator, too; see verb_train.c. */
 static const lh_option options[] = {
     {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
@@ -87,6 +89,37 @@ void lh_data_files_close(lh_data_files *files) {
 
 void lh_data_files_help(FILE *out, const lh_spec *spec) {
     lh_options_rows(out, options + first_option(spec), OPTIONS - first_option(spec));
+}
+
+/* ", 3 among ... (lines 1, 7, 9, ...)" where there are some; returns the bytes used. */
+static size_t put_overlap(char *text, size_t size, const char *what, const lh_overlap_count *of) {
+    if (of->count == 0) return 0;
+    size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ", (long long)of->count,
+                                   what, of->count > 1 ? "s" : "");
+    for (int i = 0; i < LH_OVERLAP_LINES && i < of->count; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", of->line[i]);
+    return used + (size_t)snprintf(text + used, size - used, "%s)", of->count > LH_OVERLAP_LINES ? ", ..." : "");
+}
+
+lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
+    const lh_corpus *corpus = spec->corpus;
+    bool is_file = corpus != NULL && spec->data->train != NULL;
+    for (int i = LH_SET_TEST; is_file && i < LH_SETS; i++) {
+        const lh_dataset *set = lh_corpus_set(corpus, (lh_set)i);
+        lh_overlap overlap;
+        char text[640] = ":";
+        size_t used = 1;
+        if (set == NULL) continue;
+        lh_status status = lh_overlap_count_examples(corpus, (lh_set)i, &overlap, NULL, error);
+        if (status != LH_OK) return status;
+        used += put_overlap(text + used, sizeof text - used, "among those of training", &overlap.trained);
+        used +=
+            put_overlap(text + used, sizeof text - used, "with a training input but another target", &overlap.input);
+        used += put_overlap(text + used, sizeof text - used, "repeated within the file", &overlap.twice);
+        if (used > 1)
+            fprintf(stderr, "%s: %s has %lld examples%s\n", spec->id, set->path, (long long)set->count, text);
+    }
+    return LH_OK;
 }
 
 lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error) {

@@ -17,6 +17,10 @@ typedef struct lh_data_files {
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
+/* Says on stderr what held-out examples of files have in common with those of training and with each other; nothing where
+ * they have nothing in common. LH_ERR_ENVIRONMENT without memory. */
+lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
+
 /* What --help says of the flags that a spec has. */
 void lh_data_files_help(FILE *out, const lh_spec *spec);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "cli/data_files.h"
 #include "cli/fresh_start.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
@@ -163,7 +164,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
             (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
             (double)flags->steps / (double)batches);
-    return LH_OK;
+    return lh_data_files_compare(spec, error);
 }
 
 /* Refuses steps that the schedule has no rate for; says where a run stops on the way. */

@@ -8,6 +8,7 @@
 #include "data/collect.h"
 #include "data/corpus_read.h"
 #include "data/epoch.h"
+#include "data/overlap.h"
 
 static int compare_records(const void *a, const void *b) {
     const lh_record *x = a, *y = b;
@@ -83,6 +84,7 @@ static void close_set(lh_dataset *set) {
     free(set->tokens);
     free(set->mask);
     free(set->values);
+    free(set->trained);
 }
 
 static lh_status list_lengths(lh_corpus *c, lh_error *error) {
@@ -226,6 +228,23 @@ static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
     train->by_epochs = false;
 }
 
+static bool goes_by_trained(const lh_by *by) { return by->count > 0 && by->of[by->count - 1].axis == LH_BY_TRAINED; }
+
+/* Marks held-out examples that are among those of training, where an evaluation goes by that. */
+static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *error) {
+    lh_dataset *const sets[LH_SETS] = {NULL, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
+    lh_overlap overlap;
+    lh_status status = LH_OK;
+    if (!goes_by_trained(&spec->eval.by) && !goes_by_trained(&spec->eval.during_by)) return LH_OK;
+    for (int i = LH_SET_TEST; status == LH_OK && i < LH_SETS; i++) {
+        if (sets[i] == NULL || sets[i]->count == 0 || sets[i]->trained != NULL) continue;
+        sets[i]->trained = calloc((size_t)sets[i]->count, 1);
+        if (sets[i]->trained == NULL) return no_memory(error);
+        status = lh_overlap_count_examples(corpus, (lh_set)i, &overlap, sets[i]->trained, error);
+    }
+    return status;
+}
+
 lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     lh_lengths all = {.list = corpus->lengths, .count = corpus->length_count};
     spec->corpus = corpus;
@@ -240,7 +259,8 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     lh_groups_close(&corpus->final);
     lh_groups_close(&corpus->during);
     lh_pick choice = {eval->examples, LH_EVAL_SEED, eval->in_order};
-    lh_status status = lh_groups_open(&corpus->final, corpus, spec, &eval->by, eval->sets, error);
+    lh_status status = mark_trained(corpus, spec, error);
+    if (status == LH_OK) status = lh_groups_open(&corpus->final, corpus, spec, &eval->by, eval->sets, error);
     if (status == LH_OK) status = lh_pick_examples(&corpus->final, corpus, &choice, error);
     if (status != LH_OK || eval->during_every == 0) return status;
     choice.most = eval->during_examples;

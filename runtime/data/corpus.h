@@ -31,6 +31,7 @@ typedef struct lh_dataset {
     uint16_t *tokens;
     uint8_t *mask;          /* beside tokens; of targets only */
     int32_t *values;        /* [count][axes of the task] */
+    uint8_t *trained;       /* [count] 1: among those of training; NULL: nobody asks, or it is those of training */
     lh_task_expand *expand; /* makes examples of items, which stand in tokens; NULL: examples do */
     uint64_t seed;          /* for it */
     unsigned apart;         /* 1 << axis: examples with a value there count only in evaluations by it */

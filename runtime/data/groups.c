@@ -7,6 +7,7 @@
 
 #include "data/corpus.h"
 
+const char lh_trained_axis[] = "trained";
 const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 
 /* An example that is asked for, and where it stands. */
@@ -48,12 +49,18 @@ static int compare(const void *a, const void *b, void *axes) {
     return x->place < y->place ? -1 : 1;
 }
 
+static int32_t value_of(const gathering *g, const lh_dataset *set, int n, int64_t place, int axis) {
+    if (axis == LH_BY_LENGTH) return g->corpus->sizes[n - 1].input;
+    if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[place] : set == &g->corpus->train;
+    return set->values[place * g->task->axes + axis];
+}
+
 /* The values of an example, and whether it is asked for: what says nothing on an axis is. */
 static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
     bool wanted = true;
     for (int i = 0; i < g->by->count; i++) {
         int axis = g->by->of[i].axis;
-        value[i] = axis == LH_BY_LENGTH ? g->corpus->sizes[n - 1].input : set->values[place * g->task->axes + axis];
+        value[i] = value_of(g, set, n, place, axis);
         if (value[i] == LH_NO_VALUE) continue;
         g->any_value = true;
         if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
@@ -68,7 +75,7 @@ static bool takes_part(const gathering *g, const lh_dataset *set, int64_t place)
     const int32_t *value = set->values + place * g->task->axes;
     unsigned own = set->apart;
     for (int i = 0; i < g->by->count; i++)
-        if (g->by->of[i].axis != LH_BY_LENGTH) own &= ~(1u << g->by->of[i].axis);
+        if (g->by->of[i].axis >= 0 && g->by->of[i].axis < g->task->axes) own &= ~(1u << g->by->of[i].axis);
     for (int axis = 0; own != 0 && axis < g->task->axes; axis++)
         if (own >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
     return true;
@@ -173,7 +180,7 @@ static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
         int32_t input = corpus->sizes[corpus->trained[i] - 1].input;
         if (input > most) most = input;
     }
-    for (int64_t i = 0; axis != LH_BY_LENGTH && i < set->count; i++)
+    for (int64_t i = 0; axis >= 0 && axis < axes && i < set->count; i++)
         if (set->values[i * axes + axis] > most) most = set->values[i * axes + axis];
     return most;
 }
@@ -192,6 +199,10 @@ static void compare_with_training(gathering *g, bool with_trained) {
             }
 }
 
+static const char *name_of(const lh_spec *spec, int axis) {
+    return axis == LH_BY_LENGTH ? spec->eval.axis : axis == LH_BY_TRAINED ? lh_trained_axis : spec->task->axis[axis];
+}
+
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
@@ -204,8 +215,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     };
     memset(groups, 0, sizeof *groups);
     groups->axes = g.by->count;
-    for (int i = 0; i < g.by->count; i++)
-        groups->name[i] = g.by->of[i].axis == LH_BY_LENGTH ? spec->eval.axis : spec->task->axis[g.by->of[i].axis];
+    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_of(spec, g.by->of[i].axis);
     compare_with_training(&g, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = gather(&g, error);

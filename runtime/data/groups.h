@@ -35,6 +35,9 @@ typedef struct lh_groups {
     bool novel;            /* what is held out is without those */
 } lh_groups;
 
+/* The name of LH_BY_TRAINED. */
+extern const char lh_trained_axis[];
+
 /* "train", "test", "validation" */
 extern const char *const lh_set_name[LH_SETS];
 

@@ -106,7 +106,8 @@ static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
     if (strcmp(name, spec->eval.axis) == 0) return true;
     for (*axis = spec->task->axes - 1; *axis >= 0; --*axis)
         if (strcmp(name, spec->task->axis[*axis]) == 0) return true;
-    return false;
+    *axis = LH_BY_TRAINED;
+    return strcmp(name, lh_trained_axis) == 0 && spec->data != NULL && spec->data->train != NULL;
 }
 
 /* "vectors=*;digits=1:50:1", in any order; they come to stand in the task's. */

@@ -210,6 +210,24 @@ caps() {
         ends_with 2 'expected: hash' "$trainer" eval --checkpoint "$file" --order random
 }
 
+# Held-out examples that are among those of training: told at the start, and an axis of evaluations on request.
+overlaps() {
+    { head -5 examples/dataset/train.jsonl | sed 's/,"mask.*/}/' && head -3 examples/dataset/test.jsonl &&
+        sed -n 1p examples/dataset/train.jsonl; } >"$work/overlap.jsonl"
+    ends_with 0 'has 9 examples: 7 among those of training (lines 1, 2, 3, ...), 1 repeated within the file (line 9)' \
+        "$trainer" train --steps 5 --out "$work/overlap" --eval-data "$work/overlap.jsonl" &&
+        ! grep -q trained "$(folder overlap)/eval.jsonl" || return
+    awk -F'[][]' 'split($2, a, ",") > 5' examples/dataset/test.jsonl >"$work/longer.jsonl" &&
+        ends_with 0 'step 5' "$trainer" train --steps 5 --out "$work/apart" --eval-data "$work/longer.jsonl" $FLAGS &&
+        ! grep -q 'examples:' "$work/.got" || return
+    ./longhand build $SPEC --set 'eval.by={ trained = true }' --levels best --out "$work/trained" &&
+        ends_with 0 'all test' "$work/trained/trainer" eval --checkpoint "$(folder overlap)/checkpoint.safetensors" \
+            --eval-data "$work/overlap.jsonl" --out "$work/trained/eval" || return
+    sed 's/"draws.*//' "$work/trained/eval/eval.jsonl" >"$work/got" &&
+        printf '%s\n' '{"step":5,"split":"test","by":{"trained":0},"examples":2,' \
+            '{"step":5,"split":"test","by":{"trained":1},"examples":7,' | cmp - "$work/got"
+}
+
 # TEXT of the last line, and what is said.
 refused() {
     head -2 examples/dataset/train.jsonl >"$work/bad.jsonl"
@@ -321,6 +339,7 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_older_folder older_folder_goes_on
     expect dataset_new_evaluation_data new_evaluation_data
     expect dataset_caps caps
+    expect dataset_overlaps overlaps
     expect dataset_bad_json refused '{"input":[1,10,2],"target":[3}\n' '3:30: '
     expect dataset_torn_last_line refused '{"input":[1,10,2],"tar' '3:22: the last line is torn'
     expect dataset_token_out_of_range refused '{"input":[1,10,11],"target":[3]}\n' '3: input[2] is 11'

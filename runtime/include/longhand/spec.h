@@ -85,11 +85,14 @@ typedef struct lh_lengths {
 } lh_lengths;
 
 /* What an evaluation of finite data goes by: each combination of values that a set has is a condition. */
-enum { LH_BY_LENGTH = -1 };
+enum {
+    LH_BY_LENGTH = -1,
+    LH_BY_TRAINED = LH_MOST_AXES /* of files: 1 for examples that are among those of training, else 0 */
+};
 typedef struct lh_by {
     int count; /* 0: by length, all there are */
     struct {
-        int axis; /* of the task, or LH_BY_LENGTH */
+        int axis; /* of the task, or one of the two above */
         bool all; /* else these values */
         lh_lengths values;
     } of[LH_MOST_AXES];

@@ -1,0 +1,168 @@
+/* data/overlap.h against a comparison of every example with every other; and the axis `trained` of files. */
+#include "lh_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/overlap.h"
+#include "longhand/rng.h"
+#include "toy_program.h"
+
+enum { TRAIN = 60, TEST = 50, LONGEST = 4 };
+
+/* Tokens of an example; what is short collides. */
+typedef struct example {
+    int inputs, outputs;
+    uint16_t token[LONGEST];
+} example;
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_format format;
+    lh_task task;
+    lh_data data;
+    lh_corpus corpus;
+    example train[TRAIN], test[TEST];
+} fixture;
+
+static void shape_of(int input, int output, lh_shape *shape) {
+    shape->length[0] = input + output;
+    shape->labels = output;
+}
+
+static void make_examples(lh_rng *rng, example *list, int count) {
+    for (int i = 0; i < count; i++) {
+        list[i] = (example){.inputs = 1 + (int)lh_rng_below(rng, 3), .outputs = 1};
+        if (list[i].inputs < 3) list[i].outputs += (int)lh_rng_below(rng, 2);
+        for (int t = 0; t < list[i].inputs + list[i].outputs; t++) list[i].token[t] = (uint16_t)lh_rng_below(rng, 3);
+    }
+}
+
+static size_t put_tokens(char *text, const uint16_t *token, int count) {
+    size_t used = 0;
+    for (int i = 0; i < count; i++) used += (size_t)sprintf(text + used, "%s%d", i > 0 ? "," : "", token[i]);
+    return used;
+}
+
+/* One example on each second line, so that a line is not an example's number. */
+static const char *write_file(const char *directory, const char *name, const example *list, int count) {
+    static char text[TRAIN * 100];
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        used += (size_t)sprintf(text + used, "{\"input\":[");
+        used += put_tokens(text + used, list[i].token, list[i].inputs);
+        used += (size_t)sprintf(text + used, "],\"target\":[");
+        used += put_tokens(text + used, list[i].token + list[i].inputs, list[i].outputs);
+        used += (size_t)sprintf(text + used, "]}\n\n");
+    }
+    const char *path = lh_test_path(directory, name);
+    lh_test_write(path, text, used);
+    return path;
+}
+
+static void open_files(fixture *f, const char *directory, uint64_t seed) {
+    lh_error error;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
+    memset(f, 0, sizeof *f);
+    make_examples(&rng, f->train, TRAIN);
+    make_examples(&rng, f->test, TEST);
+    f->spec = lh_toy_spec;
+    f->format = *lh_toy_spec.format;
+    f->task = *lh_toy_spec.task;
+    f->format.labels = NULL;
+    f->format.stream[0].length = NULL;
+    f->format.shape = shape_of;
+    f->task.sample = NULL;
+    f->task.input_length = f->task.output_length = NULL;
+    f->data = (lh_data){.train = write_file(directory, "train.jsonl", f->train, TRAIN),
+                        .eval = write_file(directory, "test.jsonl", f->test, TEST),
+                        .longest = 12};
+    f->spec.format = &f->format;
+    f->spec.task = &f->task;
+    f->spec.data = &f->data;
+    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
+}
+
+static bool same_input(const example *a, const example *b) {
+    return a->inputs == b->inputs && memcmp(a->token, b->token, (size_t)a->inputs * sizeof *a->token) == 0;
+}
+
+static bool same(const example *a, const example *b) {
+    return same_input(a, b) && a->outputs == b->outputs &&
+           memcmp(a->token, b->token, (size_t)(a->inputs + a->outputs) * sizeof *a->token) == 0;
+}
+
+static bool is_among(const example *one, const example *list, int count, bool whole) {
+    for (int i = 0; i < count; i++)
+        if (whole ? same(one, &list[i]) : same_input(one, &list[i])) return true;
+    return false;
+}
+
+static void add(lh_overlap_count *of, int number) {
+    if (of->count < LH_OVERLAP_LINES) of->line[of->count] = (uint32_t)(2 * number + 1);
+    of->count++;
+}
+
+static void assert_count(const lh_overlap_count *got, const lh_overlap_count *want) {
+    assert_int_equal(got->count, want->count);
+    for (int i = 0; i < LH_OVERLAP_LINES && i < want->count; i++) assert_int_equal(got->line[i], want->line[i]);
+}
+
+static void test_counts_are_those_of_all_pairs(void **state) {
+    int64_t sums[3] = {0, 0, 0};
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        fixture f;
+        lh_error error;
+        lh_overlap got, want = {.trained = {.count = 0}};
+        uint8_t trained[TEST];
+        open_files(&f, *state, seed);
+        lh_assert_ok(lh_overlap_count_examples(&f.corpus, LH_SET_TEST, &got, trained, &error), &error);
+        for (int i = 0; i < TEST; i++) {
+            bool is_trained = is_among(&f.test[i], f.train, TRAIN, true);
+            if (is_trained) add(&want.trained, i);
+            else if (is_among(&f.test[i], f.train, TRAIN, false)) add(&want.input, i);
+            if (is_among(&f.test[i], f.test, i, true)) add(&want.twice, i);
+        }
+        for (int64_t place = 0; place < TEST; place++)
+            assert_int_equal(trained[place], is_among(&f.test[f.corpus.eval.line[place] / 2], f.train, TRAIN, true));
+        assert_count(&got.trained, &want.trained);
+        assert_count(&got.input, &want.input);
+        assert_count(&got.twice, &want.twice);
+        sums[0] += want.trained.count, sums[1] += want.input.count, sums[2] += want.twice.count;
+        lh_corpus_close(&f.corpus);
+    }
+    for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50);
+}
+
+/* eval.by = { trained = true }: two conditions of the test's examples; none of them is left out for it. */
+static void test_trained_is_an_axis_of_files(void **state) {
+    static const lh_by by = {1, {{LH_BY_TRAINED, true, {NULL, 0, 0, 0, 1}}}};
+    fixture f;
+    lh_error error;
+    int64_t trained = 0;
+    open_files(&f, *state, 1);
+    f.spec.eval.by = by;
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
+    for (int i = 0; i < TEST; i++) trained += is_among(&f.test[i], f.train, TRAIN, true);
+    const lh_groups *groups = &f.corpus.final;
+    assert_int_equal(groups->count, 2);
+    assert_string_equal(groups->name[0], "trained");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(groups->group[i].value[0], i);
+        assert_int_equal(groups->group[i].count, i == 1 ? trained : TEST - trained);
+        assert_false(lh_group_is_beyond(groups, &groups->group[i], 0));
+    }
+    assert_false(groups->novel);
+    lh_corpus_close(&f.corpus);
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        in_directory(test_counts_are_those_of_all_pairs),
+        in_directory(test_trained_is_an_axis_of_files),
+    };
+    return cmocka_run_group_tests_name("overlap", tests, NULL, NULL);
+}
