@@ -11,7 +11,7 @@ trainer=$work/out/trainer
 double=$work/double/trainer
 
 builds() {
-    ends_with 0 'data (examples/dataset/train.jsonl), 11 input symbols, 10 classes' ./longhand plan $SPEC &&
+    ends_with 0 'addition, data (examples/dataset/train.jsonl), 11 input symbols, 10 classes' ./longhand plan $SPEC &&
         ends_with 0 'task.longest' ./longhand check $SPEC --print &&
         ./longhand build $SPEC --levels best --out "$work/out" &&
         ends_with 0 'data           examples/dataset/train.jsonl, evaluation examples/dataset/test.jsonl' \
