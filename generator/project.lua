@@ -183,6 +183,19 @@ function Project:plan(argument, sets)
   return add_plan(spec, d), d:text(), d:list()
 end
 
+-- The same of a spec's text that stands in no file; shown: where it is from.
+function Project:plan_text(text, id, shown)
+  local d = diagnostics.new()
+  local given = { text = text, origin = function()
+    return { path = shown, line = 1, col = 1 }
+  end }
+  local source = load_module.open(id .. ".lua", { root = self.root, diagnostics = d, given = given })
+  local loaded = source and load_module.join(id, shown, { { source = source, tree = source.tree } })
+  local facts = self:task_facts(d)
+  local spec = loaded and d:count() == 0 and M.settle(loaded, d, facts)
+  return spec or nil, d:text()
+end
+
 -- The network of what was planned, as its description left it.
 function Project.network(_, spec)
   return (model.network(spec.plan, spec.network))

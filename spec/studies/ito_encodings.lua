@@ -13,7 +13,7 @@ return {
   },
   seeds = { 0, 14 },
   report = {
-    split = "validation",
+    metric = "accuracy", split = "validation", select = "validation",
     { kind = "splits", rows = "encoding", splits = { "epoch", "train", "test", "validation" }, pages = "decay",
       published = "ito_2024/encodings", title = "Accuracy on training, held-out and validation puzzles" },
     { kind = "curves", lines = "encoding", pages = "decay", title = "Accuracy by vectors" },

@@ -19,7 +19,7 @@ return {
   },
   seeds = { 0, 14 },
   report = {
-    split = "validation",
+    metric = "accuracy", split = "validation", select = "validation",
     { kind = "splits", rows = "sigma", splits = { "epoch", "train", "test", "validation" },
       title = "Accuracy on training, held-out and validation puzzles" },
     { kind = "curves", lines = "sigma", title = "Accuracy by vectors" },

@@ -18,11 +18,12 @@ return {
   },
   seeds = { 0, 14 },
   report = {
-    split = "validation",
+    metric = "accuracy", split = "validation",
     select = "train",
     { kind = "splits", rows = "sigma", splits = { "train", "test", "validation" }, pages = "optimizer",
       published = "ito_2024/optimizers", title = "Accuracy on training, held-out and validation puzzles" },
-    { kind = "axis", x = "sigma", lines = "optimizer", title = "Accuracy on validation puzzles by sigma" },
+    { kind = "axis", show = "max", x = "sigma", lines = "optimizer",
+      title = "Accuracy on validation puzzles by sigma" },
   },
   scales = {
     epochs400 = { base = { train = { epochs = 400 } } },

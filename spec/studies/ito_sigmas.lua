@@ -15,10 +15,10 @@ return {
   },
   seeds = { 0, 14 },
   report = {
-    split = "validation",
+    metric = "accuracy", split = "validation", select = "validation",
     { kind = "splits", rows = "sigma", splits = { "epoch", "train", "test", "validation" }, pages = "decay",
       published = "ito_2024/sigmas", title = "Accuracy on training, held-out and validation puzzles" },
-    { kind = "axis", x = "sigma", lines = "decay", title = "Accuracy on validation puzzles by sigma" },
+    { kind = "axis", show = "max", x = "sigma", lines = "decay", title = "Accuracy on validation puzzles by sigma" },
     { kind = "curves", lines = "sigma", pages = "decay", title = "Accuracy by vectors" },
     { kind = "progress", lines = "sigma", pages = "decay", title = "Accuracy over epochs" },
   },

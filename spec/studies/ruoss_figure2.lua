@@ -17,6 +17,7 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
+    metric = "accuracy", select = "test",
     { kind = "time", lines = "training", threshold = 90, slow = "relative-500", fast = "rand-relative-40",
       published = 35.4, setting = "ruoss_2023/setting_figure2", title = "Figure 2" },
     { kind = "curves", lines = "training", title = "Accuracy by length" },

@@ -19,7 +19,8 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
-    { kind = "axis", x = "max_position", lines = "task", setting = "ruoss_2023/setting",
+    metric = "accuracy", select = "test",
+    { kind = "axis", show = "max", x = "max_position", lines = "task", setting = "ruoss_2023/setting",
       title = "Figure 3" },
     { kind = "table", value = "max", rows = "task", columns = "max_position", title = "Maximum" },
     { kind = "table", value = "mean", rows = "task", columns = "max_position", title = "Mean" },

@@ -14,6 +14,7 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
+    metric = "accuracy", select = "test",
     { kind = "curves", panels = "task", lines = "encoding", setting = "ruoss_2023/setting",
       title = "Figure 4" },
   },

@@ -24,6 +24,7 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
+    metric = "accuracy", select = "test",
     { kind = "table", value = "max", rows = "task", columns = "encoding", published = "ruoss_2023/table1",
       names = paper, title = "Maximum" },
     { kind = "table", value = "mean", rows = "task", columns = "encoding", published = "ruoss_2023/table4",

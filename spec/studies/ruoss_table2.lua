@@ -10,6 +10,7 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
+    metric = "accuracy", select = "test",
     { kind = "table", value = "hours", rows = "task", columns = "encoding", published = "ruoss_2023/table2",
       title = "Table 2" },
   },

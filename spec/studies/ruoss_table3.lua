@@ -9,6 +9,7 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
+    metric = "accuracy", select = "test",
     { kind = "best", value = "max", rows = "task", axis = "encoding", of = { "rand-sincos" },
       against = { "rand-sincos-unsorted" }, titles = { of = "sorted", against = "unsorted" }, title = "Table 3",
       published = "ruoss_2023/table3", names = { encoding = {

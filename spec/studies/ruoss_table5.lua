@@ -10,6 +10,7 @@ return {
   seeds = { 0, 9 },
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
+    metric = "accuracy", select = "test",
     { kind = "best", value = "max", rows = "task", axis = "encoding",
       of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }, against = { "geometric" },
       titles = { of = "best randomized", against = "geometric" },

@@ -188,10 +188,10 @@ function TestPage.test_runs_on_examples_of_a_file()
     said[#said + 1] = text
   end })
   lu.assertStrContains(said[1], "Runs of sums_rope\n")
-  lu.assertStrContains(said[1], "1 of 1 run has a score. A score is the plain mean of the token accuracies at all "
-    .. "evaluated lengths,\nwhich are all training lengths (in distribution)")
+  lu.assertStrContains(said[1], "1 of 1 run has a score. A score is the accuracy at the last step, in percent. Share "
+    .. "of 100 examples,\n2 lengths 4..5, on the set test.")
   lu.assertStrMatches(said[1]:match("training lengths  [^\n]*"), "training lengths +3 to 5")
-  lu.assertNotNil(said[1]:find("\nsums_rope +50%.0%*\n"))
+  lu.assertNotNil(said[1]:find("\nsums_rope +50%.0 %(1%)%*\n"))
   lu.assertStrContains(said[1], "scored on the examples of training, there are no others")
   for _, name in ipairs({ "report.txt", "index.html", "runs.csv", "tables.tex" }) do
     local text = support.read(root .. "/report/" .. name)
@@ -294,8 +294,8 @@ function TestSettings.test_other_axes_and_models()
   report.run({ project = project, runs = root, say = function(text)
     said = said .. text
   end })
-  lu.assertStrContains((said:gsub("%s+", " ")), "the plain mean of the exact matches at all numbers of vectors, "
-    .. "over the examples that are held out from training, at the last step")
+  lu.assertStrContains((said:gsub("%s+", " ")), "A score is the exact match at the last step, in percent. Mean over 2 "
+    .. "values of vectors 1..2, on the set test. Evaluated teacher-forced: the target is given up to each token.")
 end
 
 -- Conditions that are finer than those of the first axis, and what was trained on, stand in tables of their own.

@@ -257,7 +257,14 @@ function TestFigures.test_scores_along_an_axis()
   local figure = figures.along_axis(study, { kind = "axis", x = "range", lines = "task" })
   local curve = figure.panels[1].curves[1]
   lu.assertEquals({ curve.title, #curve.points, curve.points[1][1], curve.points[2][1] },
-    { "even_pairs, maximum", 2, 1024, 2048 })
+    { "even_pairs", 2, 1024, 2048 })
+  lu.assertAlmostEquals(curve.points[2][2], 97, 1e-9)
+  lu.assertAlmostEquals(curve.band[2][2], 95, 1e-9)
+  lu.assertAlmostEquals(curve.band[2][3], 99, 1e-9)
+  lu.assertStrContains(figure.caption, "bands: from the least to the most seed")
+  figure = figures.along_axis(study, { kind = "axis", x = "range", lines = "task", show = "max" })
+  curve = figure.panels[1].curves[1]
+  lu.assertEquals({ curve.title, figure.panels[1].curves[2].title }, { "even_pairs, best", "even_pairs, mean" })
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
 end
 
@@ -270,7 +277,7 @@ function TestFigures.test_scores_along_an_axis_in_any_order()
   end
   local panel = figures.along_axis(study, { kind = "axis", x = "dropout" }).panels[1]
   lu.assertEquals({ panel.curves[1].points[1][1], panel.curves[1].points[2][1] }, { 0, 0.5 })
-  lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "maximum", nil, true })
+  lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "median", nil, true })
 end
 
 TestColours = {}

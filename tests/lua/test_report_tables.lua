@@ -73,16 +73,16 @@ end
 -- One axis: a column of values in the order of the study, the best of them marked, no mean over what it varies.
 function TestViews.test_one_axis()
   local study = study_of({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
-  local list = assert(items.check(study))
-  local model = views.table(study, list[1])
+  local list = assert(items.check(study, true))
+  local model = views.table(study, list[2])
   model.name = "table1"
   lu.assertEquals(table_text.render(model, 60), table.concat({
-    "Accuracy in percent, maximum over seeds and learning rates\n", "width  maximum", "--------------",
-    "32        30.0", "8         10.0", "16        20.0\n" }, "\n"))
+    "Accuracy in percent, the best of all seeds and learning", "rates\n", "width  best", "-----------",
+    "32     30.0", "8      10.0", "16     20.0\n" }, "\n"))
   lu.assertEquals({ model.rows[1].cells[1].best, model.rows[2].cells[1].best, #model.rows }, { true, false, 3 })
-  lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & maximum \\\\\n\\midrule\n"
+  lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & best \\\\\n\\midrule\n"
     .. "32 & \\textbf{30.0} \\\\\n8 & 10.0 \\\\\n16 & 20.0 \\\\\n\\bottomrule")
-  lu.assertStrContains(html.table(model), '<tr><th scope="col">width</th><th scope="col">maximum</th></tr>')
+  lu.assertStrContains(html.table(model), '<tr><th scope="col">width</th><th scope="col">best</th></tr>')
   lu.assertStrContains(html.table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
 end
 
@@ -185,9 +185,10 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
   lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
-  lu.assertStrContains(model.title, "of the mean; the best learning rate is that of the set train")
-  lu.assertStrContains(views.table(study, { kind = "table", value = "max", rows = "encoding" }).title, "on the set "
-    .. "validation; the best learning rate is that of the set train")
+  lu.assertEquals(model.about, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on the "
+    .. "set train, by the best mean over seeds.")
+  lu.assertEquals(views.table(study, { kind = "table", value = "max", rows = "encoding" }).about,
+    "Mean over 2 values of vectors 1..2, on the set validation.")
   model.name = "splits1"
   lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
   study = puzzle_study("chosen", { split = "validation", select = "validation" })
@@ -201,7 +202,7 @@ function TestViews.test_further_axes_are_pages()
     { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },
     { name = "depth", values = { "2", "4" } } }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 })
   local titles, shown = {}, {}
-  for _, item in ipairs(assert(items.check(study))) do
+  for _, item in ipairs(assert(items.check(study, true))) do
     if item.kind == "table" and item.value == "max" then
       local model = views.table(study, item)
       titles[#titles + 1] = model.title:match("%((.*)%)$")
@@ -387,12 +388,13 @@ function TestItems.test_defaults_along_numbers()
   local study = study_of({ { name = "encoding", values = { "rope", "none" } },
     { name = "width", values = { "8", "16" } } }, {})
   local list = assert(items.check(study))
-  lu.assertEquals({ #list, list[6].kind, list[6].x, list[6].lines }, { 6, "axis", "width", "encoding" })
+  lu.assertEquals({ #list, list[5].kind, list[5].x, list[5].lines, list[5].show }, { 5, "axis", "width", "encoding" })
   study.axes = { study.axes[2] }
   list = assert(items.check(study))
-  lu.assertEquals({ #list, list[1].columns, list[3].lines, list[6].x, list[6].lines }, { 6, nil, "width", "width" })
-  lu.assertEquals({ list[4].panels, list[4].lines, list[4].splits, list[5].splits }, { nil, "width", { "loss" },
+  lu.assertEquals({ #list, list[1].columns, list[2].lines, list[5].x, list[5].lines }, { 5, nil, "width", "width" })
+  lu.assertEquals({ list[3].panels, list[3].lines, list[3].splits, list[4].splits }, { nil, "width", { "loss" },
     { "epoch" } })
+  lu.assertEquals(assert(items.check(study, true))[6].show, "max")
 end
 
 function TestItems.test_defaults()
@@ -401,7 +403,8 @@ function TestItems.test_defaults()
   for i, item in ipairs(assert(items.check(study))) do
     kinds[i] = item.kind .. " " .. (item.value or "")
   end
-  lu.assertEquals(kinds, { "table max", "table mean", "curves ", "progress ", "progress " })
+  lu.assertEquals(kinds, { "table median", "curves ", "progress ", "progress " })
+  lu.assertEquals(assert(items.check(study, true))[2].value, "max")
 end
 
 TestRenderers = {}
@@ -424,7 +427,7 @@ end
 function TestRenderers.test_html()
   assert_golden("table.html", html.table(mean_table("html")) .. "\n")
   local model = mean_table("heading")
-  lu.assertNotStrContains(html.table(model, model.title), "<caption>")
+  lu.assertStrContains(html.table(model, model.title), "<caption>Mean over 2 lengths")
   lu.assertEquals(tongues.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 

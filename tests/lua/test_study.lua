@@ -168,20 +168,20 @@ function TestGrid.test_values_may_be_numbers()
   lu.assertStrContains(message, '"32" is there twice')
 end
 
--- A report says which set is scored, and which one chooses between learning rates: the same unless given.
+-- A report says which set is scored, and which one chooses between learning rates where it names one.
 function TestGrid.test_what_a_report_scores()
   local function scored(report)
     return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
   end
-  lu.assertEquals(expand(probe()).scored, { split = "test", select = "test" })
+  lu.assertEquals(expand(probe()).scored, { split = "test" })
   local study = assert(scored('{ split = "validation" }'))
-  lu.assertEquals(study.scored, { split = "validation", select = "validation" })
+  lu.assertEquals(study.scored, { split = "validation" })
   lu.assertNil(study.report)
   study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
   lu.assertEquals(study.scored, { split = "test", select = "train" })
   lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
   study = assert(scored('{ metric = "exact_match" }'))
-  lu.assertEquals(study.scored, { split = "test", select = "test", metric = "exact_match" })
+  lu.assertEquals(study.scored, { split = "test", metric = "exact_match" })
   study = assert(scored('{ generalises = { metric = "accuracy", above = 95.5 } }'))
   lu.assertEquals(study.scored.generalises, { metric = "accuracy", above = 95.5 })
   for report, expected in pairs({

@@ -30,7 +30,7 @@ M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = 
 local MOST_RATES = 64 -- runtime/cli/options.h
 
 -- The sets that an evaluation goes over.
-M.SPLITS = { "train", "test", "validation" }
+M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
 -- Fields of a report besides its items: what each may be, and what that is.
 local REPORT_FIELDS = {
@@ -332,7 +332,6 @@ local function read_scored(context, node)
       scored[name] = nodes.word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
     end
   end
-  scored.select = scored.select or scored.split
   return scored
 end
 

@@ -7,6 +7,8 @@
 -- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
 
 local canonical = require("base.canonical")
+local choice = require("study.read.choice")
+local grids = require("study.read.grids")
 local lists = require("base.lists")
 local metrics = require("study.read.metrics")
 local run_files = require("study.read.run_files")
@@ -28,6 +30,13 @@ local function add_name(names, seen, name)
     seen[name] = true
     names[#names + 1] = name
   end
+end
+
+-- The file of a set as a text: the first digits of its SHA-256.
+local function data_text(run, set)
+  local data = run.facts.data or {}
+  local digest = data[set .. "_sha256"]
+  return digest and ("%s... (%s)"):format(digest:sub(1, run_files.DATA_DIGITS), data[set] or "?") or "none"
 end
 
 -- Differences among the evaluated runs of a cell: a list of texts. joined: they are of several specs.
@@ -63,6 +72,12 @@ local function differences(list, joined)
     local lengths = run.test.lengths
     return ("%d, from %d to %d"):format(#lengths, lengths[1], lengths[#lengths])
   end)
+  compare("training data", function(run)
+    return data_text(run, "train")
+  end)
+  compare("test data", function(run)
+    return data_text(run, "eval")
+  end)
   return found
 end
 
@@ -74,16 +89,7 @@ local function scores_of(list)
   return scores
 end
 
-local function mean_of(list, key)
-  local values = {}
-  for _, run in ipairs(list) do
-    values[#values + 1] = run[key]
-  end
-  return statistics.mean(values)
-end
-
--- { rate, asked, runs, scores, mean, sd, chosen_by } for each learning rate, in rising order; chosen_by: the mean on
--- the set that chooses.
+-- { rate, asked, runs, scores, mean, sd, median, least, most } for each learning rate, in rising order.
 local function by_rate(list)
   local rates, at = {}, {}
   for _, run in ipairs(list) do
@@ -101,20 +107,10 @@ local function by_rate(list)
   for _, rate in ipairs(rates) do
     rate.scores = scores_of(rate.runs)
     rate.mean, rate.sd = statistics.mean(rate.scores), statistics.sd(rate.scores)
-    rate.chosen_by = mean_of(rate.runs, "chosen_by")
+    rate.median = statistics.quantile(rate.scores, 0.5)
+    rate.least, rate.most = statistics.quantile(rate.scores, 0), statistics.quantile(rate.scores, 1)
   end
   return rates
-end
-
--- The rate of the best mean on the set that chooses; of equal ones the lowest rate.
-local function best_of(rates, metric)
-  local best
-  for _, rate in ipairs(rates) do
-    if rate.chosen_by and metrics.is_better(metric, rate.chosen_by, best and best.chosen_by) then
-      best = rate
-    end
-  end
-  return best
 end
 
 local function hours_of(list)
@@ -126,17 +122,19 @@ local function hours_of(list)
   return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours, machines = machines }
 end
 
--- asked: runs the study wants; states: how many of each; rates, best: see by_rate; max and its run; over all scores
--- median, first and third quartile; good: the share that generalises, nil where no run says; hours = { mean, sd, count,
--- machines }; differences of the runs. metric: that of the scores; max is its best.
-local function summarise(cell, metric)
-  local list, evaluated, states = cell.runs, {}, {}
+-- asked: runs the study wants; states: how many of each; rates: see by_rate; best: the one that is chosen, by choice
+-- (choice.lua); max and its run; over all scores median, first and third quartile; good: the share that generalises,
+-- nil where no run says; hours = { mean, sd, count, machines }; differences of the runs; grid: what most scores are
+-- means of; decoding: how the answers came about that are scored, of generative models. scored: what the study scores;
+-- max is the best.
+local function summarise(cell, scored)
+  local list, evaluated, states, metric = cell.runs, {}, {}, scored.metric
   for _, run in ipairs(list) do
     states[run.state] = (states[run.state] or 0) + 1
     evaluated[#evaluated + 1] = run.score and run or nil
   end
   local scores, rates, judged = scores_of(evaluated), by_rate(list), {}
-  local top
+  local chosen, top = choice.of(evaluated, scored), nil
   for _, run in ipairs(evaluated) do
     top = metrics.is_better(metric, run.score, top and top.score) and run or top
     if run.generalises ~= nil then
@@ -144,12 +142,20 @@ local function summarise(cell, metric)
     end
   end
   return {
-    asked = #list, evaluated = #evaluated, states = states, rates = rates, best = best_of(rates, metric),
+    asked = #list, evaluated = #evaluated, states = states, rates = rates, choice = chosen,
+    best = choice.best(rates, metric, chosen),
     max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
     lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
     good = statistics.mean(judged), hours = hours_of(evaluated),
-    differences = differences(evaluated, cell.joined),
+    differences = differences(evaluated, cell.joined), grid = grids.usual(evaluated, scored.split),
+    decoding = top and top.decoding, other_decoding = cell.other_decoding,
   }
+end
+
+-- Whether the scores of a cell are means of something else than those of most runs.
+local function mark_grid(cell, usual)
+  local grid = cell.summary.grid
+  cell.summary.other_grid = grid ~= nil and grid.key ~= usual.key
 end
 
 -- The study without an axis: cells that differ on it alone are one, with the runs of all of them.
@@ -166,13 +172,14 @@ function M.over(study, axis)
     local text = canonical.text(key)
     if not at[text] then
       at[text] = { key = key, id = cell.id, number = cell.number, task = cell.task, spec = cell.spec, runs = {},
-        joined = true }
+        joined = true, other_decoding = cell.other_decoding }
       joined[#joined + 1] = at[text]
     end
     table.move(cell.runs, 1, #cell.runs, #at[text].runs + 1, at[text].runs)
   end
   for _, cell in ipairs(joined) do
-    cell.summary = summarise(cell, study.scored.metric)
+    cell.summary = summarise(cell, study.scored)
+    mark_grid(cell, study.whole.grid)
   end
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
@@ -213,22 +220,53 @@ function M.within(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
+-- The decoding of a cell's runs that counts, where they were decoded in both ways: what the spec of most asks for is
+-- what a run itself goes by, so that it is greedy where any run is. Second comes how many runs have the other alone.
+local function decoding_of(cell)
+  local count = {}
+  for _, run in ipairs(cell.runs) do
+    count[run.decoding or false] = (count[run.decoding or false] or 0) + 1
+  end
+  local eval = cell.spec and cell.spec.resolved and cell.spec.resolved.eval or {}
+  local wanted = eval.decoding or "greedy"
+  local other = wanted == "greedy" and "teacher_forced" or "greedy"
+  return count[wanted] and count[other] and wanted or nil, count[other]
+end
+
+-- Takes the evaluations away from runs that were decoded in another way than those that count.
+local function drop_other_decodings(cell)
+  local wanted, count = decoding_of(cell)
+  cell.other_decoding = wanted and count or nil
+  for _, run in ipairs(cell.runs) do
+    if wanted and run.decoding and run.decoding ~= wanted and run.state == "evaluated" then
+      run.state = "not evaluated"
+      run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, other runs of the cell have %s ones; expected "
+        .. "the same, as trainer eval or a sweep makes them"):format(metrics.decodings[run.decoding],
+        metrics.decodings[wanted])
+    end
+  end
+end
+
 -- A run has a score where it was evaluated on the set that is scored.
 local function finish(study, metric)
   study.scored = metrics.scored(study, study.scored, metric)
-  local scored = study.scored
+  local scored, evaluated = study.scored, {}
   local criterion = scored.generalises
   for number, cell in ipairs(study.cells) do
     cell.number = number
+    drop_other_decodings(cell)
     for _, run in ipairs(cell.runs) do
       run.score = runs.score(run, scored.split, scored.metric)
-      run.chosen_by = runs.score(run, scored.select, scored.metric)
       run.generalises = metrics.generalises(runs.score(run, scored.split, criterion.metric), criterion)
       run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
+      evaluated[#evaluated + 1] = run.score and run or nil
     end
-    cell.summary = summarise(cell, scored.metric)
+    cell.summary = summarise(cell, scored)
   end
-  study.whole = study
+  study.whole, study.grid = study, grids.usual(evaluated, scored.split)
+  for _, cell in ipairs(study.cells) do
+    mark_grid(cell, study.grid)
+  end
   return study
 end
 

@@ -7,6 +7,9 @@ local measures = require("spec.measures")
 
 local M = { of = measures.of, NAMES = measures.NAMES }
 
+-- How answers of generative models come about, before "evaluations" and "accuracy".
+M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
+
 local PAPERS = 90 -- percent: above it papers say that a model generalises
 
 -- The resolved specs that are known of a cell: its own, or those in the folders of its runs.
@@ -51,11 +54,11 @@ local function default_criterion(study, metric)
   return { metric = "exact_match", above = M.of.exact_match.above }
 end
 
--- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in. asked: a metric in
--- the place of the study's, whose criterion stays; nil for its own.
+-- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in; select stays nil
+-- where no set is named (choice.lua). asked: a metric in the place of the study's, whose criterion stays; nil for its
+-- own.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
-  scored.select = scored.select or scored.split
   scored.metric = scored.metric or default_metric(study)
   scored.generalises = given.generalises or default_criterion(study, scored.metric)
   scored.metric = asked or scored.metric

@@ -363,11 +363,15 @@ function M.score_on(run, split, metric)
     local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
     return accuracy and 100 * accuracy or nil
   end
-  for _, key in ipairs({ "test", "train", "validation" }) do
-    if run[key] and run[key].split == split then
-      return M.score(run, key, metric)
-    end
+  local evaluation = M.evaluation(run, split)
+  if split == "test" and run.within and not is_finite(run) then
+    return nil -- there is nothing but training lengths
+  elseif not evaluation and run.test and run.test.split == split then
+    evaluation = run.test
+  elseif is_finite(run) and evaluation and evaluation.split ~= split then
+    return nil
   end
+  return run.state == "evaluated" and M.percent(evaluation, metric) or nil
 end
 
 return M

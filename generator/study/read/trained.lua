@@ -104,6 +104,13 @@ local function with_own_spec(project, info, use)
   return table.unpack(results, spec and results[1] == true and 2 or 1, results.n)
 end
 
+-- The plan of run.json's spec; nil where it cannot be planned any more, or names files of the user's own.
+function M.plan(project, info)
+  local text = respec.text(info.spec)
+  local spec = text and project:plan_text(text, info.id, "run.json")
+  return spec and spec.plan.digest == info.digest and spec.plan or nil
+end
+
 -- Calls use(spec, path) with the run's spec: `given`, or that of spec/runs where it is still the same, else run.json's
 -- in a temporary file. Returns what use returns, or nil and a message.
 function M.with_spec(project, run, given, use)

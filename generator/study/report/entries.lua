@@ -16,10 +16,11 @@ local M = {}
 M.MISSING = "missing"
 
 local VALUES = {
-  max = { title = "%s in percent, maximum over seeds and learning rates", form = "%.1f", short = "maximum",
-    columns = { "accuracy_max" } },
-  mean = { title = "%s in percent, mean and standard deviation (n - 1) over seeds at the best learning rate",
-    form = "%.1f", short = "mean ± sd", columns = { "accuracy_mean", "accuracy_sd" } },
+  median = { title = "%s in %s: median, least to most and number of seeds, at the chosen learning rate",
+    short = "median (least to most; seeds)", columns = { "accuracy_median" } },
+  max = { title = "%s in %s, the best of all seeds and learning rates", short = "best", columns = { "accuracy_max" } },
+  mean = { title = "%s in %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate",
+    short = "mean ± sd", columns = { "accuracy_mean", "accuracy_sd" } },
   hours = { title = "%s of training, evaluation excluded, mean and standard deviation (n - 1) over runs",
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
@@ -33,9 +34,9 @@ end
 
 -- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
 function M.measure(study, item, published)
-  local value = VALUES[item.value]
+  local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
-    return { title = value.title:format(M.metric(study)), short = value.short, form = value.form,
+    return { title = value.title:format(metric.title, metric.unit), short = value.short, form = metric.form,
       columns = value.columns }
   end
   local seconds = {}
@@ -50,8 +51,8 @@ function M.measure(study, item, published)
     per_hour = 3600 // length }
 end
 
--- A cell's value of a kind, in the unit of `measure`: { value, sd, count, asked }; value is nil where nothing was
--- measured.
+-- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }; value is nil where
+-- nothing was measured, least and most of other kinds than medians.
 function M.value(cell, kind, measure)
   local s = cell and cell.summary
   if not s then
@@ -63,8 +64,13 @@ function M.value(cell, kind, measure)
     return { value = mean and mean * factor, sd = sd and sd * factor, count = s.hours.count, asked = s.asked }
   end
   local best = s.best
-  return { value = best and best.mean, sd = best and best.sd, count = best and #best.scores or 0,
-    asked = best and best.asked or s.asked }
+  local got = { count = best and #best.scores or 0, asked = best and best.asked or s.asked }
+  if best and kind == "median" then
+    got.value, got.least, got.most = best.median, best.least, best.most
+  elseif best then
+    got.value, got.sd = best.mean, best.sd
+  end
+  return got
 end
 
 function M.number_text(form, value, sd)
@@ -73,6 +79,17 @@ function M.number_text(form, value, sd)
   end
   form = form == "%.2f" and value < SHORT and "%.2g" or form
   return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
+end
+
+-- What was measured, as a text: "50.0 ± 2.0", or of a median "50.0 (48.0 to 52.0; 3)".
+function M.text(form, got)
+  local text = M.number_text(form, got.value, got.sd)
+  if not got.value or not got.least then
+    return text
+  elseif got.count == 1 then
+    return text .. " (1)"
+  end
+  return ("%s (%s to %s; %d)"):format(text, form:format(got.least), form:format(got.most), got.count)
 end
 
 function M.difference_text(form, ours, paper)
@@ -125,19 +142,40 @@ function M.count_text(cell)
   return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
 end
 
+-- What a reader should know of a cell's scores: another grid than others have, rates that were chosen on what they
+-- should not be, evaluations that were made in two ways.
+local function add_scores(parts, cell)
+  local s = cell.summary
+  if s.other_grid then
+    parts[#parts + 1] = ("another grid: %s"):format(s.grid.text)
+  end
+  if s.other_decoding then
+    parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(s.other_decoding == 1 and "1 run was"
+      or wording.count(s.other_decoding, "run") .. " were", metrics.decodings[s.decoding] or "the other")
+  end
+  local choice = s.choice
+  if choice and choice.rates > 1 and not choice.named and (choice.scored or choice.beyond) then
+    parts[#parts + 1] = choice.beyond and "the learning rate was chosen beyond training"
+      or "the learning rate was chosen on the scored examples"
+  end
+end
+
 -- What a reader should know of a number: too few runs, and runs that differ in what they should share.
 function M.about(cell, kind, got)
   if not cell then
     return "no such cell in the study"
   end
   local parts = { M.count_text(cell) }
+  if kind ~= "hours" then
+    add_scores(parts, cell)
+  end
   if got.value and kind == "hours" and got.count < cell.summary.evaluated then
     parts[#parts + 1] = "times of " .. wording.count(got.count, "run")
   end
   if kind == "hours" and #cell.summary.hours.machines > 1 then
     parts[#parts + 1] = "times of several machines: " .. table.concat(cell.summary.hours.machines, "; ")
   end
-  if cell.summary.top and cell.summary.top.within then
+  if kind ~= "hours" and cell.summary.top and cell.summary.top.within then
     parts[#parts + 1] = cell.summary.top.seen and "scored on the examples of training, there are no others"
       or "scored at training lengths, there are no others"
   end
@@ -153,7 +191,7 @@ function M.of(cell, item, measure, published, key)
   local got = M.value(cell, item.value, measure)
   local note = M.about(cell, item.value, got)
   local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value }
-  made.texts = { M.number_text(form, got.value, got.sd) .. (note and got.value and "*" or "") }
+  made.texts = { M.text(form, got) .. (note and got.value and "*" or "") }
   if published then
     local paper, sd = M.paper(published, key, item.names, measure.columns)
     made.paper = paper
@@ -178,9 +216,10 @@ end
 function M.of_set(cell, item, split, published, key, metric)
   local got = on_set(cell, split, metric)
   local note = M.about(cell, "mean", got)
+  local form = metrics.of[metric].form
   local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value,
-    texts = { M.number_text("%.1f", got.value, got.sd) .. (note and got.value and "*" or ""),
-      got.error and ("%.1f"):format(got.error) or "" } }
+    texts = { M.number_text(form, got.value, got.sd) .. (note and got.value and "*" or ""),
+      got.error and form:format(got.error) or "" } }
   if published then
     local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both
     local columns = { theirs .. "_mean", theirs .. "_sd" }
@@ -205,14 +244,15 @@ function M.mean(rows, column, form, published)
     published and M.number_text(form, theirs), published and M.difference_text(form, mean, theirs) } }
 end
 
--- Marks the highest of some cells; where one has no number, none.
-function M.mark_best(cells)
-  local best = -math.huge
+-- Marks the best of some cells by a metric; where one has no number, none.
+function M.mark_best(cells, metric)
+  local best, all = nil, true
   for _, cell in ipairs(cells) do
-    best = math.max(best, cell.value or math.huge)
+    all = all and cell.value ~= nil
+    best = all and metrics.is_better(metric, cell.value, best) and cell.value or best
   end
   for _, cell in ipairs(cells) do
-    cell.best = cell.value == best
+    cell.best = all and cell.value == best
   end
 end
 

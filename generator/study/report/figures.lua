@@ -3,6 +3,7 @@
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend }, as
 -- curves.lua draws it, and for times a table, as views.lua makes them; nil where nothing was measured.
 
+local captions = require("study.report.captions")
 local colours = require("study.report.colours")
 local curves = require("study.report.curves")
 local entries = require("study.report.entries")
@@ -19,7 +20,9 @@ local M = {}
 
 local FEW_DECADES = 20 -- times that differ less are drawn on a linear axis
 local FEWEST_SEEDS = 3 -- of which quartiles are shown
-local SEEDS = "faint: these seeds; bands: their quartiles, where there are three or more."
+local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
+local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
+local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
 local function by_x(a, b)
   return a[1] < b[1]
@@ -65,6 +68,20 @@ local function mean_curve(lists)
   return mean
 end
 
+-- Of one run alone, the interval of its exact match over the examples, { x, low, high }; nil where lines have none.
+local function sample_band(run, scored)
+  local band = {}
+  for _, evaluation in ipairs(scored.metric == "exact_match" and runs.curve(run, scored.split) or {}) do
+    local low, high = evaluation.exact_match_low or {}, evaluation.exact_match_high or {}
+    for i, length in ipairs(evaluation.lengths) do
+      local from, to = tonumber(low[i]), tonumber(high[i])
+      band[#band + 1] = from and to and { length, 100 * from, 100 * to } or nil
+    end
+  end
+  table.sort(band, by_x)
+  return #band > 0 and band or nil
+end
+
 -- Likewise the quartiles, { x, first, third }, where there are seeds enough for them.
 local function quartiles(lists)
   local band, at, xs = {}, gather(#lists >= FEWEST_SEEDS and lists or {})
@@ -85,9 +102,9 @@ local function add_curves(panel, lists, style, mean, title, more)
   end
 end
 
--- Chance and the analytic baseline of a task, their names apart where the values are close.
-local function levels_of(task)
-  if not task or not task.chance then
+-- Chance and the analytic baseline of a task, their names apart where the values are close; of accuracies alone.
+local function levels_of(task, metric)
+  if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
   end
   local levels = { { 100 * task.chance, ("chance %.0f%%"):format(100 * task.chance) } }
@@ -119,18 +136,20 @@ local function add_training(panel, run)
 end
 
 local function add_cell(panel, cell, line, style, scored)
-  local best = cell.summary.best
+  local shown = cell.summary.best and cell.summary.best.runs or {}
   local lists = {}
-  for _, run in ipairs(best and best.runs or {}) do
+  for _, run in ipairs(shown) do
     local points = points_of(run, scored)
     lists[#lists + 1] = #points > 0 and points or nil
     panel.xlabel = runs.axis_text(run)
     add_training(panel, run)
     panel.x[2] = math.max(panel.x[2], #points > 0 and points[#points][1] * 1.02 or 0)
   end
-  panel.levels = levels_of(cell.task)
+  panel.levels = levels_of(cell.task, scored.metric)
   panel.thinned = panel.thinned or lists[1] and #lists[1] > curves.POINTS
-  add_curves(panel, lists, style, mean_curve(lists), line, { band = quartiles(lists), cell = cell.number })
+  local samples = #shown == 1 and sample_band(shown[1], scored) or nil
+  panel.samples = panel.samples or samples ~= nil
+  add_curves(panel, lists, style, mean_curve(lists), line, { band = samples or quartiles(lists), cell = cell.number })
 end
 
 local function legend_of(axis, names, styles)
@@ -146,16 +165,20 @@ local function styles_along(study, axis)
   return colours.along(views.axis(study.whole, axis))
 end
 
--- Accuracy by length, one panel per value of an axis, one colour per value of another.
+local function is_percent(study)
+  return metrics.of[study.scored.metric].unit == "percent"
+end
+
+-- The score by length, one panel per value of an axis, one colour per value of another.
 function M.by_length(study, item)
   local names = views.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
   local figure = { panels = {}, legend = legend_of(item.lines, names, styles) }
-  local thinned = false
+  local thinned, samples, levels = false, false, false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
     local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
-      percent = true, curves = {}, marks = {} }
+      percent = is_percent(study), curves = {}, marks = {} }
     for _, line in ipairs(names) do
       local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = views.find(study, key)
@@ -163,7 +186,8 @@ function M.by_length(study, item)
         add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored)
       end
     end
-    thinned = thinned or panel.thinned
+    thinned, samples = thinned or panel.thinned, samples or panel.samples
+    levels = levels or panel.levels and #panel.levels > 0
     if #panel.curves > 0 then
       scales.fit(panel)
       figure.panels[#figure.panels + 1] = panel
@@ -171,19 +195,22 @@ function M.by_length(study, item)
   end
   local axis = figure.panels[1] and figure.panels[1].xlabel
   figure.title = views.title_of(item, ("%s by %s"):format(entries.metric(study), axis or "length"))
-  figure.caption = "Bold: mean over the seeds at the best learning rate of each; " .. SEEDS .. (axis == "length"
-    and " Shaded: lengths of training, up to the longest (dashed)." or "") .. " Flat lines: chance, and the majority "
-    .. "baseline where it is higher." .. (thinned
-    and (" Neighbouring lengths are averaged, so that a curve has at most %d points."):format(curves.POINTS) or "")
+  local parts = { BOLD .. SEEDS .. (samples and SAMPLES or "") .. ".", captions.curves(study) }
+  parts[#parts + 1] = axis == "length" and "Shaded: lengths of training, up to the longest (dashed)." or nil
+  parts[#parts + 1] = levels and "Flat lines: chance, and the majority baseline where it is higher." or nil
+  parts[#parts + 1] = thinned and ("Neighbouring lengths are averaged, so that a curve has at most %d points."):format(
+    curves.POINTS) or nil
+  figure.caption = table.concat(parts, " ")
   return #figure.panels > 0 and figure or nil
 end
 
--- Evaluations during training as { seconds, percent }.
+-- Evaluations during training as { seconds, score }.
 local function timed(run, metric)
   local clock, points = runs.clock(run), {}
   for _, point in ipairs(run.during) do
     local seconds = reached.seconds_at(clock, point.step)
-    points[#points + 1] = seconds and seconds > 0 and { seconds, 100 * point.mean[metric] } or nil
+    points[#points + 1] = seconds and seconds > 0 and point.mean[metric]
+      and { seconds, metrics.of[metric].factor * point.mean[metric] } or nil
   end
   return points
 end
@@ -249,7 +276,7 @@ end
 
 local function time_table(rows, item, threshold, metric)
   rows[#rows + 1] = ratio_row(rows, item)
-  local about = ("Runs at the best learning rate; the first evaluation at or above %g%%; runs that never get there "
+  local about = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = views.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
@@ -261,7 +288,7 @@ end
 function M.by_time(study, item)
   local names, threshold = views.axis(study, item.lines), item.threshold or 90
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
-    x = { math.huge, 0, log = 10 }, percent = true, curves = {},
+    x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local rows, styles = {}, styles_along(study, item.lines)
   for _, line in ipairs(names) do
@@ -283,29 +310,48 @@ function M.by_time(study, item)
   end
   scales.fit(panel)
   local figure = { panels = { panel }, title = views.title_of(item, entries.metric(study) .. " over training time"),
-    caption = "Bold: mean over the seeds at the best learning rate; faint: these seeds. Evaluations during training." }
+    caption = captions.before("bold: mean over the seeds at the chosen learning rate; faint: these seeds; evaluations "
+      .. "during training", captions.rates_sentence(study)) }
   return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold, entries.metric(study))
 end
 
 local function axis_lines(study, item, values)
   local lines = {}
   for _, line in ipairs(item.lines and views.axis(study, item.lines) or { "" }) do
-    local entry = { name = line, max = {}, mean = {}, cells = {} }
+    local entry = { name = line, max = {}, mean = {}, median = {}, band = {}, cells = {} }
     for _, value in ipairs(values) do
       local key = views.with(item.where, { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
       local cell = views.find(study, key)
       local x, s = views.number(value), cell and cell.summary
-      if s and s.max then
+      if s and s.max and s.best then
         table.insert(entry.max, { x, s.max })
         table.insert(entry.mean, { x, s.best.mean })
+        table.insert(entry.median, { x, s.best.median })
+        table.insert(entry.band, { x, s.best.least, s.best.most })
         entry.cells[x] = cell.number
       end
     end
-    table.sort(entry.max, by_x)
-    table.sort(entry.mean, by_x)
+    for _, name in ipairs({ "max", "mean", "median", "band" }) do
+      table.sort(entry[name], by_x)
+    end
     lines[#lines + 1] = #entry.max > 0 and entry or nil
   end
   return lines
+end
+
+-- The curves of a line: the median with its band, or the best and the mean.
+local function add_along(panel, line, style, item)
+  local name = item.lines and views.label(item.lines, line.name) or "median"
+  if item.show ~= "max" then
+    panel.curves[#panel.curves + 1] = { points = line.median, band = line.band, style = style, title = name,
+      line = name, cells = line.cells }
+    return
+  end
+  local comma = item.lines and name .. ", " or ""
+  for _, one in ipairs({ { "max", "best", "solid" }, { "mean", "mean", "(3,3)" } }) do
+    panel.curves[#panel.curves + 1] = { points = line[one[1]], title = comma .. one[2], line = comma .. one[2],
+      cells = line.cells, style = { colour = style.colour, dash = one[3], point = style.point } }
+  end
 end
 
 -- From the lowest to the highest place with some room; in powers of two where nothing speaks against it.
@@ -318,27 +364,24 @@ local function range_of(ticks)
   return { low - room, high + room, ticks = ticks }
 end
 
--- Scores along an axis whose values are numbers: the maximum over all runs, and the mean at the best learning rate.
+-- Scores along an axis whose values are numbers: the median at the chosen learning rate between the least and the most,
+-- and where `show` is "max" the best of all runs, and the mean at the chosen learning rate.
 function M.along_axis(study, item)
   local values, ticks = views.axis(study, item.x), {}
   for i, value in ipairs(values) do
     ticks[i] = views.number(value)
   end
-  local panel = { xlabel = item.x, ylabel = "score", percent = true, curves = {},
+  local panel = { xlabel = item.x, ylabel = entries.metric(study), percent = is_percent(study), curves = {},
     x = range_of(ticks) }
   local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
   for _, line in ipairs(axis_lines(study, item, values)) do
-    local style = styles[line.name]
-    local thin = { colour = style.colour, dash = "(3,3)", point = style.point }
-    local comma = item.lines and views.label(item.lines, line.name) .. ", " or ""
-    panel.curves[#panel.curves + 1] = { points = line.max, style = { colour = style.colour, dash = "solid",
-      point = style.point }, title = comma .. "maximum", line = comma .. "maximum", cells = line.cells }
-    panel.curves[#panel.curves + 1] = { points = line.mean, style = thin, title = comma .. "mean",
-      line = comma .. "mean", cells = line.cells }
+    add_along(panel, line, styles[line.name], item)
   end
   scales.fit(panel)
-  return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, "Score along " .. item.x),
-    caption = "Maximum over all seeds and learning rates, and mean over seeds at the best learning rate." } or nil
+  local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
+    .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from the least to the most seed"
+  return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, ("%s along %s"):format(
+    entries.metric(study), item.x)), caption = captions.before(what, captions.details(study, true)) } or nil
 end
 
 -- Loss and accuracy while models train, a panel for each set and value of an axis.
@@ -352,8 +395,8 @@ function M.by_epoch(study, item)
     and entries.metric(study) or "")
   return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
     title = views.title_of(item, what .. " while training"),
-    caption = "Bold: mean over the seeds at the best learning rate of each; " .. SEEDS .. " Batches of training are "
-      .. "told as they were met, all else by evaluations on the way." } or nil
+    caption = captions.before(BOLD .. SEEDS .. ". Batches of training are as they were met, all else is of "
+      .. "evaluations on the way", captions.progress(study)) } or nil
 end
 
 return M

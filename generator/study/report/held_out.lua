@@ -2,9 +2,10 @@
 -- have examples of their own, as carries have beside counts of digits; and how accuracy falls under noise.
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs say nothing.
--- Numbers are of the runs at the best learning rate.
+-- Numbers are of the runs at the chosen learning rate.
 
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
@@ -15,7 +16,7 @@ local M = {}
 local function each_condition(study, cell, take)
   local best = cell.summary.best
   for _, run in ipairs(best and best.runs or {}) do
-    local evaluation = run[study.scored.split]
+    local evaluation = runs.evaluation(run, study.scored.split)
     for _, condition in ipairs(evaluation and evaluation.conditions or {}) do
       take(condition, run)
     end
@@ -187,11 +188,13 @@ local function by_noise(study)
       for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
         scores[#scores + 1] = runs.percent(runs.under_noise(run, deviation, study.scored.split), study.scored.metric)
       end
-      rows[r].cells[j] = { texts = { #scores > 0 and ("%.1f"):format(statistics.mean(scores)) or entries.MISSING },
+      rows[r].cells[j] = { texts = { entries.number_text(metrics.of[study.scored.metric].form,
+        statistics.mean(scores)) },
         number = cell.number, missing = #scores == 0 }
     end
   end
-  local title = entries.metric(study) .. " in percent by noise on embeddings"
+  local metric = metrics.of[study.scored.metric]
+  local title = ("%s in %s by noise on embeddings"):format(metric.title:gsub("^%l", string.upper), metric.unit)
   return #rows > 0 and { name = "by_noise", title = title, about = "the mean over the runs; deviations as eval.noise "
     .. "says. The score of a run is that of its least noise", corner = "noise", subs = { "" }, columns = columns,
     rows = rows, notes = {} } or nil

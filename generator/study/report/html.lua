@@ -71,7 +71,8 @@ function M.table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and tongues.html(model.title) or nil
   parts[#parts + 1] = model.about and model.about ~= model.title and tongues.html(model.about) or nil
-  local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, ": ")) or ""
+  local between = model.about and model.about:find("^%u") and ". " or ": "
+  local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
   local lines = { "<table>", caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
   for _, row in ipairs(model.rows) do
     lines[#lines + 1] = lines_of(model, row)

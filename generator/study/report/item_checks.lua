@@ -15,7 +15,7 @@ local M = {}
 
 local keys = canonical.sorted_keys
 
-local VALUES = { max = true, mean = true, hours = true }
+local VALUES = { median = true, max = true, mean = true, hours = true }
 local LARGEST = 1e9 -- of a number
 
 -- Whether a value is a table whose keys are all names.
@@ -72,6 +72,12 @@ end
 function checks.value(_, _, value)
   if not VALUES[value] then
     return unknown("no value of a table", value, keys(VALUES))
+  end
+end
+
+function checks.show(_, _, value)
+  if value ~= "median" and value ~= "max" then
+    return unknown("nothing to show", value, { "median", "max" })
   end
 end
 

@@ -26,7 +26,7 @@ local KINDS = {
     published = "published?", names = "names?" },
   curves = { panels = "axis?", lines = "axis" },
   time = { lines = "axis", threshold = "percent?", slow = "one", fast = "one", published = "number?" },
-  axis = { x = "numbers", lines = "axis?" },
+  axis = { x = "numbers", lines = "axis?", show = "show?" },
   progress = { panels = "axis?", lines = "axis", splits = "sets?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
@@ -173,8 +173,9 @@ local function are_numbers(axis)
 end
 
 -- Where a study says nothing: two axes, if there are two of several values, as rows and columns; of the others a page
--- for every value. And curves by length and while training, and the score along an axis of numbers.
-local function defaults(study)
+-- for every value: medians, and where asked for the best of all. And curves by length and while training, and the score
+-- along an axis of numbers.
+local function defaults(study, max)
   local chosen, pages = {}, {}
   for _, several in ipairs({ true, false }) do
     for i, axis in ipairs(study.axes) do
@@ -188,10 +189,12 @@ local function defaults(study)
   table.sort(chosen)
   local rows, columns = study.axes[chosen[1]].name, chosen[2] and study.axes[chosen[2]].name
   local list = {
-    { kind = "table", value = "max", rows = rows, columns = columns, pages = pages },
-    { kind = "table", value = "mean", rows = rows, columns = columns, pages = pages },
+    { kind = "table", value = "median", rows = rows, columns = columns, pages = pages },
     { kind = "curves", panels = columns and rows, lines = columns or rows, pages = pages },
   }
+  if max then
+    table.insert(list, 2, { kind = "table", value = "max", rows = rows, columns = columns, pages = pages })
+  end
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
     list[#list + 1] = { kind = "progress", panels = columns and rows, lines = columns or rows, splits = { split },
       pages = pages }
@@ -201,7 +204,7 @@ local function defaults(study)
     if #list == count and are_numbers(study.axes[i]) then
       local other = chosen[3 - place]
       list[count + 1] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name,
-        pages = pages }
+        show = max and "max" or nil, pages = pages }
     end
   end
   return list
@@ -267,8 +270,9 @@ local function pages_of(study, item)
   return list
 end
 
-function M.check(study)
-  local list, whole = fitting(study, study.report or defaults(study)), {}
+-- max: where the study lists nothing, with the best of all seeds and learning rates.
+function M.check(study, max)
+  local list, whole = fitting(study, study.report or defaults(study, max)), {}
   if #list == 0 then
     return nil, study.path .. ": error: report: not a list of items\n  expected: a list such as { { kind = \"curves\", "
       .. 'lines = "encoding" } }'

@@ -5,8 +5,11 @@
 -- numbers in a column of the axis' name, and the values in one of the metric's. Its rows with a text in `quoted` are
 -- what the paper took from another: they stand below, with a note.
 
+local captions = require("study.report.captions")
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local published_module = require("study.read.published")
+local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
 
@@ -29,16 +32,17 @@ function M.axis(study)
 end
 
 local function at_number(run, scored, n)
-  local evaluation = run[scored.split]
-  for i, length in ipairs(evaluation and evaluation.lengths or {}) do
-    if length == n then
-      local share = tonumber(evaluation[scored.metric][i])
-      return share and 100 * share
+  for _, evaluation in ipairs(runs.curve(run, scored.split)) do
+    for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do
+      if length == n then
+        local value = tonumber(evaluation[scored.metric][i])
+        return value and metrics.of[scored.metric].factor * value
+      end
     end
   end
 end
 
--- Mean and deviation over the runs at the cell's best learning rate.
+-- Mean and deviation over the runs at the cell's chosen learning rate.
 local function measured(study, cell, n)
   local scores = {}
   for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
@@ -115,9 +119,10 @@ function M.table(study, item, published)
     notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.about)
     rows[#rows + 1] = row
   end
-  local what = ("%s in percent by %s, mean and standard deviation (n - 1) over seeds at the best learning rate%s")
-    :format(entries.metric(study), axis, views.scored_text(study))
-  return { title = views.title_of(item, what), about = item.title and what, corner = item.rows,
+  local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
+    entries.metric(study), metrics.of[study.scored.metric].unit, axis)
+  return { title = views.title_of(item, what), about = views.about(item, what, captions.details(study, true)),
+    corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
     published = published }
 end

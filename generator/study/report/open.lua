@@ -1,13 +1,14 @@
 -- A folder of runs as the study whose runs they are.
 --
 -- Input: { project, runs, study, scale, metric } as the verbs have them, runs a folder. Output: the study with its
--- cells read (cells.lua), and path, set, problems: what is damaged besides runs; or nil and a message, which begins
--- with `front` where it is not about a line of a file.
+-- cells read (cells.lua), and path, set, plan_of, problems: what is damaged besides runs; or nil and a message, which
+-- begins with `front` where it is not about a line of a file.
 
 local cells = require("study.read.cells")
 local grid = require("study.grid.grid")
 local lfs = require("lfs")
 local run_files = require("study.read.run_files")
+local trained = require("study.read.trained")
 
 local M = {}
 
@@ -41,6 +42,21 @@ local function expand(options, front)
   return study, message, problems
 end
 
+-- A function that gives the plan of a cell, of runs that were found that of their own spec; nil where nobody knows.
+local function planner(project)
+  local known = {}
+  return function(cell)
+    if cell.spec then
+      return cell.spec.plan
+    end
+    local run = cell.summary.top
+    if run and known[run.digest] == nil then
+      known[run.digest] = trained.plan(project, run.facts) or false
+    end
+    return run and known[run.digest] or nil
+  end
+end
+
 -- Chance and baseline of each cell's task.
 local function add_tasks(project, study)
   local facts = project:tasks() or {}
@@ -69,6 +85,7 @@ function M.study(options, front)
   study.path = study.path or options.runs
   study.set = expanded and expanded.set
   add_tasks(options.project, study)
+  study.plan_of = planner(options.project)
   return study
 end
 

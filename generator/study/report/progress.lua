@@ -7,6 +7,7 @@
 -- many steps one has, else steps.
 
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local reached = require("study.report.reached")
 local runs = require("study.read.runs")
 local scales = require("study.report.scales")
@@ -33,15 +34,15 @@ local function logged(run)
     if epoch and row.epoch and row.epoch_accuracy and row.epoch > last then
       last = row.epoch
       running[#running + 1] = { last * epoch, 100 * row.epoch_accuracy }
-    elseif not epoch and row.accuracy then
-      running[#running + 1] = { row.step, 100 * row.accuracy }
+    elseif not epoch and (row.accuracy or row.accuracy_teacher_forced) then
+      running[#running + 1] = { row.step, 100 * (row.accuracy or row.accuracy_teacher_forced) }
     end
   end
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Curves of the runs of a cell at its best learning rate, those that have points. read: what `logged` said of each run,
--- which is asked once.
+-- Curves of the runs of a cell at its chosen learning rate, those that have points. read: what `logged` said of each
+-- run, which is asked once.
 local function lists_of(cell, split, in_epochs, metric, read)
   local lists = {}
   for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
@@ -86,7 +87,8 @@ end
 local function panel_of(split, title, in_epochs, study)
   return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split == "epoch" and "accuracy" or entries.metric(study),
-    percent = split ~= M.LOSS, curves = {}, marks = {} }
+    percent = split == "epoch" or split ~= M.LOSS and metrics.of[study.scored.metric].unit == "percent", curves = {},
+    marks = {} }
 end
 
 -- The panels of a value of the axis of panels, by set, without those where nothing was measured.

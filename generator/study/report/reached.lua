@@ -2,11 +2,13 @@
 -- of a report.
 --
 -- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as views.lua makes them, a
--- row for each value of an axis: over the runs at a cell's best learning rate that got there, mean and deviation of the
--- step of the first evaluation at or above the threshold (percent), and of the seconds of training until then. A row
--- where none got there is blank. M.seconds_at and M.first serve figures over time.
+-- row for each value of an axis: over the runs at a cell's chosen learning rate that got there, mean and deviation of
+-- the step of the first evaluation at or above the threshold (percent), and of the seconds of training until then. A
+-- row where none got there is blank. M.seconds_at and M.first serve figures over time.
 
+local captions = require("study.report.captions")
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
@@ -41,7 +43,7 @@ function M.points(run, split, metric)
   local points = {}
   for _, point in ipairs(run.during) do
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
-    points[#points + 1] = mean and { point.step, 100 * mean[metric] } or nil
+    points[#points + 1] = mean and mean[metric] and { point.step, metrics.of[metric].factor * mean[metric] } or nil
   end
   return points
 end
@@ -74,7 +76,7 @@ local function row_of(row, item, length)
 end
 
 function M.table(study, item)
-  local split, found, seconds = item.split or study.scored.select, {}, {}
+  local split, found, seconds = item.split or study.scored.select or "test", {}, {}
   for i, name in ipairs(views.axis(study, item.rows)) do
     local cell = views.find(study, views.with(item.where, { [item.rows] = name }))
     found[i] = { name = name, cell = cell, got = measured(study, cell, split, item.threshold) }
@@ -86,8 +88,9 @@ function M.table(study, item)
     rows[i] = row_of(row, item, length)
   end
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
-    .. "that get there, at the best learning rate"):format(unit, item.threshold, entries.metric(study), split)
-  return { title = views.title_of(item, what), about = item.title and what, corner = item.rows, subs = { "" },
+    .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
+  return { title = views.title_of(item, what), about = views.about(item, what, captions.rates_sentence(study)),
+    corner = item.rows, subs = { "" },
     columns = columns, rows = rows, notes = entries.notes(rows, columns) }
 end
 

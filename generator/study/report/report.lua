@@ -1,13 +1,15 @@
 -- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
 -- of two runs, what differs (compare.lua).
 --
--- Input: { project, runs, other, study, scale, out, say }. Output: an exit code, and a message where it is not 0.
--- Writes only below `out`; the runs are read and left alone.
+-- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message where it is
+-- not 0. Writes only below `out`; the runs are read and left alone.
 
 local beside = require("study.report.beside")
 local canonical = require("base.canonical")
+local captions = require("study.report.captions")
 local cells = require("study.read.cells")
 local compare = require("study.report.compare")
+local cost = require("study.report.cost")
 local curves = require("study.report.curves")
 local dependencies = require("base.dependencies")
 local draw = require("study.report.draw")
@@ -17,6 +19,7 @@ local held_out = require("study.report.held_out")
 local items = require("study.report.items")
 local open = require("study.report.open")
 local lfs = require("lfs")
+local measured = require("study.report.measured")
 local metrics = require("study.read.metrics")
 local numbers = require("study.report.numbers")
 local published_module = require("study.read.published")
@@ -162,6 +165,15 @@ local function make_parts(study, list, papers)
   return parts, unfitted(list, fitted)
 end
 
+-- Tables with a row for every cell of the study, however many there are.
+local function every_cell(study)
+  local list = {}
+  for _, model in ipairs({ measured.table(study) or false, views.distribution(study), cost.table(study) or false }) do
+    list[#list + 1] = model or nil
+  end
+  return list
+end
+
 local function sweep_words(options, study)
   local words = { "./longhand", "sweep", study.path }
   if study.scale then
@@ -200,41 +212,17 @@ local function count_runs(study)
   return counts
 end
 
--- What a score is the mean of; all runs with one may have been evaluated at nothing but training lengths, or along
--- another axis.
-local function score_text(study)
-  if study.scored.split ~= "test" then
-    return ("all evaluated numbers of the set %s"):format(study.scored.split)
-  end
-  local beyond, within, axis, axes = false, false, nil, {}
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      beyond, within = beyond or run.score and not run.within, within or run.score and run.within
-      axis = run.score and run.axis or axis
-      axes[axis or false] = true
-    end
-  end
-  axes[false] = nil
-  if axis and axis ~= "length" and next(axes, next(axes)) == nil then
-    return ("all numbers of %s, over the examples %s"):format(axis, within and not beyond and "of training"
-      or "that are held out from training")
-  elseif within and not beyond then
-    return "all evaluated lengths, which are all training lengths (in distribution)"
-  end
-  return "all lengths beyond training (out of distribution)"
-end
-
 -- The heading's sentences: what is there, and how far it can be compared.
 local function lead_of(report, study)
   local counts, parts = count_runs(study), {}
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
   end
-  local metric = metrics.of[study.scored.metric]
-  report.lead = { ("%d of %s %s a score%s. A score is the plain mean of the %s at %s, at the last step, in "
-    .. "%s."):format(counts.evaluated, wording.count(counts.asked, "run"),
-    counts.evaluated == 1 and "has" or "have", #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "",
-    metric.many, score_text(study), metric.unit) }
+  local metric, details = metrics.of[study.scored.metric], captions.details(study, true)
+  report.lead = { ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(counts.evaluated,
+    wording.count(counts.asked, "run"), counts.evaluated == 1 and "has" or "have",
+    #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "", metric.title, metric.unit,
+    details and " " .. details or "") }
   report.flagged = {}
   if report.paper and #report.differing > 0 then
     report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
@@ -258,7 +246,7 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting,
-    distribution = views.distribution(study), readings = readings.count(evaluated),
+    every_cell = every_cell(study), readings = readings.count(evaluated),
     command_of = command_of(options, study), beside = beside.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
@@ -308,8 +296,8 @@ local function text_of(report, whole)
   for _, part in ipairs(report.parts) do
     parts[#parts + 1] = part.table and table_text.render(part.table, WIDTH, most):gsub("\n$", "") or nil
   end
-  if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
-    parts[#parts + 1] = table_text.render(report.distribution, WIDTH, most):gsub("\n$", "")
+  for _, model in ipairs((whole or #report.study.cells <= MOST_CELLS_ON_SCREEN) and report.every_cell or {}) do
+    parts[#parts + 1] = table_text.render(model, WIDTH, most):gsub("\n$", "")
   end
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
   if #report.problems > 0 then
@@ -333,7 +321,9 @@ local function files_of(report)
       files[#files + 1] = { path = part.name .. ".gnuplot", text = curves.script(part) }
     end
   end
-  latex[#latex + 1] = table_latex.render(report.distribution)
+  for _, model in ipairs(report.every_cell) do
+    latex[#latex + 1] = table_latex.render(model)
+  end
   files[#files + 1] = { path = "report.txt", text = text_of(report, true) }
   files[#files + 1] = { path = "tables.tex", text = table.concat(latex, "\n") }
   return files, names
@@ -378,7 +368,7 @@ local function read_report(options)
     return nil, message
   end
   local list, papers
-  list, message = items.check(study)
+  list, message = items.check(study, options.max)
   if list then
     papers, message = read_published(options.project, study, list)
   end
@@ -391,7 +381,7 @@ end
 -- What decides, beside files, what a report is.
 local function question(options)
   return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
-    scale = options.scale, out = options.out })
+    scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
 -- Makes the report and remembers it where it is whole.

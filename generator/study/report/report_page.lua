@@ -120,7 +120,11 @@ function M.render(report)
   for _, analysis in ipairs(report.beside or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
   end
-  add("Every cell", html.table(report.distribution))
+  local tables = {}
+  for i, model in ipairs(report.every_cell) do
+    tables[i] = html.table(model)
+  end
+  add("Every cell", table.concat(tables, "\n"))
   if #report.readings > 0 then
     add("Readings", readings_body(report))
   end

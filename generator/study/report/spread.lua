@@ -7,7 +7,9 @@
 -- effect (mean squares between less mean squares within, over the effective number of runs of each); 0 where they have
 -- no more.
 
+local captions = require("study.report.captions")
 local entries = require("study.report.entries")
+local metrics = require("study.read.metrics")
 local statistics = require("study.read.statistics")
 local views = require("study.report.views")
 
@@ -68,10 +70,11 @@ function M.table(study, item)
   for i, name in ipairs(views.axis(study, item.rows)) do
     rows[i] = row_of(study, item, name)
   end
-  local what = ("%s in percent: spread over seeds within each %s, and between them%s"):format(entries.metric(study),
-    item.of, views.scored_text(study))
+  local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.metric(study),
+    metrics.of[study.scored.metric].unit, item.of)
   return { title = views.title_of(item, what), corner = item.rows, subs = { "" }, columns = columns, rows = rows,
-    about = "variance components of one random effect; at the best learning rate of each cell",
+    about = captions.before("variance components of one random effect; at the chosen learning rate of each cell",
+      captions.details(study, true)),
     notes = entries.notes(rows, columns) }
 end
 

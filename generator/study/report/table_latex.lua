@@ -66,7 +66,7 @@ function M.render(model)
   end
   local caption = tongues.latex(model.title)
   if model.about and model.about ~= model.title then
-    caption = caption .. ": " .. tongues.latex(model.about)
+    caption = caption .. (model.about:find("^%u") and ". " or ": ") .. tongues.latex(model.about)
   end
   local notes = ""
   if #model.notes > 0 then

@@ -4,6 +4,7 @@
 -- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }, subs =
 -- titles of the values in each cell, rows = { { title, last, cells = entries } }, as entries.lua makes them.
 
+local captions = require("study.report.captions")
 local entries = require("study.report.entries")
 local metrics = require("study.read.metrics")
 local statistics = require("study.read.statistics")
@@ -58,34 +59,23 @@ function M.with(where, more)
 end
 
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
-  validation = "validation" }
+  validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
--- By which set learning rates are chosen where that is not the one that is scored, for a title.
-local function chosen_text(study)
-  local scored = study.scored
-  return scored.select ~= scored.split and "; the best learning rate is that of the set " .. scored.select or ""
-end
-
--- The same, and which set is scored where that is not what is held out.
-function M.scored_text(study)
-  return (study.scored.split ~= "test" and ", on the set " .. study.scored.split or "") .. chosen_text(study)
-end
-
-local function mark_column(rows, column)
+local function mark_column(rows, column, metric)
   local list = {}
   for i, row in ipairs(rows) do
     list[i] = row.cells[column]
   end
-  entries.mark_best(list)
+  entries.mark_best(list, metric)
 end
 
 -- Numbers are compared along the columns; in a table of one axis, along the rows.
-local function mark_all(rows, of_one_axis)
+local function mark_all(rows, of_one_axis, metric)
   for _, row in ipairs(of_one_axis and {} or rows) do
-    entries.mark_best(row.cells)
+    entries.mark_best(row.cells, metric)
   end
   if of_one_axis then
-    mark_column(rows, 1)
+    mark_column(rows, 1, metric)
   end
 end
 
@@ -98,13 +88,23 @@ local function where_text(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
+-- What stands under a title: what the numbers are, where the item has a title of its own, and details.
+function M.about(item, what, details)
+  return captions.before(item.title and what or nil, details)
+end
+
+-- What a table of an item's values says of them besides its title.
+local function details_of(study, item)
+  return item.value ~= "hours" and captions.details(study, item.value ~= "max") or nil
+end
+
 -- The title of an item, with what its `where` fixes.
 function M.title_of(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
-local function model_of(item, what, published, columns, rows, notes)
-  return { title = M.title_of(item, what), about = item.title and what, corner = item.rows,
+local function model_of(item, what, details, published, columns, rows, notes)
+  return { title = M.title_of(item, what), about = M.about(item, what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
     published = published }
 end
@@ -124,7 +124,7 @@ function M.table(study, item, published)
     end
   end
   if item.value ~= "hours" then
-    mark_all(rows, not item.columns)
+    mark_all(rows, not item.columns, study.scored.metric)
   end
   local notes = entries.notes(rows, columns)
   if #rows > 1 and item.columns and not study.found then
@@ -134,8 +134,7 @@ function M.table(study, item, published)
     end
     rows[#rows + 1] = mean
   end
-  local what = measure.title .. (item.value == "hours" and "" or M.scored_text(study))
-  return model_of(item, what, published, columns, rows, notes)
+  return model_of(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
 -- Scores on sets side by side, of a value of an axis in each row.
@@ -153,11 +152,12 @@ function M.splits(study, item, published)
     end
   end
   for j in ipairs(columns) do
-    mark_column(rows, j)
+    mark_column(rows, j, study.scored.metric)
   end
-  local what = entries.metric(study) .. " in percent, mean and standard deviation (n - 1) over seeds, and the standard "
-    .. "error of the mean" .. chosen_text(study)
-  return { title = M.title_of(item, what), about = item.title and what, corner = item.rows,
+  local what = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean"):format(
+    entries.metric(study), metrics.of[study.scored.metric].unit)
+  return { title = M.title_of(item, what), about = M.about(item, what, captions.details(study, true)),
+    corner = item.rows,
     subs = published and { "ours", "s.e.", "paper", "diff" } or { "", "s.e." }, columns = columns, rows = rows,
     notes = entries.notes(rows, columns), published = published }
 end
@@ -175,7 +175,7 @@ local function side(study, item, measure, published, row, which)
     local cell = M.find(study, key)
     local got = entries.value(cell, item.value, measure)
     first = first or cell
-    if got.value and (not best or got.value > best.got.value) then
+    if got.value and metrics.is_better(study.scored.metric, got.value, best and best.got.value) then
       best = { got = got, cell = cell, name = name }
     end
     local theirs, sd = entries.paper(published, key, item.names, columns)
@@ -262,8 +262,7 @@ function M.best(study, item, published)
   local notes = entries.notes(rows, columns)
   local mean, largest = summary_rows(rows, published)
   rows[#rows + 1], rows[#rows + 2] = mean, largest
-  local what = measure.title .. (item.value == "hours" and "" or M.scored_text(study))
-  return model_of(item, what, published, columns, rows, notes)
+  return model_of(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
 local function key_text(study, cell)
@@ -280,19 +279,24 @@ local function share_text(share)
   return share and ("%.0f%%"):format(100 * share) or entries.MISSING
 end
 
--- Of every cell: how many runs, best, median, quartiles, share that generalises, and the best learning rate.
+local function percent_rate(rate)
+  return rate and ("%g"):format(rate) or entries.MISSING
+end
+
+-- Of every cell: how many runs, how they come out over all rates, and at the rate that was chosen.
 function M.distribution(study)
-  local columns, rows, notes = {}, {}, {}
-  for i, title in ipairs({ "runs", "maximum", "median", "quartiles", "generalise", "learning rate", "mean ± sd" }) do
+  local columns, rows, notes, form = {}, {}, {}, metrics.of[study.scored.metric].form
+  for i, title in ipairs({ "runs", "median", "quartiles", "best", "generalise", "chosen rate", "median there",
+    "mean ± sd there" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do
-    local s = cell.summary
-    local quartiles = s.lower and ("%.1f to %.1f"):format(s.lower, s.upper) or entries.MISSING
-    local texts = { ("%d of %d"):format(s.evaluated, s.asked), entries.number_text("%.1f", s.max),
-      entries.number_text("%.1f", s.median), quartiles, share_text(s.good),
-      s.best and ("%g"):format(s.best.rate) or entries.MISSING,
-      entries.number_text("%.1f", s.best and s.best.mean, s.best and s.best.sd) }
+    local s, best = cell.summary, cell.summary.best
+    local quartiles = s.lower and (form .. " to " .. form):format(s.lower, s.upper) or entries.MISSING
+    local texts = { ("%d of %d"):format(s.evaluated, s.asked), entries.number_text(form, s.median), quartiles,
+      entries.number_text(form, s.max), share_text(s.good), percent_rate(best and best.rate),
+      entries.text(form, entries.value(cell, "median")),
+      entries.number_text(form, best and best.mean, best and best.sd) }
     rows[i] = { title = key_text(study, cell), cells = {} }
     for j, text in ipairs(texts) do
       rows[i].cells[j] = { texts = { text }, number = cell.number, missing = text == entries.MISSING }
@@ -300,12 +304,11 @@ function M.distribution(study)
     local note = entries.about(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
   end
-  return { name = "distribution", title = ("Every cell: %s in percent over all its seeds and learning rates"):format(
-      entries.metric(study)),
-    about = ("quartiles are interpolated linearly; a run generalises with %s; the learning rate is that of the "
-      .. "highest mean, which stands beside it; sd has n - 1 in its denominator"):format(
-      metrics.criterion_text(study.scored.generalises)), corner = "cell", subs = { "" }, columns = columns, rows = rows,
-    notes = notes }
+  return { name = "distribution", title = ("Every cell: %s in %s over all its seeds and learning rates, and at the "
+      .. "chosen rate"):format(entries.metric(study), metrics.of[study.scored.metric].unit),
+    about = captions.before(("quartiles are interpolated linearly; %s; sd has n - 1 in its denominator"):format(
+      captions.criterion(study)), captions.details(study, true)), corner = "cell", subs = { "" }, columns = columns,
+    rows = rows, notes = notes }
 end
 
 return M
