@@ -29,7 +29,7 @@ drawn=0
 command -v gnuplot >/dev/null 2>&1 || drawn=4
 
 report() {
-    ends_with $drawn "4 of 4 runs have a score" "$LUA" generator/main.lua report "$work/runs" --out "$work/report" &&
+    ends_with $drawn "4 of 4 runs have a score" "$LUA" generator/main.lua report "$work/runs" --max --out "$work/report" &&
         want=$(for dir in "$work"/runs/*/*/*; do score "$dir"; done | sort -rn | head -1) &&
         grep -q "^even_pairs *$want\$" "$work/report/report.txt" &&
         [ "$(grep -c ,beyond, "$work/report/report.csv")" -eq 8 ] &&

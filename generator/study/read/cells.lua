@@ -89,7 +89,19 @@ local function scores_of(list)
   return scores
 end
 
--- { rate, asked, runs, scores, mean, sd, median, least, most } for each learning rate, in rising order.
+-- The share of runs that generalises; nil where none says.
+local function share_of_good(list)
+  local judged = {}
+  for _, run in ipairs(list) do
+    if run.generalises ~= nil then
+      judged[#judged + 1] = run.generalises and 1 or 0
+    end
+  end
+  return statistics.mean(judged)
+end
+
+-- { rate, asked, runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good } for each learning rate,
+-- in rising order.
 local function by_rate(list)
   local rates, at = {}, {}
   for _, run in ipairs(list) do
@@ -109,6 +121,8 @@ local function by_rate(list)
     rate.mean, rate.sd = statistics.mean(rate.scores), statistics.sd(rate.scores)
     rate.median = statistics.quantile(rate.scores, 0.5)
     rate.least, rate.most = statistics.quantile(rate.scores, 0), statistics.quantile(rate.scores, 1)
+    rate.lower, rate.upper = statistics.quantile(rate.scores, 0.25), statistics.quantile(rate.scores, 0.75)
+    rate.good = share_of_good(rate.runs)
   end
   return rates
 end
@@ -133,20 +147,17 @@ local function summarise(cell, scored)
     states[run.state] = (states[run.state] or 0) + 1
     evaluated[#evaluated + 1] = run.score and run or nil
   end
-  local scores, rates, judged = scores_of(evaluated), by_rate(list), {}
+  local scores, rates = scores_of(evaluated), by_rate(list)
   local chosen, top = choice.of(evaluated, scored), nil
   for _, run in ipairs(evaluated) do
     top = metrics.is_better(metric, run.score, top and top.score) and run or top
-    if run.generalises ~= nil then
-      judged[#judged + 1] = run.generalises and 1 or 0
-    end
   end
   return {
     asked = #list, evaluated = #evaluated, states = states, rates = rates, choice = chosen,
     best = choice.best(rates, metric, chosen),
     max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
     lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
-    good = statistics.mean(judged), hours = hours_of(evaluated),
+    good = share_of_good(evaluated), hours = hours_of(evaluated),
     differences = differences(evaluated, cell.joined), grid = grids.usual(evaluated, scored.split),
     decoding = top and top.decoding, other_decoding = cell.other_decoding,
   }

@@ -93,6 +93,17 @@ function M.chosen(cell)
     or "")
 end
 
+-- The same as a word for a column: the name of the set, marked where it is no in-distribution validation.
+function M.chosen_set(cell)
+  local choice, run = cell.summary.choice, cell.summary.top
+  local evaluation = run and choice and choice.rates > 1 and runs.evaluation(run, choice.set)
+  if not evaluation then
+    return nil
+  end
+  return evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)" or "")
+    .. (choice.scored and " (scored)" or "")
+end
+
 -- How rates were chosen, as a text; nil where nothing has a score.
 function M.rates(study)
   local texts, any = {}, false

@@ -28,11 +28,11 @@ function M.of(study, cell, run)
   return taken
 end
 
--- 1234567 -> "1,234,567"; from a million million on "1.23e+15".
+-- 1234567 -> "1,234,567"; from a thousand million on "1.23e+15".
 local function count_text(value)
   if not value then
     return entries.MISSING
-  elseif value >= 1e12 then
+  elseif value >= 1e9 then
     return ("%.2e"):format(value)
   end
   local text = ("%d"):format(value // 1)
@@ -59,9 +59,9 @@ local function row_of(study, cell)
   local bound, hours = taken.bound and "at most " or "", s.hours
   local time = hours.mean and 3600 * hours.mean
   local texts = { rates_text(s.rates), s.best and ("%g"):format(s.best.rate) or entries.MISSING,
-    captions.chosen(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
+    captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
     taken.tokens and bound .. count_text(taken.tokens) or "not known",
-    taken.flops and bound .. count_text(taken.flops) or "not known",
+    taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.duration(time) or entries.MISSING,
     time and wording.duration(time * hours.count) or entries.MISSING }
   local row = { title = views.key_text(study, cell), cells = {} }
@@ -73,15 +73,15 @@ end
 
 function M.table(study)
   local columns, rows, any = {}, {}, false
-  for i, title in ipairs({ "rates tried", "chosen", "how", "parameters", "tokens", "operations", "time of a run",
-    "of all runs" }) do
+  for i, title in ipairs({ "rates tried", "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time",
+    "all runs" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do
     rows[i], any = row_of(study, cell), any or cell.summary.top ~= nil
   end
-  local about = "Tokens and operations (FLOPs) are those of one run: means over its training lengths, times its steps. "
-    .. "Times are of training, evaluation excluded."
+  local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
+    .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
   return any and { name = "cost", title = "What it took", about = about, corner = "cell", subs = { "" },
     columns = columns, rows = rows, notes = {} } or nil
 end

@@ -3,12 +3,17 @@
 --
 -- Input: a study with its cells read. Output: files for write.files, which write themselves line by line.
 
+local captions = require("study.report.captions")
+local cost = require("study.report.cost")
 local evaluations = require("study.read.evaluations")
+local lists = require("base.lists")
+local runs = require("study.read.runs")
 local tongues = require("base.tongues")
 
 local M = {}
 
-local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "score", "train_seconds", "id", "digest", "folder" }
+local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen", "chosen_on",
+  "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }
 -- What lines of eval.jsonl measure, in their order.
 M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
@@ -40,10 +45,27 @@ function M.head(study, columns)
   return table.concat(names, ",") .. "," .. table.concat(columns, ",") .. "\n"
 end
 
+-- What is scored of a run, where it has a score, and whether it is one of the rate that was chosen, by which set.
+local function score_fields(study, cell, run)
+  local evaluation, best = runs.evaluation(run, study.scored.split), cell.summary.best
+  if not run.score then
+    return { study.scored.metric, "", "", "", "" }
+  end
+  local chosen = best ~= nil and lists.has(best.runs, run)
+  return { study.scored.metric, evaluation.split, number(run.score, "%.9g"), chosen and "1" or "0",
+    captions.chosen_set(cell) or "" }
+end
+
 local function run_line(study, cell, run)
-  local fields = { M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d"),
-    number(run.score, "%.9g"), number(run.facts.train_seconds, "%.3f"), tongues.csv(run.id or cell.id),
-    run.digest or "", tongues.csv(run.dir) }
+  local taken = run.score and cost.of(study, cell, run) or {}
+  local fields = { M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d") }
+  local score = score_fields(study, cell, run)
+  table.move(score, 1, #score, #fields + 1, fields)
+  for _, text in ipairs({ run.decoding or "", number(taken.parameters, "%d"), number(taken.tokens, "%.0f"),
+    number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"), tongues.csv(run.id or cell.id),
+    run.digest or "", tongues.csv(run.dir) }) do
+    fields[#fields + 1] = text
+  end
   return table.concat(fields, ",") .. "\n"
 end
 

@@ -279,36 +279,38 @@ local function share_text(share)
   return share and ("%.0f%%"):format(100 * share) or entries.MISSING
 end
 
-local function percent_rate(rate)
-  return rate and ("%g"):format(rate) or entries.MISSING
+-- The texts of a cell: runs, the chosen rate, and how its seeds come out there; the best of all rates.
+local function texts_of(cell, form)
+  local s, best = cell.summary, cell.summary.best
+  local range = form .. " to " .. form
+  return { ("%d of %d"):format(s.evaluated, s.asked), best and ("%g"):format(best.rate) or entries.MISSING,
+    best and ("%d"):format(#best.scores) or entries.MISSING, entries.number_text(form, best and best.median),
+    best and range:format(best.least, best.most) or entries.MISSING,
+    best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
+    entries.number_text(form, best and best.mean, best and best.sd), share_text(best and best.good),
+    entries.number_text(form, s.max) }
 end
 
--- Of every cell: how many runs, how they come out over all rates, and at the rate that was chosen.
+-- Of every cell: how many runs have a score, the rate that was chosen, and how its seeds come out.
 function M.distribution(study)
-  local columns, rows, notes, form = {}, {}, {}, metrics.of[study.scored.metric].form
-  for i, title in ipairs({ "runs", "median", "quartiles", "best", "generalise", "chosen rate", "median there",
-    "mean ± sd there" }) do
+  local columns, rows, notes, metric = {}, {}, {}, metrics.of[study.scored.metric]
+  for i, title in ipairs({ "runs", "rate", "seeds", "median", "least to most", "quartiles", "mean ± sd", "generalise",
+    "best" }) do
     columns[i] = { title = title }
   end
   for i, cell in ipairs(study.cells) do
-    local s, best = cell.summary, cell.summary.best
-    local quartiles = s.lower and (form .. " to " .. form):format(s.lower, s.upper) or entries.MISSING
-    local texts = { ("%d of %d"):format(s.evaluated, s.asked), entries.number_text(form, s.median), quartiles,
-      entries.number_text(form, s.max), share_text(s.good), percent_rate(best and best.rate),
-      entries.text(form, entries.value(cell, "median")),
-      entries.number_text(form, best and best.mean, best and best.sd) }
     rows[i] = { title = key_text(study, cell), cells = {} }
-    for j, text in ipairs(texts) do
+    for j, text in ipairs(texts_of(cell, metric.form)) do
       rows[i].cells[j] = { texts = { text }, number = cell.number, missing = text == entries.MISSING }
     end
     local note = entries.about(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
   end
-  return { name = "distribution", title = ("Every cell: %s in %s over all its seeds and learning rates, and at the "
-      .. "chosen rate"):format(entries.metric(study), metrics.of[study.scored.metric].unit),
-    about = captions.before(("quartiles are interpolated linearly; %s; sd has n - 1 in its denominator"):format(
-      captions.criterion(study)), captions.details(study, true)), corner = "cell", subs = { "" }, columns = columns,
-    rows = rows, notes = notes }
+  local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
+    .. "learning rates"):format(captions.criterion(study))
+  return { name = "distribution", title = ("Every cell: %s in %s over the seeds at the chosen learning rate"):format(
+      metric.title, metric.unit), about = captions.before(about, captions.details(study, true)), corner = "cell",
+    subs = { "" }, columns = columns, rows = rows, notes = notes }
 end
 
 return M

@@ -1,0 +1,250 @@
+-- Which learning rate counts and what says so, what a score is the mean of, and evaluations that are not mixed.
+
+local support = dofile("tests/lua/support.lua")
+
+local captions = require("study.report.captions")
+local cells = require("study.read.cells")
+local cost = require("study.report.cost")
+local draw = require("study.report.draw")
+local entries = require("study.report.entries")
+local figures = require("study.report.figures")
+local items = require("study.report.items")
+local lu = require("luaunit")
+local measured = require("study.report.measured")
+local report = require("study.report.report")
+local reports = require("reports")
+local views = require("study.report.views")
+
+local eval_line, write_run, spec_of = reports.eval_line, reports.write_run, reports.spec_of
+
+function draw.run()
+  return nil, "no pictures", {}
+end
+
+-- A line of a generative model, decoded as it says.
+local function answered(split, length, values)
+  return ('{"step":100,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"decoding":"greedy","accuracy":%g,'
+    .. '"accuracy_teacher_forced":%g,"exact_match":%g,"exact_match_low":%g,"exact_match_high":%g%s,"loss":%g,'
+    .. '"sd_over_draws":0,"sd_over_sequences":0.1}\n'):format(split, length, values[1], values[2], values[3],
+    math.max(0, values[3] - 0.1), math.min(1, values[3] + 0.1), values.ended or "", values.loss or 1)
+end
+
+local function folder_of(dir)
+  return dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
+end
+
+local function generative()
+  local spec = spec_of("reverse_string")
+  spec.model.kind = "decoder"
+  return spec
+end
+
+-- A folder with the runs of one cell: { [rate] = { lines of seed 0, ... } }.
+local function cell_of(name, by_rate, facts, scored)
+  local dir
+  for rate, list in pairs(by_rate) do
+    for i, eval in ipairs(list) do
+      dir = write_run(name, "reverse_string_rope", i - 1, rate, { exit = 0, eval = eval, facts = facts })
+    end
+  end
+  local study = cells.of_folder(folder_of(dir))
+  if scored then
+    local runs_of = {}
+    for i, run in ipairs(study.cells[1].runs) do
+      runs_of[i] = { seed = run.seed, learning_rate = run.learning_rate, dir = run.dir:sub(#folder_of(dir) + 2) }
+    end
+    study = cells.of_study({ name = "s", axes = study.axes, scored = scored, cells = { { key = study.cells[1].key,
+      id = "reverse_string_rope", runs = runs_of } } }, folder_of(dir))
+  end
+  return study.cells[1], study
+end
+
+TestChoice = {}
+
+-- One rate is better in distribution, the other beyond training: which one counts hangs on the set that chooses.
+local function two_rates(extra_a, extra_b, in_a, in_b)
+  return { [0.1] = { (in_a and eval_line(100, "in_distribution", 5, in_a) or "") .. eval_line(100, "beyond", 20, 0.25)
+    .. (extra_a or "") }, [0.2] = { (in_b and eval_line(100, "in_distribution", 5, in_b) or "")
+    .. eval_line(100, "beyond", 20, 0.75) .. (extra_b or "") } }
+end
+
+function TestChoice.test_rates_are_chosen_in_distribution()
+  local cell, study = cell_of("in_distribution", two_rates(nil, nil, 0.9, 0.5))
+  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.max },
+    { 0.1, "in_distribution", 75.0 })
+  lu.assertEquals(captions.rates(study), "learning rate chosen at training lengths (in_distribution), by the best mean "
+    .. "over seeds")
+  lu.assertNil(entries.about(cell, "median", { value = 25 }))
+end
+
+-- A validation stream comes before the test's conditions.
+function TestChoice.test_a_validation_stream_comes_first()
+  local cell, study = cell_of("stream", two_rates(eval_line(100, "validation", 5, 0.5),
+    eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
+  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.2, "validation" })
+  lu.assertStrContains(captions.rates(study), "chosen on the validation stream (in_distribution)")
+end
+
+-- Where there is nothing but what is beyond training, the choice is marked.
+function TestChoice.test_a_choice_beyond_training_is_marked()
+  local cell, study = cell_of("beyond", two_rates())
+  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
+    true })
+  lu.assertEquals(entries.about(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
+  lu.assertStrContains(captions.rates(study), "chosen on the scored examples, beyond training")
+  lu.assertEquals(captions.chosen_set(cell), "beyond (scored)")
+end
+
+-- A study that names the set has it, and says so without a mark on each cell.
+function TestChoice.test_a_study_may_name_the_set()
+  local cell, study = cell_of("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
+  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
+  lu.assertStrContains(captions.rates(study), "chosen on the scored examples, beyond training")
+  lu.assertNil(entries.about(cell, "median", { value = 75 }))
+end
+
+-- Rates that are equally good are told apart by their loss.
+function TestChoice.test_equal_rates_are_told_apart_by_loss()
+  local function lines(loss)
+    return (eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
+      .. eval_line(100, "beyond", 20, 0.5)
+  end
+  local cell = cell_of("equal", { [0.1] = { lines(0.25) }, [0.2] = { lines(0.125) }, [0.3] = { lines(0.125) } })
+  lu.assertEquals(cell.summary.best.rate, 0.2)
+end
+
+-- What of a file's test is in_distribution chooses where there is no validation.
+function TestChoice.test_files()
+  local spec = spec_of("bucket_sort")
+  spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
+  local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
+  local function lines(within, beyond)
+    return eval_line(100, "test", 4, within) .. eval_line(100, "test", 9, beyond)
+  end
+  local cell, study = cell_of("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
+  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
+  lu.assertStrContains(captions.rates(study), "chosen on what of the set test is in_distribution")
+  lu.assertStrContains(captions.grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
+end
+
+TestCaptions = {}
+
+-- The default: the median with the least, the most and the seeds, at the chosen rate.
+function TestCaptions.test_the_first_table_is_a_median()
+  local lists = {}
+  for seed, beyond in ipairs({ 0.5, 0.25, 0.625 }) do
+    lists[seed] = eval_line(100, "in_distribution", 5, 1) .. eval_line(100, "beyond", 20, beyond)
+  end
+  local _, study = cell_of("median", { [0.1] = lists })
+  local model = views.table(study, assert(items.check(study))[1])
+  lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
+  lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
+    .. "rate")
+  lu.assertEquals(model.about, "Length 20, beyond training. One learning rate for each cell.")
+end
+
+-- Cells that are means of something else than most are marked.
+function TestCaptions.test_other_grids_are_marked()
+  local dir
+  for seed = 0, 2 do
+    for _, name in ipairs({ "rope", "alibi" }) do
+      write_run("grids", "bucket_sort_" .. name, seed, 0.1, { exit = 0, eval = eval_line(100, "beyond", 20, 0.5)
+        .. (name == "rope" and eval_line(100, "beyond", 30, 0.25) or "") })
+    end
+    dir = write_run("grids", "bucket_sort_none", seed, 0.1, { exit = 0, eval = eval_line(100, "beyond", 20, 0.5)
+      .. eval_line(100, "beyond", 30, 0.25) })
+  end
+  local study = cells.of_folder(folder_of(dir))
+  lu.assertEquals(captions.grid(study), "mean over 2 lengths 20..30, beyond training; cells of another grid are marked")
+  local notes = {}
+  for i, cell in ipairs(study.cells) do
+    notes[i] = entries.about(cell, "median", { value = 1 }) or ""
+  end
+  lu.assertEquals(notes, { "another grid: length 20", "", "" })
+end
+
+-- Greedy evaluations and older ones, which are teacher-forced, are in no cell together.
+function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
+  local older = eval_line(100, "test", 20, 0.75)
+  local cell, study = cell_of("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), older, older } },
+    { spec = generative() })
+  lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
+  lu.assertStrContains(entries.about(cell, "median", { value = 1 }), "1 of 3 runs: 2 not evaluated; 2 runs were "
+    .. "evaluated in another way, greedy ones are scored")
+  lu.assertEquals(cell.summary.scores, { 12.5 })
+  lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, other runs of the cell have greedy "
+    .. "ones")
+  lu.assertEquals(captions.answers(study), "greedy answers, answer length given")
+  local _, alone = cell_of("older", { [0.1] = { older } }, { spec = generative() })
+  lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })
+  lu.assertEquals(captions.answers(alone), "evaluated teacher-forced: the target is given up to each token")
+end
+
+-- All metrics side by side, set by set.
+function TestCaptions.test_every_set_and_metric()
+  local _, study = cell_of("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
+    .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
+    ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = generative() })
+  local model = measured.table(study)
+  lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
+    "teacher-forced accuracy" }, 3, "beyond" })
+  lu.assertEquals(model.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
+  lu.assertEquals(model.rows[1].cells[3].texts, { "0.0", "25.0", "62.5" })
+  lu.assertEquals(captions.answers(study), "greedy answers, ended by the model")
+  lu.assertStrContains(captions.details(study, true), "Greedy answers, ended by the model. One learning rate")
+end
+
+-- The band of a single seed is that of its samples, of several that of the seeds, and the caption says which.
+function TestCaptions.test_bands()
+  local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
+  local item = { kind = "curves", lines = "encoding" }
+  local _, study = cell_of("one_seed", { [0.1] = { lines } }, { spec = generative() })
+  local figure = figures.by_length(study, item)
+  lu.assertEquals(figure.panels[1].curves[1].band, { { 20, 40.0, 60.0 } })
+  lu.assertStrContains(figure.caption, "of a single seed the 95% Wilson interval of its exact match")
+  lu.assertStrContains(figure.caption, "Greedy answers, answer length given.")
+  lu.assertNotStrContains(figure.caption, "chance")
+  _, study = cell_of("seeds", { [0.1] = { lines, lines, lines } }, { spec = generative() })
+  figure = figures.by_length(study, item)
+  lu.assertEquals(figure.panels[1].curves[4].band, { { 20, 50.0, 50.0 } })
+  lu.assertNotStrContains(figure.caption, "Wilson")
+  lu.assertStrContains(figure.caption, "quartiles of the seeds")
+end
+
+-- What a run took: tokens and operations from its plan.
+function TestCaptions.test_what_it_took()
+  local cell, study = cell_of("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
+  study.plan_of = function()
+    return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
+  end
+  lu.assertEquals(cost.of(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,
+    bound = false })
+  local texts = {}
+  for i, entry in ipairs(cost.table(study).rows[1].cells) do
+    texts[i] = entry.texts[1]
+  end
+  lu.assertEquals(texts, { "0.1, 0.2", "0.1", "in_distribution", "1,234,567", "8,400", "2.00e+11", "2 min 00 s",
+    "4 min 00 s" })
+end
+
+-- Another metric on request, in titles, tables and files.
+function TestCaptions.test_another_metric()
+  local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = generative() },
+    eval = answered("in_distribution", 5, { 1, 1, 1 }) .. answered("beyond", 20, { 0.25, 0.75, 0.125 }) })
+  local root, said = folder_of(dir), nil
+  local function text_of(metric)
+    report.run({ project = reports.project, runs = root, metric = metric, no_cache = true, say = function(text)
+      said = said and said .. text or text
+    end })
+    local text = said
+    said = nil
+    return (text:gsub("%s+", " "))
+  end
+  lu.assertStrContains(text_of(), "A score is the exact match at the last step, in percent. Length 20, beyond "
+    .. "training. Greedy answers, answer length given.")
+  lu.assertStrContains(text_of("accuracy_teacher_forced"), "Teacher-forced accuracy in percent: median")
+  lu.assertStrContains(support.read(root .. "/report/runs.csv"), ",accuracy_teacher_forced,beyond,75,1,,greedy,")
+  lu.assertStrContains(text_of("loss"), "A score is the loss at the last step, in nats.")
+end
+
+support.run()
