@@ -126,6 +126,31 @@ noise() {
         ends_with 1 'cells differ along no such axis' ./longhand analyze noise "$work/runs" --split test --axis none
 }
 
+# A column of a CSV file, by its name, of the line that begins with these words.
+column() {
+    awk -F, -v name="$2" -v front="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
+        index($0, front) == 1 { print $at }' "$1"
+}
+
+# Three seeds of two cells: in what they are compared, who generalises, and the least p that they can reach. So few
+# steps leave no exact match in any seed: nothing to test.
+compare() {
+    for run in "$drawn" "$plain"; do
+        "$(built "$run")/trainer" train --seeds 0:2 --out "$work/seeds" --threads 1 >"$work/log" || return
+    done
+    ends_with 0 'Accuracy in percent, split beyond' ./longhand analyze compare "$work/seeds" --above 2 \
+        --out "$work/compare" && pictures "$work/compare/compare" &&
+        [ "$(column "$work/compare/groups.csv" generalise ,plain,)" = 3 ] &&
+        [ "$(column "$work/compare/groups.csv" share_low ,plain,)" = 0.292401774 ] &&
+        [ "$(column "$work/compare/compare.csv" least_p ,drawn,plain,)" = 0.1 ] &&
+        [ "$(column "$work/compare/compare.csv" p_fisher ,drawn,plain,)" = 1 ] || return
+    ends_with 0 'Exact match in percent, split beyond' ./longhand analyze compare "$work/seeds" --metric exact_match \
+        --out "$work/exact" && [ "$(column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
+        [ "$(column "$work/exact/compare.csv" p ,drawn,plain,)" = '' ] &&
+        ends_with 0 'Loss in nats' ./longhand analyze compare "$work/seeds" --metric loss --out "$work/loss" &&
+        ends_with 1 'a loss is no share' ./longhand analyze compare "$work/seeds" --metric loss --above 90
+}
+
 refuses() {
     ends_with 2 'missing argument' ./longhand analyze pca &&
         ends_with 2 '--lengths 4: expected the length to fit on' ./longhand analyze pca "$drawn" --lengths 4 &&
@@ -205,9 +230,12 @@ if command -v gnuplot >/dev/null 2>&1; then
     expect analyze_shows_runs_below_each_other side_by_side
     expect analyze_similarity_is_that_of_traces similarity
     expect analyze_noise_evaluates_what_was_trained_without noise
+    expect analyze_compares_seeds compare
     expect analyze_refuses_with_reasons refuses
 else
-    for name in pca attention side_by_side similarity noise refuses; do echo "skip analyze_$name: gnuplot is not installed"; done
+    for name in pca attention side_by_side similarity noise compare refuses; do
+        echo "skip analyze_$name: gnuplot is not installed"
+    done
 fi
 expect export_refuses_with_reasons export_refuses
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"
