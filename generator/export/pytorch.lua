@@ -39,7 +39,7 @@ local KNOWN = {
     score = ANY, parameters = ANY,
   },
   task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
-    output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY },
+    output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY, loss = ANY },
 }
 
 -- What one family has of its own stands under its name; a facet that it goes without has the kind that is off.

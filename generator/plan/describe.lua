@@ -116,6 +116,11 @@ function M.encoding(plan, family)
   return table.concat(words, "; ")
 end
 
+-- Which labels the loss is of, where some may be masked.
+function M.loss(plan)
+  return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
+end
+
 local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
@@ -236,8 +241,9 @@ function M.comments(plan)
     decode = wrapped("Decoding: a few tokens of each sequence through all layers at a time, which keep keys and "
       .. "values.", size, encoding),
     flops = flops_comment(plan),
-    loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence."):format(plan.classes,
-      plan.readout == "probe" and "the token that is asked for" or "the last tokens")),
+    loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
+      plan.readout == "probe" and "the token that is asked for" or "the last tokens",
+      plan.task.counted and ", masked labels apart" or "")),
   }
 end
 

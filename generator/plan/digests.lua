@@ -32,9 +32,10 @@ local function task_identity(plan)
   local resolved = plan.resolved
   local task, scaling = plan.task, family.rotation.scaling or {}
   local given = resolved.task
-  return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation }
+  return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
+      loss = given.loss }
     or task.data and not task.data.made and { data = { task.input_count, task.output_count },
-      original_length = scaling.original_length, computation = given.computation }
+      original_length = scaling.original_length, computation = given.computation, loss = given.loss }
     or named_identity(given, task.data)
 end
 

@@ -82,6 +82,8 @@ local function task_fields(facts, task)
     probe = token_of(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false,
+    loss = facts.loss or false, -- of all labels, or of those that count; false: none is masked
+    counted = facts.loss == "counted",
     alphabets = {
       { name = "input_symbols", lines = literals.names(facts.input_symbols) },
       { name = "output_symbols", lines = literals.names(facts.output_symbols) },

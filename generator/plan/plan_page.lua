@@ -58,7 +58,8 @@ function M.text(plan)
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
-      plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or ""),
+      (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
+        .. (plan.task.loss and ", " .. describe.loss(plan) or "")),
     "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
       or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",

@@ -79,6 +79,21 @@ local function read_probe(value)
   return symbols and symbols[1], what, expected
 end
 
+-- What masked labels leave, and so which ones the loss is of: with an encoder, with any other model.
+local MASKS = {
+  ["loss"] = { encoder = "counted", other = "counted" },
+  ["accuracy"] = { encoder = "all", other = "all" },
+  ["accuracy in encoders, else loss"] = { encoder = "all", other = "counted" },
+}
+
+function readers.mask(value)
+  if not MASKS[value] then
+    return nil, diagnostics.show(value) .. " is nothing that masked labels leave",
+      "loss (and accuracy), or accuracy (the loss keeps them)"
+  end
+  return MASKS[value]
+end
+
 readers["blank"], readers["probe"] = read_symbols, read_probe
 
 -- Cells of a row of the input, where that is a grid.
@@ -201,7 +216,7 @@ end
 -- All keys but `option NAME` and `axis NAME`.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
   "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
-  "probe", "grid", "literal" }
+  "probe", "grid", "literal", "mask" }
 
 -- Reads one line; named: "option" or "axis", where it begins so.
 function M.read(facts, named, key, value)

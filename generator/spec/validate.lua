@@ -16,6 +16,7 @@ local families = require("spec.families")
 local features = require("spec.features")
 local finite = require("spec.finite")
 local locate = require("spec.locate")
+local losses = require("spec.losses")
 local options = require("spec.options")
 local rules = require("spec.rules")
 local schema = require("spec.schema")
@@ -304,6 +305,9 @@ local function settle_task(context)
     finite.refuse(context, given)
   end
   context.task = with_streams(facts, context.resolved)
+  if context.task then
+    losses.settle(context, given, context.task)
+  end
   finite.settle_steps(context, context.task)
 end
 

@@ -183,6 +183,7 @@ typedef struct lh_ref_batch {
     const uint16_t *target;        /* [sequences][target_tokens] */
     const uint16_t *label;         /* [sequences][labels] */
     const uint16_t *place;         /* [sequences][labels] their tokens, which differ; NULL: the last ones */
+    const uint8_t *mask;           /* [sequences][labels] 0: in no loss; NULL: all labels are in it */
     const int32_t *positions;      /* [draws][tokens]; of two streams, which share them, those of the longer one */
     int draws;                     /* 1: one row for all layers; else a row for each, the first also for the addition */
     const int32_t *distances;      /* [query][key] signed, for all layers; NULL: key - query */

@@ -267,7 +267,18 @@ static size_t labelled_row(const run *r, const node *x, int i) {
     return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
 }
 
-/* The gradient of the logits is made on the way. */
+/* Of the logits of one sequence the loss, and d, their gradient. */
+static double loss_of(const run *r, const double *logits, double *d) {
+    int labels = r->batch->labels, V = r->model->network->classes;
+    double loss = 0;
+    for (int i = 0; i < labels; i++, logits += V, d += V) {
+        size_t at = (size_t)r->sequence * (size_t)labels + (size_t)i;
+        if (r->batch->mask && !r->batch->mask[at]) memset(d, 0, (size_t)V * sizeof *d);
+        else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + at, r->batch->loss_scale, d);
+    }
+    return loss;
+}
+
 void lh_ref_classify_forward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes;
@@ -276,8 +287,7 @@ void lh_ref_classify_forward(run *r, record *at) {
     for (int i = 0; i < labels; i++)
         lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, value_of(at, LH_REF_BIAS),
                       out->x + (size_t)i * (size_t)V);
-    r->loss = lh_ref_cross_entropy(labels, V, out->x, r->batch->label + (size_t)r->sequence * (size_t)labels,
-                                   r->batch->loss_scale, out->d);
+    r->loss = loss_of(r, out->x, out->d);
     if (r->logits)
         memcpy(r->logits + (size_t)r->sequence * (size_t)(labels * V), out->x, (size_t)(labels * V) * sizeof *out->x);
     free(weight);

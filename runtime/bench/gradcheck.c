@@ -69,7 +69,7 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
     int done;
     lh_status status = ops->write_state(c->engine, &c->state, 0, error);
     if (status == LH_OK) status = ops->step(c->engine, 1, &metrics, &done, error);
-    if (status == LH_OK) *loss = metrics.sums.loss / (double)metrics.sums.positions;
+    if (status == LH_OK) *loss = lh_mean_loss(&metrics.sums);
     return status;
 }
 

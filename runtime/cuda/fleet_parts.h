@@ -38,6 +38,7 @@ typedef struct lh_cuda_prepared {
     lh_cuda_step step;    /* pointers: of the device */
     const uint32_t *pick; /* finite data: its examples; NULL: those in the file's order */
     int n;                /* task length */
+    int asked;            /* sequences with a label that counts */
     lh_status status;     /* of its batch; not LH_OK: there is none, and lh_cuda_ring_why knows why */
 } lh_cuda_prepared;
 

@@ -339,12 +339,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     const lh_cuda_answer *answers = fleet->forward.host_answers;
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < condition->examples; i++) {
-        lh_sums one = {.loss = answers[i].loss,
-                       .positions = shape.labels,
-                       .counted = answers[i].counted,
-                       .correct = answers[i].correct,
-                       .sequences = 1,
-                       .exact = answers[i].correct == answers[i].counted};
+        lh_sums one = lh_sums_of(fleet->spec, shape.labels, answers[i].counted, answers[i].correct, answers[i].loss);
         lh_sums_add(sums, &one);
         if (each != NULL) each[i] = one;
     }

@@ -176,10 +176,12 @@ static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prep
     double clip_norm = fleet->spec->optimizer.clip_norm, norm = sqrt(result->gradient_squares);
     return (lh_step_metrics){
         .sums = {.loss = result->sums.loss,
-                 .positions = (int64_t)prepared->step.sequences * prepared->step.label_count,
+                 .positions = fleet->spec->task->loss == LH_LOSS_COUNTED
+                                  ? result->sums.counted
+                                  : (int64_t)prepared->step.sequences * prepared->step.label_count,
                  .counted = result->sums.counted,
                  .correct = result->sums.correct,
-                 .sequences = prepared->step.sequences,
+                 .sequences = prepared->asked,
                  .exact = result->sums.exact_ones},
         .gradient_norm = norm,
         .parameter_norm = sqrt(result->parameter_squares),

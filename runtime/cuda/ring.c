@@ -232,6 +232,7 @@ static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     char *memory = (char *)ring->host + place * ring->piece;
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
+    prepared->asked = lh_batch_asked(&lane->batch, fleet->spec);
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, &lane->batch.shape);
     const lh_cuda_step *step = &prepared->step;
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};

@@ -53,6 +53,9 @@ size_t lh_batch_words(const lh_spec *spec, int n);
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
 void lh_batch_close(lh_batch *batch);
 
+/* Sequences of the batch with a label that counts. */
+int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
+
 /* Sequences first .. first + sequences - 1 of the batch as a block: examples from 0 on, no loss_scale, no logits. Points
  * into the batch. */
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);

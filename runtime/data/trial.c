@@ -115,6 +115,12 @@ static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t 
         if (first[i] > 1)
             return lh_fail(p->error, LH_ERR_INPUT, "%s: mask[%d] is %d\n  expected: 1, or 0 where it does not count",
                            place(p, text), i, first[i]);
+        if (first[i] == 0 && p->task->loss == LH_LOSS_UNMASKED)
+            return lh_fail(p->error, LH_ERR_INPUT,
+                           "%s: mask[%d] is 0, and the file's header does not say what masked labels leave\n"
+                           "  expected: a line `mask: loss` (they are in no loss and no accuracy) or `mask: accuracy` "
+                           "(they are in no accuracy, and the loss keeps them)",
+                           place(p, text), i);
     }
     return LH_OK;
 }

@@ -35,8 +35,9 @@ static lh_alarm_kind judge(const lh_alarm *alarm, const lh_step_metrics *metrics
 }
 
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics) {
-    if (alarm->kind != LH_ALARM_NONE) return false;
-    double loss = metrics->sums.loss / (double)metrics->sums.positions;
+    if (alarm->kind != LH_ALARM_NONE || metrics->sums.positions == 0)
+        return false; /* nothing in the loss: no gradient */
+    double loss = lh_mean_loss(&metrics->sums);
     alarm->bad_losses = loss > LOSS_RATIO * alarm->guess_loss ? alarm->bad_losses + 1 : 0;
     alarm->kind = judge(alarm, metrics);
     if (alarm->kind != LH_ALARM_NONE) {
@@ -57,7 +58,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
         snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual));
     else
         snprintf(text, size, "the loss is %.3g and for %d steps was above twice that of guessing, %.3g",
-                 m->sums.loss / (double)m->sums.positions, LOSS_STEPS, alarm->guess_loss);
+                 lh_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
 }
 
 /* The largest of the parameters now; empty where they cannot be had. */

@@ -100,16 +100,18 @@ static double score_position(const lh_cpu_engine *cpu, const void *logits, size_
 
 static void score_sequence(const lh_cpu_engine *cpu, const lh_cpu_block *block, int sequence, int labels,
                            lh_sums *sums) {
-    *sums = (lh_sums){.positions = labels, .sequences = 1};
+    const lh_spec *spec = cpu->engine.spec;
+    int64_t counted = 0, right = 0;
+    double loss = 0;
     for (int i = 0; i < labels; i++) {
         size_t at = (size_t)sequence * (size_t)labels + (size_t)i;
         bool correct;
-        sums->loss +=
-            score_position(cpu, block->logits, at * (size_t)cpu->engine.spec->classes, block->labels[at], &correct);
-        sums->counted += block->mask[at];
-        sums->correct += block->mask[at] && correct;
+        if (spec->task->loss == LH_LOSS_COUNTED && !block->mask[at]) continue;
+        loss += score_position(cpu, block->logits, at * (size_t)spec->classes, block->labels[at], &correct);
+        counted += block->mask[at];
+        right += block->mask[at] && correct;
     }
-    sums->exact = sums->correct == sums->counted;
+    *sums = lh_sums_of(spec, labels, counted, right, loss);
 }
 
 typedef struct evaluation {

@@ -127,15 +127,35 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
+/* What makes the folded gradient that of the mean over the labels that count, of the whole batch: shards divide by all
+ * labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+static double mask_factor(const lh_cpu_engine *cpu) {
+    int64_t counted = 0;
+    if (cpu->program->scale == NULL) return 1;
+    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
+        counted += cpu->room->shard_sums[shard].counted;
+    return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
+}
+
 static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
+    double factor = mask_factor(cpu);
     clear_constants(cpu, first * LH_CHUNK, end * LH_CHUNK);
     for (int64_t chunk = first; chunk < end; chunk++) {
-        const char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
+        char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
+        if (factor != 1) cpu->program->scale(gradient, factor, LH_CHUNK);
         cpu->room->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
         if (cpu->kept != NULL) memcpy((char *)cpu->kept + (size_t)chunk * bytes, gradient, bytes);
     }
+}
+
+/* A step without any label in the loss: parameters and optimiser stay as they are. */
+static void keep_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
+    for (int64_t chunk = first; chunk < end; chunk++)
+        cpu->room->chunk_updates[chunk].parameters =
+            cpu->program->squared_norm((char *)cpu->parameters + (size_t)chunk * bytes, LH_CHUNK);
 }
 
 static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
@@ -152,6 +172,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     lh_update_sums *out = cpu->room->chunk_updates;
     memset(&out[first], 0, (size_t)(end - first) * sizeof *out);
     if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
+    if (sums.positions == 0) return keep_chunks(cpu, first, end);
     for (int64_t chunk = first; chunk < end; chunk++)
         cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, &out[chunk]);
 }

@@ -81,6 +81,19 @@ void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->exact += part->exact;
 }
 
+lh_sums lh_sums_of(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {
+    return (lh_sums){
+        .loss = loss,
+        .positions = spec->task->loss == LH_LOSS_COUNTED ? counted : labels,
+        .counted = counted,
+        .correct = correct,
+        .sequences = counted > 0,
+        .exact = counted > 0 && correct == counted,
+    };
+}
+
+double lh_mean_loss(const lh_sums *sums) { return sums->positions > 0 ? sums->loss / (double)sums->positions : 0; }
+
 int lh_best_class(const double *logits, int classes) {
     int best = 0;
     for (int c = 1; c < classes; c++)

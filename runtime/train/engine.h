@@ -153,6 +153,12 @@ lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw);
 /* Adds every field of part to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *part);
 
+/* The sums of one sequence of so many labels; loss: over those that are in the loss. */
+lh_sums lh_sums_of(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
+
+/* Nats per label that is in the loss; 0 where none is. */
+double lh_mean_loss(const lh_sums *sums);
+
 /* LH_OK where a step made its update and loss, gradient and parameters are finite; else LH_ERR_INPUT, naming the step
  * (counted from 1) and what is not. */
 lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updated, lh_error *error);

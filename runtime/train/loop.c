@@ -79,8 +79,8 @@ static void show(lh_loop *l, bool logged) {
 
 static void view_window(lh_loop *l) {
     if (l->window->steps > 0) {
-        l->view.loss = l->window->loss / (double)l->window->steps;
-        l->view.accuracy = l->window->accuracy / (double)l->window->steps;
+        l->view.loss = lh_window_mean(l->window, l->window->loss);
+        l->view.accuracy = lh_window_mean(l->window, l->window->accuracy);
     }
 }
 

@@ -295,7 +295,7 @@ static lh_status measure_accuracy(const lh_overfit_run *run, lh_engine *engine, 
     lh_status status = lh_overfit_evaluate(run, engine, &sums, error);
     if (status != LH_OK) return status;
     facts->accuracy = sums.counted > 0 ? (double)sums.correct / (double)sums.counted : 0;
-    facts->loss = sums.loss / (double)sums.positions;
+    facts->loss = lh_mean_loss(&sums);
     facts->guess_loss = log((double)engine->spec->classes);
     facts->steps = engine->step;
     return LH_OK;

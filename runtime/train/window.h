@@ -8,13 +8,15 @@
 /* Accuracies of the batches of an epoch of finite data, each before its update and each counting alike, however short. */
 typedef struct lh_window_epoch {
     int64_t steps;   /* of the epoch under way, ... */
-    double sum;      /* ... and over them */
+    int64_t masked;  /* ... of these without a label that counts, ... */
+    double sum;      /* ... and over the others */
     int64_t last;    /* the last epoch that was seen whole, from 1; 0: none */
     double accuracy; /* its mean */
 } lh_window_epoch;
 
 typedef struct lh_window {
     int64_t steps;
+    int64_t masked; /* of these, steps without a label that counts: in no mean of loss, accuracy, exact_match */
     /* Sums over steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped, parameter_norm, update_norm;
     double seconds; /* that all steps of the run took so far, those before this window too */
@@ -27,6 +29,9 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 
 /* Adds the step of this number, from 1, to its epoch of so many batches. */
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
+
+/* The mean of loss, accuracy or exact_match over the steps that have one; NAN: none has. */
+double lh_window_mean(const lh_window *window, double sum);
 
 /* Begins the next window; seconds, lines and the epoch go on. */
 void lh_window_clear(lh_window *window);

@@ -94,6 +94,9 @@ static const lh_task task = {
         .baseline = ${f64(task.baseline)},
         .baseline_name = "${c_string(task.baseline_name)}",
 % end
+% if task.loss then
+        .loss = ${task.counted and "LH_LOSS_COUNTED" or "LH_LOSS_ALL"},
+% end
 % if task.axes then
         .axis = axes,
         .axes = ${task.axes.count},

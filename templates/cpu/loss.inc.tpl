@@ -15,10 +15,18 @@ INLINE void judge(const real *logits, int label, int counts, answer *a) {
     a->correct += counts && class_of(CLASSES, logits) == label;
 }
 
+% if task.counted then
+static void add_sequence(const answer *a, lh_sums *sums) {
+    sums->positions += a->counted;
+% else
 static void add_sequence(const answer *a, int labels, lh_sums *sums) {
     sums->positions += labels;
+% end
     sums->counted += a->counted;
     sums->correct += a->correct;
+% if task.loss then
+    if (a->counted == 0) return; /* all are masked: there is nothing to be right */
+% end
     sums->sequences++;
     sums->exact += a->correct == a->counted;
 }
@@ -51,10 +59,13 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
+% if task.counted then
+            if (!block->mask[s * labels + i]) continue;
+% end
             size_t row = (size_t)${row} * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
-            judge(logits, label, block->mask[s * labels + i], &a);
+            judge(logits, label, ${task.counted and "1" or "block->mask[s * labels + i]"}, &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
@@ -66,7 +77,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
                     g->output_bias, dx + row);
 % end
         }
-        add_sequence(&a, labels, sums);
+        % call("add_sequence", "&a", not task.counted and "labels", "sums")
     }
 }
 
@@ -88,8 +99,11 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
                     ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);
+% if task.counted then
+            if (!block->mask[s * labels + i]) continue;
+% end
             sum->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
         }
-        add_sequence(&a, labels, sum);
+        % call("add_sequence", "&a", not task.counted and "labels", "sum")
     }
 }

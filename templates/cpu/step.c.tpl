@@ -192,6 +192,10 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 % end
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
+% if task.counted then
+static void scale(void *gradient, double factor, size_t count) { scale_gradient(gradient, (real)factor, count); }
+
+% end
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
 
 % include("cpu/update.tpl")
@@ -231,6 +235,9 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .decode_move = decode_move,
 % end
         .fold = fold,
+% if task.counted then
+        .scale = scale,
+% end
         .squared_norm = squared_norm,
         .update = update,
 % if skips then

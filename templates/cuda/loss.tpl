@@ -31,14 +31,27 @@ INLINE void make_logits(const real *x, int count) {
     __syncthreads();
 }
 
+% if task.counted then
+/* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
+ * training logits become gradients. A masked label has no loss and no gradient. */
+% else
 /* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
  * training logits become gradients. */
+% end
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
     const int count = block()->sequences * block()->view.label_count;
     make_logits(x, count);
     for (int n = threadIdx.x; n < count; n += THREADS) {
         real *logits = w->logits + n * CLASS_COLUMNS, largest = logits[0], sum = 0;
+% if task.counted then
+        if (!block()->mask[n]) {
+            w->losses[n] = 0;
+            w->correct[n] = 0;
+            for (int c = 0; training && c < CLASSES; c++) logits[c] = 0;
+            continue;
+        }
+% end
         const int label = block()->labels[n];
         const real chosen = logits[label];
         int best = 0;
@@ -75,7 +88,7 @@ INLINE void add_up(lh_cuda_sums *to) {
         }
         counted += asked;
         correct += right;
-        exact += asked == right;
+        exact += ${task.loss and "asked > 0 && " or ""}asked == right;
     }
     loss = block_sum(loss);
     counted = block_sum(counted);

@@ -17,9 +17,14 @@ INLINE void train_phase(int phase, int shard) {
 /* The end of a step. */
 INLINE void end_phase(lh_cuda_result *result) {
     team *t = &block()->members;
+% if task.counted then
+    const double counted = counted_labels();
+    fold_gradients((real)mask_factor(counted));
+% else
     fold_gradients();
+% end
     const double squares = gradient_squares(), loss = total_loss();
-    const bool finite = update(squares, loss);
+    const bool finite = update(squares, loss${task.counted and ", counted" or ""});
     if (t->rank == 0) report(finite, squares, loss, result);
     team_barrier(t);
     if (finite && t->rank == 0) report_update(result);

@@ -43,9 +43,14 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 % end
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
+% if task.counted then
+        const double counted = counted_labels();
+        fold_gradients((real)mask_factor(counted));
+% else
         fold_gradients();
+% end
         const double squares = gradient_squares(), loss = total_loss();
-        const bool finite = update(squares, loss);
+        const bool finite = update(squares, loss${task.counted and ", counted" or ""});
         lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
         if (reports) report(finite, squares, loss, result);

@@ -26,9 +26,33 @@ INLINE void clear_constants(int piece, real *gradient) {
 }
 
 % end
+% if task.counted then
+/* Of all shards the labels that are in the loss, for all threads. */
+INLINE double counted_labels(void) {
+    const lh_cuda_sums *sums = block()->replica.shard_sums;
+    double counted = 0;
+    is_global(sums);
+    for (int shard = threadIdx.x; shard < block()->train.shards; shard += THREADS) counted += sums[shard].counted;
+    return block_sum(counted);
+}
+
+/* What makes the folded gradient that of the mean over the labels that count, of the whole batch: shards divide by all
+ * labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+INLINE double mask_factor(double counted) {
+    const lh_cuda_step *step = &block()->step;
+    return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
+}
+
+/* A thread scales what it reads next. */
+INLINE void scale_piece(real factor, real *gradient) {
+    is_global(gradient);
+    for (int e = 4 * (int)threadIdx.x; e < 4 * (int)threadIdx.x + 4; e++) gradient[e] *= factor;
+}
+
+% end
 % if cuda.products == "generated" then
 /* The step's gradient, and the squares of its pieces. */
-INLINE void fold_gradients(void) {
+INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
@@ -50,6 +74,9 @@ INLINE void fold_gradients(void) {
 % end
 % if cuda.constants then
         clear_constants(piece, gradient);
+% end
+% if task.counted then
+        if (factor != 1) scale_piece(factor, gradient + piece * PIECE);
 % end
         const double squares = piece_squares(gradient + piece * PIECE);
         if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
@@ -93,7 +120,7 @@ INLINE void add_shards(const real *from, int count, real *to) {
 
 % end
 /* The rest of the step's gradient, beside that of the weights, and the squares of its pieces. */
-INLINE void fold_gradients(void) {
+INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
@@ -144,6 +171,9 @@ INLINE void fold_gradients(void) {
 % if cuda.constants then
         clear_constants(piece, gradient);
 % end
+% if task.counted then
+        if (factor != 1) scale_piece(factor, gradient + piece * PIECE);
+% end
         const double squares = piece_squares(gradient + piece * PIECE);
         if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
     }
@@ -190,10 +220,34 @@ INLINE quad decay_of_piece(int piece, real share) {
 }
 
 % end
+% if task.counted then
+/* A step without any label in the loss: parameters and optimiser stay as they are. */
+INLINE void keep_parameters(void) {
+    const lh_cuda_replica *r = &block()->replica;
+    for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
+        const double parameters = piece_squares((const real *)r->parameters + (size_t)piece * PIECE);
+        if (threadIdx.x == 0) {
+            r->piece_sums[PIECES + piece] = parameters;
+            r->piece_sums[2 * PIECES + piece] = 0;
+        }
+    }
+}
+
+% end
 /* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
+% if task.counted then
+INLINE bool update(double squares, double loss, double counted) {
+% else
 INLINE bool update(double squares, double loss) {
+% end
     const lh_cuda_replica *r = &block()->replica;
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
+% if task.counted then
+    if (counted == 0) {
+        keep_parameters();
+        return true;
+    }
+% end
 % if clip.kind == "global_norm" then
     const double norm = sqrt(squares), clip = norm < MAX_NORM ? 1 : MAX_NORM / norm;
 % else

@@ -46,7 +46,7 @@ static void check_loss(const lh_device_model *m, double loss, double want) {
 }
 
 static lh_parity_counts counts_of(const lh_device_model *m, const lh_device_question *q) {
-    return lh_parity_count(&q->batch, m->spec->classes, q->logits, q->mask);
+    return lh_parity_count(&q->batch, m->spec, q->logits, q->mask);
 }
 
 void lh_device_check_evaluation(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut) {
@@ -56,13 +56,16 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
     inputs in = open_inputs(m, q, q->batch.noise);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
     lh_parity_check_logits(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
-    lh_parity_counts want = counts_of(m, q), got = {0, 0, 0};
+    lh_parity_counts want = counts_of(m, q), got = {0, 0, 0, 0, 0};
     double loss = 0;
+    got.positions = want.positions;
     for (int b = 0; b < q->batch.sequences; b++) {
         loss += answers[b].loss;
         got.counted += answers[b].counted;
         got.correct += answers[b].correct;
-        got.exact += answers[b].correct == answers[b].counted;
+        bool asked = m->spec->task->loss == LH_LOSS_UNMASKED || answers[b].counted > 0;
+        got.sequences += asked;
+        got.exact += asked && answers[b].correct == answers[b].counted;
     }
     check_loss(m, loss, q->loss);
     assert_memory_equal(&got, &want, sizeof got);
@@ -85,10 +88,20 @@ void lh_device_check_training(const lh_device_model *m, const lh_device_question
     close_inputs(&in);
 }
 
+/* Labels that count: a step's gradient is that of the mean over them, whatever the shards divide by. */
+static int64_t counted_labels(const lh_parity_batch *made) {
+    int64_t counted = 0;
+    for (int i = 0; i < made->batch.sequences * made->batch.labels; i++) counted += made->mask[i];
+    return counted;
+}
+
 void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cut cut) {
     double *logits =
         lh_parity_reserve(sizeof made->label / sizeof *made->label * (size_t)m->spec->classes * sizeof *logits);
+    double shard_scale = made->batch.loss_scale;
+    if (made->batch.mask) made->batch.loss_scale = 1.0 / (double)counted_labels(made);
     double loss = lh_parity_run(m->reference, made, logits);
+    made->batch.loss_scale = shard_scale;
     lh_device_question q = {made->batch, made->drawn, made->mask, logits, loss};
     lh_device_check_training(m, &q, cut, m->tolerance->gradient);
     lh_parity_evaluate(m->spec, &q.batch);

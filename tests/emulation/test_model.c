@@ -184,6 +184,14 @@ static void clear_row(void *gradient, size_t first, size_t count) {
     memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
 }
 
+/* The gradient of the mean over the labels that count: shards divide by all labels. */
+static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
+    const lh_cpu_program *program = plainest();
+    double labels = (double)p->shape.sequences * p->shape.labels;
+    if (program->scale != NULL && sums->counted > 0)
+        program->scale(gradient, labels / (double)sums->counted, (size_t)SPEC->parameter_storage);
+}
+
 /* As the engine has it: that of tensors that are not learned is 0. */
 static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
     const lh_cpu_program *program = plainest();
@@ -192,6 +200,7 @@ static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
     each_block(p, &c, gradient, NULL, sums);
     if (program->end_shard != NULL) program->end_shard(&c.step, c.workspace, gradient);
     each_constant_row(clear_row, gradient);
+    scale_by_mask(p, gradient, sums);
     close_cpu(&c);
 }
 
@@ -236,13 +245,13 @@ static void tell_bits(const char *what, const void *bytes, size_t count) {
 
 /* ---- tests ---- */
 
-static void check_gradient(int n, int shards) {
-    problem p = open_problem(n, LH_MODE_TRAIN);
+static void check_gradient_of(const problem *p, int shards) {
+    int n = p->n;
     size_t count = (size_t)SPEC->parameter_storage;
     void *gradient = lh_model_reserve(count * real_bytes());
     lh_sums sums = {0};
-    cpu_gradient(&p, gradient, &sums);
-    lh_model_step d = device_train(&p, shards, 1, LH_EMULATION_ASCENDING);
+    cpu_gradient(p, gradient, &sums);
+    lh_model_step d = device_train(p, shards, 1, LH_EMULATION_ASCENDING);
     assert_int_equal(d.result.state, LH_CUDA_DONE);
     assert_int_equal(d.result.sums.counted, sums.counted);
     if (!rounds_operands()) {
@@ -268,6 +277,11 @@ static void check_gradient(int n, int shards) {
     assert_near("the whole gradient", d.gradient, gradient, count, whole);
     lh_model_step_free(&d);
     free(gradient);
+}
+
+static void check_gradient(int n, int shards) {
+    problem p = open_problem(n, LH_MODE_TRAIN);
+    check_gradient_of(&p, shards);
     close_problem(&p);
 }
 
@@ -308,6 +322,38 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
         lh_model_step_free(&d);
     }
     lh_model_step_free(&first);
+    close_problem(&p);
+}
+
+/* All masks are in the first shard: what the others divide by counts its labels, too. */
+static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **state) {
+    (void)state;
+    if (SPEC->task->loss != LH_LOSS_COUNTED) return;
+    problem p = open_problem(9, LH_MODE_TRAIN);
+    size_t labels = (size_t)p.shape.labels, first = (SEQUENCES + SHARDS - 1) / SHARDS;
+    memset(p.batch.mask, 1, SEQUENCES * labels);
+    memset(p.batch.mask, 0, first * labels);
+    check_gradient_of(&p, SHARDS);
+    close_problem(&p);
+}
+
+/* Nothing is in the loss: neither parameters, which would decay, nor moments change, and the step counts as made. */
+static void test_step_without_a_label_that_counts_changes_nothing(void **state) {
+    (void)state;
+    if (SPEC->task->loss != LH_LOSS_COUNTED) return;
+    problem p = open_problem(9, LH_MODE_TRAIN);
+    size_t count = (size_t)SPEC->parameter_storage;
+    memset(p.batch.mask, 0, SEQUENCES * (size_t)p.shape.labels);
+    lh_model_step d = device_train(&p, SHARDS, 2, 3);
+    double norm = length(p.parameters, NULL, count);
+    assert_int_equal(d.result.state, LH_CUDA_DONE);
+    assert_int_equal(d.result.sums.counted, 0);
+    assert_int_equal(d.result.sums.exact_ones, 0);
+    assert_true(d.result.sums.loss == 0 && d.result.gradient_squares == 0 && d.result.update_squares == 0);
+    assert_true(fabs(sqrt(d.result.parameter_squares) - norm) <= 1e-6 * norm);
+    assert_memory_equal(d.parameters, p.parameters, d.bytes);
+    assert_true(largest(d.moment1, count) == 0 && largest(d.moment2, count) == 0);
+    lh_model_step_free(&d);
     close_problem(&p);
 }
 
@@ -528,6 +574,8 @@ int main(void) {
         cmocka_unit_test(test_gradient_of_every_length_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_with_empty_shards_is_that_of_the_cpu),
+        cmocka_unit_test(test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu),
+        cmocka_unit_test(test_step_without_a_label_that_counts_changes_nothing),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
         cmocka_unit_test(test_step_leaves_tensors_that_are_not_learned),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),

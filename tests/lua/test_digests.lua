@@ -288,6 +288,29 @@ function TestDigests.test_options_and_computation_tokens_change_the_data()
   end
 end
 
+-- Which labels are in the loss: of an encoder's task and of files as it was before there was a choice.
+function TestDigests.test_the_loss_is_in_the_digest_where_it_is_not_as_before()
+  local function digests(choice, model)
+    local plan = plans.of_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
+    return plan.digest, plan.model_digest, plan.task.loss
+  end
+  local files = "data = 'a.jsonl', input_symbols = 2, output_symbols = 2"
+  support.write("masked_sort.c", support.read("tests/golden/tasks/own/masked_sort.c"))
+  local own = "source = 'masked_sort.c'"
+  for _, case in ipairs({
+    { own, nil, "all", "counted" }, { own, "decoder", "counted", "all" }, { own, "encoder_decoder", "counted", "all" },
+    { files, nil, "counted", "all" }, { files, "decoder", "counted", "all" },
+  }) do
+    local usual, model, loss = digests(case[1], case[2])
+    lu.assertEquals(loss, case[3], case[1])
+    lu.assertEquals({ digests(case[1] .. (", loss = '%s'"):format(case[3]), case[2]) }, { usual, model, case[3] })
+    local other, other_model, other_loss = digests(case[1] .. (", loss = '%s'"):format(case[4]), case[2])
+    lu.assertEquals({ other_model, other_loss }, { model, case[4] }, case[1])
+    lu.assertNotEquals(other, usual, case[1])
+  end
+  lu.assertFalse(select(3, digests("kind = 'bucket_sort'")))
+end
+
 -- YaRN's ramp follows the longest training sequence, of which task.longest is all that is known.
 function TestDigests.test_finite_data_by_what_longest_settles()
   local function planned(longest)

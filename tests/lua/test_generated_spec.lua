@@ -84,6 +84,30 @@ function TestTasks.test_options_and_computation_tokens_are_absent_unless_asked_f
   end
 end
 
+-- The code of a task that masks nothing does not know of masks in the loss; where the loss is of all labels, it knows
+-- that a sequence may have none that counts.
+function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
+  local function found(sets, spec)
+    local text, words = rendered_task(sets, spec), {}
+    for word, where in pairs({ [".loss = LH_LOSS_ALL"] = "spec.c", [".loss = LH_LOSS_COUNTED"] = "spec.c",
+      [".scale = scale"] = "step.c", ["continue;"] = "loss.inc", ["nothing to be right"] = "loss.inc" }) do
+      words[#words + 1] = text[where]:find(word, 1, true) and word or nil
+    end
+    table.sort(words)
+    return words
+  end
+  local counted = { ".loss = LH_LOSS_COUNTED", ".scale = scale", "continue;", "nothing to be right" }
+  local all = { ".loss = LH_LOSS_ALL", "nothing to be right" }
+  local masking = "task.source=../tasks/own/masked_sort.c"
+  lu.assertEquals(found({}), {})
+  lu.assertEquals(found({ OWN }), {})
+  lu.assertEquals(found({ masking }), all)
+  lu.assertEquals(found({ masking, "model.kind=decoder" }), counted)
+  lu.assertEquals(found({ masking, "task.loss=counted" }), counted)
+  lu.assertEquals(found(DATA, "tests/golden/specs/bare.lua"), counted)
+  lu.assertEquals(found({ "task.loss=all", table.unpack(DATA) }, "tests/golden/specs/bare.lua"), all)
+end
+
 function TestTasks.test_options_reach_the_sampler_as_numbers()
   local own = "task.source=../tasks/own/choices.c"
   check_words(rendered_task({ own })["spec.c"], { ".options = task_options,",

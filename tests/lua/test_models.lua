@@ -225,6 +225,27 @@ function TestFields.test_a_decoder_learns_every_task()
   end)
 end
 
+-- Tasks that mask keep the published loss with an encoder, over all labels, and the digests that they had before there
+-- was a choice; with another model the loss is of the labels that count.
+function TestFields.test_masked_labels_leave_the_loss_of_all_models_but_encoders()
+  for kind, before in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
+    binary_addition = { "e3fe2c25f3ebceba", "77fedf96144a2480" },
+    binary_multiplication = { "a47e0389bd8c8850", "40f5535cd5c49b7e" } }) do
+    local function plan_with(...)
+      return assert(project:plan("bucket_sort_none", { "task.kind=" .. kind, ... })).plan
+    end
+    local encoder, decoder = plan_with(), plan_with("model.kind=decoder")
+    lu.assertEquals({ encoder.task.loss, encoder.digest }, { "all", before[1] }, kind)
+    lu.assertEquals(decoder.task.loss, "counted", kind)
+    lu.assertNotEquals(decoder.digest, before[2], kind)
+    lu.assertEquals(plan_with("model.kind=decoder", "task.loss=all").digest, before[2], kind)
+  end
+  lu.assertEquals(assert(project:plan("examples/dataset/addition_sinusoid.lua")).plan.digest, "5a1e140926e9dad9")
+  local made, message = project:plan("bucket_sort_none", { "task.loss=counted" })
+  lu.assertNil(made)
+  lu.assertStrContains(message, "bucket_sort masks no label")
+end
+
 -- An encoder-decoder takes them, too, and has the tensors of Duan and Shi 2024.
 function TestFields.test_an_encoder_decoder_learns_every_task()
   of_every_task("encoder_decoder", function(spec, tokens, facts)

@@ -43,6 +43,7 @@ local CASES = {
   { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
   { "task.longest", "100000", "1", "1 is below 2", DATA },
   { "task.options", "{ order = 'down' }", "5", "5 does not fit here", { "task.source=../tasks/own/choices.c" } },
+  { "task.loss", "all", "most", "expected: all, counted", { "task.source=../tasks/own/masked_sort.c" } },
   { "task.computation", "1000", "1001", "1001 is above 1000", { "eval.lengths={ 1, 2 }" } },
   { "model", "{ layers = 1 }", "true", "true does not fit here" },
   { "model.kind", "decoder", "decodre", 'did you mean "decoder"?' },

@@ -280,6 +280,7 @@ function TestTasks.test_malformed_headers_are_told_with_their_line()
     { 8, " * option order: a B; which", 'option order: "B" is no choice' },
     { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is no choice' },
     { 8, " * option order: 2 ten; which", "option order: words stand beside integers" },
+    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" is nothing that masked labels leave' },
     { 8, " * options order: a b; which", 'there is no "options order"' },
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
   }
@@ -372,6 +373,31 @@ function TestTasks.test_tokens_is_input_and_output()
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "n" }, 41), 82)
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1" }, 41), 42)
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
+end
+
+-- What masked labels leave: the loss or not, with an encoder and with any other model.
+function TestTasks.test_a_mask_line_says_which_labels_the_loss_is_of()
+  for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
+    ["accuracy"] = { encoder = "all", other = "all" },
+    ["accuracy in encoders, else loss"] = { encoder = "all", other = "counted" } }) do
+    local all, d = read(8, " * mask:           " .. line)
+    lu.assertEquals(d:text(), "")
+    lu.assertEquals(all.probe.mask, wanted, line)
+  end
+  lu.assertNil(read().probe.mask)
+end
+
+-- A task without the line never masks: what clears a label's mask is `terminate`, or an assignment to mask.
+function TestTasks.test_the_tasks_that_mask_are_those_with_the_line()
+  local all, masking = tasks.read("runtime/data/tasks", diagnostics.new()), {}
+  for _, facts in ipairs(all.list) do
+    local text = support.read(facts.path)
+    local clears = text:find('#include "data/tasks/terminator.h"', 1, true) or text:find("mask%s*%[[^%]]*%]%s*=[^=]")
+      or text:find("memset%([^;]*mask")
+    lu.assertEquals(facts.mask ~= nil, clears ~= nil, facts.kind)
+    masking[#masking + 1] = facts.mask and facts.kind
+  end
+  lu.assertEquals(masking, { "binary_addition", "binary_multiplication", "stack_manipulation" })
 end
 
 function TestTasks.test_the_real_tasks_are_well_formed()

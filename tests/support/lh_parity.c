@@ -170,20 +170,25 @@ void lh_parity_check_logits(int real_bytes, const void *logits, const double *wa
     free(got);
 }
 
-lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const double *logits, const uint8_t *mask) {
-    lh_parity_counts out = {0, 0, 0};
+lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
+                                 const uint8_t *mask) {
+    lh_parity_counts out = {0, 0, 0, 0, 0};
+    int classes = spec->classes;
     for (int b = 0; b < batch->sequences; b++) {
-        int wrong = 0;
+        int wrong = 0, asked = spec->task->loss == LH_LOSS_UNMASKED;
         for (int i = b * batch->labels; i < (b + 1) * batch->labels; i++) {
             int best = 0;
             for (int v = 1; v < classes; v++)
                 if (logits[i * classes + v] > logits[i * classes + best]) best = v;
+            asked |= mask[i];
             out.counted += mask[i];
             out.correct += mask[i] && best == batch->label[i];
             wrong += mask[i] && best != batch->label[i];
         }
-        out.exact += wrong == 0;
+        out.sequences += asked;
+        out.exact += asked && wrong == 0;
     }
+    out.positions = spec->task->loss == LH_LOSS_COUNTED ? out.counted : (int64_t)batch->sequences * batch->labels;
     return out;
 }
 
@@ -368,6 +373,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
                                 .target_tokens = size.target,
                                 .target = pair ? out->target : NULL,
                                 .label = out->label,
+                                .mask = c->spec->task->loss == LH_LOSS_COUNTED ? out->mask : NULL,
                                 .place = c->spec->format->locate ? out->place : NULL,
                                 .positions = out->positions,
                                 .draws = 1,

@@ -82,10 +82,11 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
 
 /* What the logits and the mask say. */
 typedef struct lh_parity_counts {
-    int64_t counted, correct, exact;
+    int64_t positions, counted, correct, sequences, exact; /* as in lh_sums */
 } lh_parity_counts;
 
-lh_parity_counts lh_parity_count(const lh_ref_batch *batch, int classes, const double *logits, const uint8_t *mask);
+lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
+                                 const uint8_t *mask);
 
 /* A batch beyond the stored ones. */
 enum {

@@ -90,11 +90,11 @@ static void check_gradients(const lh_trainer *t, const lh_ref_model *model) {
 }
 
 /* Counts as the logits and the mask say. */
-static void check_counts(const lh_sums *sums, const lh_ref_batch *batch, int classes, const double *logits,
+static void check_counts(const lh_sums *sums, const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                          const uint8_t *mask) {
-    lh_parity_counts want = lh_parity_count(batch, classes, logits, mask);
-    assert_int_equal(sums->positions, batch->sequences * batch->labels);
-    assert_int_equal(sums->sequences, batch->sequences);
+    lh_parity_counts want = lh_parity_count(batch, spec, logits, mask);
+    assert_int_equal(sums->positions, want.positions);
+    assert_int_equal(sums->sequences, want.sequences);
     assert_int_equal(sums->counted, want.counted);
     assert_int_equal(sums->correct, want.correct);
     assert_int_equal(sums->exact, want.exact);
@@ -124,7 +124,7 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
         check_logits(&t, batch, lh_parity_all_count, 2, stored.logits);
         double loss = t.sums.loss * batch->loss_scale;
         lh_assert_close(&loss, &stored.loss, 1, tolerance_of(program)->loss, 0);
-        check_counts(&t.sums, batch, c->spec->classes, stored.logits, lh_parity_all_count);
+        check_counts(&t.sums, batch, c->spec, stored.logits, lh_parity_all_count);
         lh_trainer_close(&t);
         lh_vectors_case_free(&stored);
     }
@@ -245,7 +245,7 @@ static void check_training_at(const lh_parity_case *c, const lh_cpu_program *pro
         lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_TRAIN);
         lh_trainer_run(&t, &made.batch, made.mask, most, NULL);
         lh_assert_close(&t.sums.loss, &want, 1, tolerance_of(program)->loss, 0);
-        check_counts(&t.sums, &made.batch, c->spec->classes, logits, made.mask);
+        check_counts(&t.sums, &made.batch, c->spec, logits, made.mask);
         check_gradients(&t, model);
         lh_trainer_close(&t);
     }
@@ -280,7 +280,7 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
         for (int most = 1; most <= SEQUENCES; most++) {
             lh_trainer t = lh_trainer_open(c->spec, program, model, &made.batch, made.drawn, LH_MODE_EVALUATE);
             check_logits(&t, &made.batch, made.mask, most, want);
-            check_counts(&t.sums, &made.batch, c->spec->classes, want, made.mask);
+            check_counts(&t.sums, &made.batch, c->spec, want, made.mask);
             lh_trainer_close(&t);
         }
         free(want);

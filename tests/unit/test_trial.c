@@ -51,6 +51,12 @@ static void mask_too_large(lh_rng *rng, int n, lh_example *example) {
     if (wrong) example->mask[2] = 2;
 }
 
+static void masked_without_a_line(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = wrong_now(rng);
+    lh_task_bucket_sort(rng, n, example);
+    if (wrong) example->mask[2] = 0;
+}
+
 static void input_not_written(lh_rng *rng, int n, lh_example *example) {
     uint16_t before = example->input[n - 1];
     bool wrong = wrong_now(rng);
@@ -89,6 +95,9 @@ static const struct {
     {before_the_beginning, "target[-1] was written, before the beginning"},
     {mask_past_the_end, "mask[7] was written, past the end"},
     {mask_too_large, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
+    {masked_without_a_line, "mask[2] is 0, and the file's header does not say what masked labels leave\n"
+                            "  expected: a line `mask: loss` (they are in no loss and no accuracy) or `mask: accuracy` "
+                            "(they are in no accuracy, and the loss keeps them)"},
     {input_not_written, "input[5] was not written\n  expected: all of input[0] .. input[5]"},
     {target_not_written, "target[0] was not written"},
     {static_state, "made twice, input[0] is 0 the first time and 1 the second\n  expected: the same example"},
@@ -124,6 +133,25 @@ static void test_batch_of_wrong_sampler_says_what_and_where(void **state) {
         make_own(&o, cases[i].sample);
         lh_assert_error(fill(&o, LH_DOMAIN_DATA, &batch, &error), LH_ERR_INPUT, &error, cases[i].said);
         assert_non_null(strstr(error.text, "own.c: task length 6, example 3 of step 12: "));
+        lh_batch_close(&batch);
+    }
+}
+
+static void test_batch_of_a_sampler_that_masks_as_its_header_says_is_taken(void **state) {
+    static const lh_loss of[] = {LH_LOSS_ALL, LH_LOSS_COUNTED};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        own o;
+        lh_batch batch;
+        lh_error error;
+        make_own(&o, masked_without_a_line);
+        o.task.loss = of[i];
+        lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
+        for (int label = 0; label < 8 * N; label++)
+            assert_int_equal(batch.mask[label], label < WRONG * N || label % N != 2);
+        assert_int_equal(lh_batch_asked(&batch, &o.spec), 8);
+        memset(batch.mask + N, 0, N);
+        assert_int_equal(lh_batch_asked(&batch, &o.spec), 7);
         lh_batch_close(&batch);
     }
 }
@@ -184,6 +212,7 @@ static void test_lengths_the_wrong_one_is_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_of_wrong_sampler_says_what_and_where),
+        cmocka_unit_test(test_batch_of_a_sampler_that_masks_as_its_header_says_is_taken),
         cmocka_unit_test(test_batch_of_evaluation_says_so),
         cmocka_unit_test(test_batch_of_right_sampler_same_as_without_trial),
         cmocka_unit_test(test_lengths_the_wrong_one_is_named),

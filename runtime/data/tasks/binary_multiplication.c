@@ -4,6 +4,7 @@
  * input symbols:  0 1 *
  * output symbols: 0 1 .
  * end symbol:     .
+ * mask:           accuracy in encoders, else loss
  * input length:   n
  * output length:  n
  * chance:         0.5

@@ -3,6 +3,7 @@
  * input symbols:  0 1 pop push0 push1
  * output symbols: 0 1 .
  * end symbol:     .
+ * mask:           accuracy in encoders, else loss
  * input length:   n
  * output length:  n + 1
  * chance:         0.5

@@ -58,12 +58,12 @@ typedef struct lh_cpu_step {
 } lh_cpu_step;
 
 typedef struct lh_sums {
-    double loss;       /* summed cross-entropy in nats over all label positions */
+    double loss;       /* summed cross-entropy in nats over label positions: all, or those with mask 1 (lh_task.loss) */
     int64_t positions; /* label positions summed in loss */
-    int64_t counted;   /* of these, positions with mask 1 */
-    int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
-    int64_t sequences;
-    int64_t exact; /* sequences with every counted position correct */
+    int64_t counted;   /* positions with mask 1 */
+    int64_t correct;   /* of these, those whose arg max is the label; the first index wins a tie */
+    int64_t sequences; /* with any counted position */
+    int64_t exact;     /* of these, those with every counted position correct */
 } lh_sums;
 
 typedef struct lh_cpu_block {
@@ -74,7 +74,8 @@ typedef struct lh_cpu_block {
     const uint8_t *mask;                    /* [sequences][labels] */
     const uint16_t *place;                  /* [sequences][labels] a label's token in lh_format.label_stream; NULL: the
                                              * last `labels` tokens of it, in order */
-    double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch */
+    double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch, also
+                                             * where some are masked: lh_cpu_program.scale */
     void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
     int summed;                             /* forward_block: so many sequences have one of the sums; 0: all of them */
 } lh_cpu_block;
@@ -164,6 +165,9 @@ typedef struct lh_cpu_program {
 
     /* total += gradient; gradient = 0; count elements from both pointers. */
     void (*fold)(void *total, void *gradient, size_t count);
+    /* gradient *= factor. What a batch's folded gradient is scaled by where some labels are in no loss: label positions
+     * over those that count. NULL: all labels are in the loss. */
+    void (*scale)(void *gradient, double factor, size_t count);
     /* Sum of squares of count elements, in the order that every thread count uses. */
     double (*squared_norm)(const void *gradient, size_t count);
     /* Clips, updates elements [first, first + count), at most LH_CHUNK of them, and clears their gradient. Gradient and

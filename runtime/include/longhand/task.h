@@ -38,7 +38,12 @@
  *     void lh_task_bucket_sort(lh_rng *rng, int n, lh_example *example);
  *
  * It writes input_length input tokens and output_length target tokens, all below the alphabets' sizes, and clears
- * mask[i] where an output does not count towards accuracy. Every n >= 1 must work. All randomness comes from rng.
+ * mask[i] where an output does not count. Every n >= 1 must work. All randomness comes from rng. A file that clears any
+ * says what such labels leave, and a spec may say otherwise (task.loss); without the line it is an error to clear one:
+ *
+ *     mask: loss                              and the accuracy: they have no loss and no gradient
+ *     mask: accuracy                          the loss keeps them
+ *     mask: accuracy in encoders, else loss   as the file's model has it
  *
  * Two more lines are for models that ask (docs/latin-square.md):
  *
@@ -76,7 +81,7 @@ typedef struct lh_example {
     int output_length;  /* likewise */
     uint16_t *input;    /* [input_length]  written */
     uint16_t *target;   /* [output_length] written */
-    uint8_t *mask;      /* [output_length] all 1 on entry; 0: not counted in accuracy */
+    uint8_t *mask;      /* [output_length] all 1 on entry; 0: not counted (lh_loss) */
     const int *options; /* of the task, below */
 } lh_example;
 
@@ -133,6 +138,13 @@ typedef struct lh_literal {
  * has no room in the frame. */
 typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, lh_error *error);
 
+/* Which labels the loss is of, where some have mask 0. */
+typedef enum lh_loss {
+    LH_LOSS_UNMASKED, /* the task masks none */
+    LH_LOSS_ALL,      /* masked ones, too */
+    LH_LOSS_COUNTED   /* those with mask 1 */
+} lh_loss;
+
 typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
     const char *source; /* a user's own C file, whose examples are checked as they are made; NULL: one of ours */
@@ -147,8 +159,9 @@ typedef struct lh_task {
     const char *const *input_symbol;   /* [input_symbols] names */
     const char *const *output_symbol;  /* [output_symbols] */
     const uint16_t *end;               /* the output symbol that ends a target; NULL: none does */
-    double chance;                     /* accuracy of guessing, 0..1 */
-    double baseline;                   /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
+    lh_loss loss;
+    double chance;   /* accuracy of guessing, 0..1 */
+    double baseline; /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
     const char *baseline_name;
     const char *const
         *axis; /* [axes] what examples of finite data can be told apart by; NULL: by their lengths alone */

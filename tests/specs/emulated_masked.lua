@@ -1,0 +1,10 @@
+-- A loss of the labels that count, and matrices that decay: device code in the emulation against the CPU half
+-- (tests/emulation/test_model.c), with all masks in one shard, and nothing but masks.
+return {
+  task = { kind = "stack_manipulation", loss = "counted" },
+  encoding = { kind = "rope" },
+  model = { layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
+  train = { lengths = { 1, 20 }, optimizer = { kind = "adamw", weight_decay = 0.1, decays = "matrices" } },
+  eval = { lengths = { 1, 20 } },
+  precision = "float64",
+}

@@ -1,0 +1,269 @@
+/* Labels that are masked and leave the loss: the whole step of the CPU's engine against kernels/ref, which divides by the
+ * labels of the batch that count; with all masks in one shard, without any mask, and with nothing but masks. */
+#include "support/lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gradcheck.h"
+#include "data/batch.h"
+#include "support/lh_parity.h"
+#include "train/engine.h"
+#include "train/target.h"
+#include "train/window.h"
+
+extern const lh_spec longhand_spec_parity_float64_decoder_alibi;
+
+lh_task_sample lh_task_stack_manipulation;
+
+enum { SEQUENCES = LH_PARITY_SEQUENCES, SHARDS = 3, LENGTH = 9, FIRST_SHARD = 2 /* sequences of it */, SEED = 4 };
+
+static const double RATE = 1e-2;
+
+/* What the sampler masks: by example and step. */
+static bool (*masks)(uint32_t example, uint32_t step, int label);
+
+static void sample(lh_rng *rng, int n, lh_example *example) {
+    uint32_t index = rng->counter[2], step = rng->counter[3];
+    lh_task_stack_manipulation(rng, n, example);
+    for (int i = 0; i < example->output_length; i++) example->mask[i] = !masks(index, step, i);
+}
+
+static bool mask_none(uint32_t example, uint32_t step, int label) {
+    (void)example;
+    (void)step;
+    return (void)label, false;
+}
+
+static bool mask_first_shard(uint32_t example, uint32_t step, int label) {
+    (void)step;
+    return (void)label, example < FIRST_SHARD;
+}
+
+static bool mask_here_and_there(uint32_t example, uint32_t step, int label) {
+    return (example * 7 + step + (uint32_t)label * 3) % 5 < 2;
+}
+
+static bool mask_all_of_third_step(uint32_t example, uint32_t step, int label) {
+    return step == 2 || mask_here_and_there(example, 0, label);
+}
+
+/* A program that counts what it scales. */
+static const lh_cpu_program *right;
+static int64_t scaled;
+
+static void counting_scale(void *gradient, double factor, size_t count) {
+    scaled++;
+    right->scale(gradient, factor, count);
+}
+
+typedef struct masked {
+    lh_task task;
+    lh_cpu_program program;
+    const lh_cpu_program *list[2];
+    lh_spec spec;
+    lh_target target;
+    lh_engine *engine;
+} masked;
+
+static void open_masked(masked *m, bool (*which)(uint32_t, uint32_t, int)) {
+    const lh_spec *spec = &longhand_spec_parity_float64_decoder_alibi;
+    lh_error error = {""};
+    masks = which;
+    right = spec->cpu[0];
+    scaled = 0;
+    assert_non_null(right->scale);
+    m->task = *spec->task;
+    m->task.sample = sample;
+    m->program = *right;
+    m->program.scale = counting_scale;
+    m->list[0] = &m->program;
+    m->list[1] = NULL;
+    m->spec = *spec;
+    m->spec.task = &m->task;
+    m->spec.cpu = m->list;
+    m->spec.train.batch = SEQUENCES;
+    m->spec.train.shards = SHARDS;
+    lh_assert_ok(lh_target_open(&m->target, &m->spec, "cpu", &error), &error);
+    lh_engine_config config = {.spec = &m->target.spec,
+                               .seed = SEED,
+                               .learning_rate = RATE,
+                               .threads = 2,
+                               .trains = true,
+                               .keeps_gradient = true,
+                               .fixed_length = LENGTH};
+    lh_assert_ok(lh_target_engines(&m->target, &config, 1, false, &m->engine, &error), &error);
+}
+
+static void close_masked(masked *m) {
+    m->engine->ops->close(m->engine);
+    lh_target_close(&m->target);
+}
+
+static lh_step_metrics make_step(masked *m) {
+    lh_step_metrics metrics;
+    lh_error error = {""};
+    int done;
+    lh_assert_ok(m->engine->ops->step(m->engine, 1, &metrics, &done, &error), &error);
+    assert_int_equal(done, 1);
+    return metrics;
+}
+
+/* The batch of the first step, for the reference; returns how many of its labels count. */
+static int64_t fill_made(const masked *m, lh_parity_batch *made) {
+    const lh_parity_case about = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
+    lh_source source = {lh_key_of_seed(SEED), 0, LH_DOMAIN_DATA, 0, NULL, NULL};
+    lh_batch batch;
+    lh_error error = {""};
+    int64_t counted = 0;
+    lh_assert_ok(lh_batch_open(&batch, &m->spec, LENGTH, SEQUENCES, &error), &error);
+    lh_assert_ok(lh_batch_fill(&batch, &m->spec, &source, LENGTH, 0, SEQUENCES, &error), &error);
+    int tokens = batch.shape.length[0], labels = batch.shape.labels;
+    lh_parity_make_batch(&about, (lh_parity_size){tokens, labels, 0}, 0, made);
+    memcpy(made->token, batch.tokens[0], (size_t)(SEQUENCES * tokens) * sizeof *made->token);
+    memcpy(made->label, batch.labels, (size_t)(SEQUENCES * labels) * sizeof *made->label);
+    memcpy(made->mask, batch.mask, (size_t)(SEQUENCES * labels));
+    for (int i = 0; i < SEQUENCES * labels; i++) counted += made->mask[i];
+    made->batch.loss_scale = 1.0 / (double)counted;
+    lh_batch_close(&batch);
+    return counted;
+}
+
+/* One step: loss, counts and gradient are the reference's, for the mean over the labels that count. */
+static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
+    masked m;
+    lh_parity_batch made;
+    lh_error error = {""};
+    open_masked(&m, which);
+    lh_ref_model *model = lh_ref_model_new(lh_network_of(m.spec.id));
+    lh_state state;
+    lh_assert_ok(lh_state_open(&state, m.engine, false, &error), &error);
+    lh_assert_ok(m.engine->ops->read_state(m.engine, &state, &error), &error);
+    for (int i = 0; i < model->tensor_count; i++)
+        for (int t = 0; t < m.spec.tensor_count; t++) {
+            const lh_tensor *from = &m.spec.tensors[t];
+            lh_ref_tensor *to = &model->tensors[i];
+            if (strcmp(from->name, to->name) != 0) continue;
+            for (int e = 0; e < to->rows * to->columns; e++)
+                to->value[e] =
+                    ((double *)state.parameters)[from->offset + e / to->columns * from->stride + e % to->columns];
+        }
+    int64_t counted = fill_made(&m, &made);
+    double *logits = lh_parity_reserve(sizeof made.label / sizeof *made.label * (size_t)m.spec.classes * 8);
+    double loss = lh_parity_run(model, &made, logits);
+    lh_parity_counts want = lh_parity_count(&made.batch, &m.spec, logits, made.mask);
+    lh_step_metrics metrics = make_step(&m);
+    lh_assert_close(&metrics.sums.loss, &loss, 1, 1e-12, 0);
+    assert_int_equal(metrics.sums.positions, counted);
+    assert_int_equal(metrics.sums.counted, counted);
+    assert_int_equal(metrics.sums.correct, want.correct);
+    assert_int_equal(metrics.sums.sequences, sequences);
+    assert_int_equal(metrics.sums.exact, want.exact);
+    double *gradient = lh_parity_reserve((size_t)m.spec.parameter_storage * sizeof *gradient);
+    lh_assert_ok(m.engine->ops->read_gradient(m.engine, gradient, &error), &error);
+    lh_parity_check_gradients(&m.spec, 8, gradient, model, 1e-12);
+    free(gradient);
+    free(logits);
+    lh_state_close(&state);
+    lh_ref_model_free(model);
+    close_masked(&m);
+}
+
+static void test_step_with_masks_has_the_gradient_of_the_labels_that_count(void **state) {
+    (void)state;
+    check_step(mask_here_and_there, SEQUENCES);
+    assert_true(scaled > 0);
+}
+
+static void test_step_with_all_masks_in_one_shard_divides_by_those_of_the_batch(void **state) {
+    (void)state;
+    check_step(mask_first_shard, SEQUENCES - FIRST_SHARD);
+    assert_true(scaled > 0);
+}
+
+static void test_step_without_masks_is_scaled_by_nothing(void **state) {
+    (void)state;
+    check_step(mask_none, SEQUENCES);
+    assert_int_equal(scaled, 0);
+}
+
+static lh_state state_of(masked *m) {
+    lh_state state;
+    lh_error error = {""};
+    lh_assert_ok(lh_state_open(&state, m->engine, true, &error), &error);
+    lh_assert_ok(m->engine->ops->read_state(m->engine, &state, &error), &error);
+    return state;
+}
+
+static void test_step_of_masks_alone_changes_no_parameter_and_no_moment(void **state) {
+    masked m;
+    (void)state;
+    open_masked(&m, mask_all_of_third_step);
+    size_t bytes = (size_t)m.spec.parameter_storage * sizeof(double);
+    make_step(&m);
+    lh_step_metrics second = make_step(&m);
+    lh_state before = state_of(&m);
+    lh_step_metrics third = make_step(&m);
+    lh_state after = state_of(&m);
+    assert_int_equal(m.engine->step, 3);
+    assert_memory_equal(after.parameters, before.parameters, bytes);
+    for (int i = 0; i < m.spec.optimizer.states; i++)
+        assert_memory_equal(after.optimizer[i], before.optimizer[i], bytes);
+    assert_true(third.sums.positions == 0 && third.sums.sequences == 0 && third.sums.exact == 0);
+    assert_true(third.sums.loss == 0 && third.gradient_norm == 0 && third.update_norm == 0);
+    assert_true(fabs(third.parameter_norm - second.parameter_norm) <= 1e-12 * second.parameter_norm);
+    lh_step_metrics fourth = make_step(&m);
+    assert_true(fourth.update_norm > 0 && fourth.sums.positions > 0);
+    lh_state_close(&before);
+    lh_state_close(&after);
+    close_masked(&m);
+}
+
+/* A step without any label that counts is in no mean of what labels have, and in those of norms. */
+static void test_window_leaves_out_steps_of_masks_alone(void **state) {
+    masked m;
+    lh_window window = {0};
+    double loss = 0, norms = 0;
+    (void)state;
+    open_masked(&m, mask_all_of_third_step);
+    for (int i = 0; i < 4; i++) {
+        lh_step_metrics metrics = make_step(&m);
+        lh_window_add(&window, &metrics);
+        loss += i == 2 ? 0 : metrics.sums.loss / (double)metrics.sums.positions;
+        norms += metrics.gradient_norm;
+    }
+    assert_true(window.steps == 4 && window.masked == 1);
+    assert_true(fabs(lh_window_mean(&window, window.loss) - loss / 3) <= 1e-12);
+    assert_true(fabs(window.gradient_norm - norms) <= 1e-12);
+    close_masked(&m);
+}
+
+/* Differences of the mean loss of the labels that count. */
+static void test_gradcheck_of_a_masked_loss_passes(void **state) {
+    masked m;
+    lh_error error = {""};
+    (void)state;
+    open_masked(&m, mask_here_and_there);
+    lh_gradcheck_result *results = calloc((size_t)m.spec.tensor_count, sizeof *results);
+    assert_non_null(results);
+    lh_assert_ok(lh_gradcheck(&m.target, LENGTH, 1, results, &error), &error);
+    for (int t = 0; t < m.spec.tensor_count; t++)
+        if (m.spec.tensors[t].learned && !results[t].passed)
+            fail_msg("%s: error %g", m.spec.tensors[t].name, results[t].worst);
+    assert_true(scaled > 0);
+    free(results);
+    close_masked(&m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_step_with_masks_has_the_gradient_of_the_labels_that_count),
+        cmocka_unit_test(test_step_with_all_masks_in_one_shard_divides_by_those_of_the_batch),
+        cmocka_unit_test(test_step_without_masks_is_scaled_by_nothing),
+        cmocka_unit_test(test_step_of_masks_alone_changes_no_parameter_and_no_moment),
+        cmocka_unit_test(test_window_leaves_out_steps_of_masks_alone),
+        cmocka_unit_test(test_gradcheck_of_a_masked_loss_passes),
+    };
+    return cmocka_run_group_tests_name("masked", tests, NULL, NULL);
+}
