@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "lh_run.h"
 #include "toy_program.h"
 #include "train/run_files.h"
@@ -596,13 +597,46 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     assert_int_equal(window.epoch.steps, 0);
 }
 
+/* Batches of masks alone are in no mean of an epoch. */
+static void test_window_epoch_leaves_out_batches_of_masks_alone(void **state) {
+    static const int64_t correct[] = {4, 0, 1}, counted[] = {4, 0, 2};
+    lh_window window = {0};
+    (void)state;
+    for (int64_t step = 1; step <= 3; step++) {
+        lh_step_metrics metrics = {.sums = {.correct = correct[step - 1], .counted = counted[step - 1]}};
+        lh_window_add_to_epoch(&window, &metrics, step, 3);
+    }
+    assert_int_equal(window.epoch.last, 1);
+    assert_int_equal(window.epoch.masked, 0);
+    assert_true(fabs(window.epoch.accuracy - (1 + 0.5) / 2) < 1e-15);
+    lh_step_metrics none = {.sums = {.counted = 0}};
+    for (int64_t step = 4; step <= 6; step++) lh_window_add_to_epoch(&window, &none, step, 3);
+    assert_int_equal(window.epoch.last, 1);
+}
+
+/* A line of metrics.jsonl whose steps have no label that counts has neither loss nor accuracy. */
+static void test_window_log_without_a_label_that_counts(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "metrics.jsonl");
+    lh_window window = {.steps = 2, .masked = 2, .parameter_norm = 4, .seconds = 1};
+    char *text;
+    size_t bytes;
+    lh_assert_ok(lh_window_log(&window, path, 2, 0.5, 10, &error), &error);
+    lh_assert_ok(lh_read_file(path, &text, &bytes, &error), &error);
+    assert_non_null(strstr(text, "{\"step\":2,\"grad_norm\":0,"));
+    assert_non_null(strstr(text, "\"parameter_norm\":2,"));
+    assert_null(strstr(text, "loss"));
+    free(text);
+}
+
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2, {5, 2.5, 3, 0.1}},
+    lh_window window = {3, 1, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2, {5, 2, 2.5, 3, 0.1}},
               other = window, back;
     bool found;
     other.loss = 5;
+    other.masked = 0;
     other.epoch = (lh_window_epoch){0};
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
@@ -650,6 +684,8 @@ int main(void) {
         RUN_TEST(test_train_ignored_sighup_stays_ignored),
         RUN_TEST(test_train_second_process_refused),
         RUN_TEST(test_window_epoch_is_the_mean_of_its_batches),
+        RUN_TEST(test_window_epoch_leaves_out_batches_of_masks_alone),
+        RUN_TEST(test_window_log_without_a_label_that_counts),
         RUN_TEST(test_window_save_load_same_sums),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
