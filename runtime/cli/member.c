@@ -152,8 +152,12 @@ static bool evaluates(const lh_member *m) {
 
 lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *error) {
     lh_eval_request request = evaluation_of(m, m->flags->steps);
-    lh_status status = lh_run_ended_at(&m->run, m->flags->steps, finished, error);
-    if (status != LH_OK || !*finished || !evaluates(m)) return status;
+    int exit_code;
+    int64_t step;
+    lh_status status = lh_run_ending(&m->run, &exit_code, &step, error);
+    bool is_further = step > m->flags->steps && (exit_code == LH_OK || exit_code == LH_STOPPED);
+    *finished = is_further || (exit_code == LH_OK && step == m->flags->steps);
+    if (status != LH_OK || !*finished || is_further || !evaluates(m)) return status;
     *finished = lh_records_data(m->run.evaluations, m->spec);
     if (!*finished) return LH_OK;
     return lh_evaluation_is_complete(m->spec, &request, finished, error);

@@ -40,7 +40,8 @@ lh_engine_config lh_member_config(const lh_member *member);
 /* Claims the folder. Changes no file of an earlier run. */
 lh_status lh_member_claim(lh_member *member, lh_error *error);
 
-/* Whether nothing is left to do for this run, whose folder is claimed. */
+/* Whether nothing is left to do for this run, whose folder is claimed: it has all steps and its evaluation, or has
+ * trained further than is asked for. */
 lh_status lh_member_is_finished(const lh_member *member, bool *finished, lh_error *error);
 
 /* Makes the run ready for lh_member_advance, and claims its folder unless that is done. */

@@ -257,17 +257,20 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
     return status == LH_OK ? write_facts(run, NULL, error) : status;
 }
 
-lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error *error) {
+lh_status lh_run_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error) {
     char path[LH_PATH_MAX + 64], *text;
     size_t bytes;
-    *ended = false;
+    *exit_code = -1;
+    *step = 0;
     lh_status status = join(path, sizeof path, run->directory, "run.json", error);
     if (status != LH_OK || !has_file(run, "run.json")) return status;
     status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
     if (status != LH_OK) return status;
     json_t *facts = json_loads(text, 0, NULL), *code = json_object_get(facts, "exit");
-    *ended = json_is_integer(code) && json_integer_value(code) == 0 &&
-             json_integer_value(json_object_get(facts, "step")) == step;
+    if (json_is_integer(code)) {
+        *exit_code = (int)json_integer_value(code);
+        *step = json_integer_value(json_object_get(facts, "step"));
+    }
     json_decref(facts);
     free(text);
     return status;

@@ -53,8 +53,8 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 /* Whether the claimed folder has a checkpoint, good or not. */
 bool lh_run_has_checkpoint(const lh_run *run);
 
-/* Whether run.json says that the run ended well at this step; the folder must be claimed. */
-lh_status lh_run_ended_at(const lh_run *run, int64_t step, bool *ended, lh_error *error);
+/* How the run of a claimed folder ended, as run.json says: its exit code, -1 where it has not ended, and its step. */
+lh_status lh_run_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error);
 
 /* Lets a claimed folder go as it is. */
 void lh_run_release(lh_run *run);

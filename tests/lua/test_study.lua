@@ -526,9 +526,11 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
     ["torn"] = all:sub(1, -3),
     ["of another seed"] = all:gsub('"sd_over_draws":0', '"sd_over_draws":0,"seed":5'),
   }) do
-    lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "stopped", what)
+    lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "to evaluate", what)
   end
-  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "stopped")
+  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "to train on")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 80, 0) }), "trained further")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 80, 75) }), "trained further")
   lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 1) }), "failed")
   lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 75) }), "stopped")
   lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")

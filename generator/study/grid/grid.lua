@@ -4,9 +4,10 @@
 --     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
---                   lost, runs = { { seed, learning_rate, dir } } } } }
+--                   lost, data, runs = { { seed, learning_rate, dir, others } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
--- is where the trainer puts the run. stage: the name of the cell's, where it has one. A cell that builds upon another's
+-- is where the trainer puts the run. data: the file that the cell is trained on, { path, shown, digest, counts }, and
+-- others runs that were trained on others, as run_folders.lua has both. stage: the name of the cell's, where it has one. A cell that builds upon another's
 -- run has `source` = { id, cell, run, verb, options, file }: that cell, the folder of its run below the folder of all
 -- runs, and the spec that the verb makes of it; run and file are nil where that cell waits itself. While there is no
 -- such file the cell waits: it has no spec, and its runs no dir. choice: of which cells (choice.lua); all unless given.
@@ -17,10 +18,12 @@
 local canonical = require("base.canonical")
 local choice = require("study.grid.choice")
 local diagnostics = require("base.diagnostics")
+local file_digest = require("base.file_digest")
 local load_module = require("spec.load")
 local lfs = require("lfs")
 local paths = require("base.paths")
 local project_module = require("project")
+local run_folders = require("study.read.run_folders")
 local sha256 = require("base.sha256")
 local stages = require("study.grid.stages")
 local study_module = require("study.grid.study")
@@ -131,13 +134,24 @@ local function seeds_of(study, point, stage)
   return stage and stage.seeds or seeds
 end
 
+-- The file of examples that a cell is trained on, as run_folders.lua has it; nil where it has none.
+local function data_of(spec)
+  local file = spec and spec.data_files.data
+  return file and { path = file.real, shown = file.shown, digest = file_digest.of(file.real),
+    counts = spec.resolved.task.loss ~= "all" } or nil
+end
+
 -- A cell without a spec has runs, though nobody knows where they will be.
-local function runs_of(cell)
-  local runs = {}
+local function runs_of(work, cell)
+  local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
     for _, seed in ipairs(cell.seeds) do
-      runs[#runs + 1] = { seed = seed, learning_rate = rate or nil,
-        dir = cell.spec and ("%s/%s/lr%s-seed%d"):format(cell.id, cell.spec.plan.digest, M.shortest(rate), seed) }
+      local run = { seed = seed, learning_rate = rate or nil }
+      if plan then
+        run.dir, run.others = run_folders.of_run(work.out, plan, ("lr%s-seed%d"):format(M.shortest(rate), seed),
+          cell.data, work.listed)
+      end
+      runs[#runs + 1] = run
     end
   end
   return runs
@@ -286,8 +300,8 @@ function make_cell(work, point)
     return nil
   end
   local cell = { key = key, id = id, spec = spec, learning_rates = rates_of(study, point, spec),
-    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost }
-  cell.runs = runs_of(cell)
+    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost, data = data_of(spec) }
+  cell.runs = runs_of(work, cell)
   work.made[place] = cell
   return cell
 end
@@ -335,7 +349,7 @@ function M.expand(project, argument, options)
   end
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
-    out = out, warnings = {}, warned = {} }
+    out = out, listed = {}, warnings = {}, warned = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
     return nil, d:text()

@@ -47,12 +47,12 @@ end
 -- one is there, all are, unless the study has changed, which ledger.lua then finds out.
 local function settled(cell, dir, ending)
   local wanted = cell.wanted
-  if wanted.steps and ending.step ~= wanted.steps then
-    return "stopped"
-  elseif next(wanted.conditions) == nil or ledger.has_last(dir, wanted) then
-    return "done"
+  if wanted.steps and ending.step and ending.step ~= wanted.steps then
+    return ending.step < wanted.steps and "to train on" or "trained further"
   end
-  return (ledger.state(dir, wanted, {}))
+  local is_whole = wanted.steps and not wanted.files
+    and (next(wanted.conditions) == nil or ledger.has_last(dir, wanted))
+  return is_whole and "done" or (ledger.state(dir, wanted, {}))
 end
 
 local function state_of(cell, run, seen, dir, locks, now)

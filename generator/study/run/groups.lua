@@ -1,30 +1,32 @@
 -- How far a study is, in sums over its runs.
 --
--- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
--- running, failed, waiting (no such run can be trained yet), left (the others), gone and work (operations, of which
+-- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done (and of
+-- these further: they have more steps than are asked for), running, failed, waiting (no such run can be trained yet), left (the others), gone and work (operations, of which
 -- `gone` are behind; those of cells that nobody knows are taken to be like the others), share, rate (steps per second
 -- of what trains), pace (operations per second), best (training accuracy, of the last lines) }. Pure.
 
 local M = {}
 
-local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting" }
+local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
+  ["trained further"] = "done" } -- a sweep leaves it as it is
 
 -- Operations are floats: those of a study are more than an integer holds.
 local function empty()
-  return { runs = 0, done = 0, running = 0, failed = 0, waiting = 0, left = 0, gone = 0.0, work = 0.0, rate = 0.0,
-    pace = 0.0, unknown = 0, unknown_done = 0 }
+  return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, gone = 0.0, work = 0.0,
+    rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
 end
 
 local function add_run(sums, cell, run)
   local wanted, far = cell.wanted, run.far
   local state = COUNTED[run.state] or "left"
   sums.runs, sums[state] = sums.runs + 1, sums[state] + 1
+  sums.further = sums.further + (run.state == "trained further" and 1 or 0)
   if wanted and wanted.total then
     sums.work = sums.work + wanted.work
-    sums.gone = sums.gone + (run.state == "done" and wanted.work or far and math.min(far.work, wanted.work) or 0)
+    sums.gone = sums.gone + (state == "done" and wanted.work or far and math.min(far.work, wanted.work) or 0)
   else
     sums.unknown = sums.unknown + 1
-    sums.unknown_done = sums.unknown_done + (run.state == "done" and 1 or 0)
+    sums.unknown_done = sums.unknown_done + (state == "done" and 1 or 0)
   end
   if far and far.accuracy then
     sums.best = math.max(sums.best or far.accuracy, far.accuracy)

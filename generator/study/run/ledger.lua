@@ -4,9 +4,12 @@
 -- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
 
 local costs = require("plan.costs")
+local evaluations = require("study.run.evaluations")
 local lfs = require("lfs")
 local run_files = require("study.read.run_files")
+local safetensors = require("base.safetensors")
 local tasks = require("spec.tasks")
+local wording = require("base.wording")
 local write = require("base.write")
 
 local M = {}
@@ -28,13 +31,14 @@ end
 
 -- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
 -- epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of finite data), log_every (in
--- steps, the most where it is told in epochs), train_work, eval_work, work }; work is in operations, that of evaluation
--- a list of sums up to each length.
+-- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted) }; work is
+-- in operations, that of evaluation a list of sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
-    eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil }
+    eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil, epochs = resolved.train.epochs,
+    files = evaluations.wanted(cell) }
   local draws = plan.any_draws and eval.draws or 1
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true
@@ -45,12 +49,18 @@ function M.wanted(cell)
   return wanted
 end
 
+-- How many steps a run must have; nil where the run itself does not say how many an epoch has.
+local function total_of(wanted, facts)
+  local batches = facts.data and facts.data.epoch_batches
+  return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
+end
+
 -- Takes from a run in `dir` how many steps an epoch has, where nobody knew.
 function M.learn(cell, dir)
   local facts = not cell.wanted.total and run_files.facts(dir)
-  local batches = facts and facts.data and facts.data.epoch_batches
-  if batches then
-    count_steps(cell.wanted, cell, cell.spec.resolved.train.epochs * batches)
+  local total = facts and total_of(cell.wanted, facts)
+  if total then
+    count_steps(cell.wanted, cell, total)
   end
 end
 
@@ -82,27 +92,70 @@ local function is_evaluated(dir, wanted, facts)
   return left == 0
 end
 
--- What its files say of a run that no process has: its state, and what is damaged.
+-- The step that a run goes on from which has not ended: that of its last checkpoint, looked up where its last line is
+-- of a step behind `total`.
+local function step_of(dir, facts, total)
+  if facts.step then
+    return facts.step
+  end
+  local row = run_files.last_metrics(dir)
+  local checkpoint = row and row.step > total and safetensors.open(dir .. "/checkpoint.safetensors")
+  return checkpoint and math.tointeger(tonumber((checkpoint.metadata or {}).step)) or 0
+end
+
+local function steps_text(wanted, total)
+  return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
+end
+
+-- The state of a run that ended well, or whose last checkpoint is of a step behind all that are asked for; nil of others.
+local function state_by_steps(wanted, facts, step, total)
+  if total and step > total then
+    return "trained further", ("at step %d, of %s that are asked for"):format(step, steps_text(wanted, total))
+  elseif total and facts.exit == 0 and step < total then
+    return "to train on", ("from step %d to %s"):format(step, steps_text(wanted, total))
+  end
+end
+
+-- The state of a run that has all steps, by its evaluation.
+local function state_by_evaluation(dir, wanted, facts)
+  if wanted.files then
+    local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
+    return damage and "damaged" or problem and "to evaluate" or "done", damage or problem
+  end
+  local evaluated, damage = is_evaluated(dir, wanted, facts)
+  return evaluated and "done" or damage and "damaged" or "to evaluate", damage
+end
+
+-- What its files say of a run that no process has: its state, and what is damaged, or what is to be done.
 local function recorded(dir, wanted)
   local facts, damage = run_files.facts(dir, run_files.place(dir))
   if not facts then
     return damage and "damaged" or "absent", damage
-  elseif facts.exit ~= 0 or wanted.steps and facts.step ~= wanted.steps then
-    return facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED and "failed" or "stopped"
+  elseif facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED then
+    return "failed"
   end
-  local evaluated
-  evaluated, damage = is_evaluated(dir, wanted, facts)
-  return evaluated and "done" or damage and "damaged" or "stopped", damage
+  local total = total_of(wanted, facts)
+  local state, words = state_by_steps(wanted, facts, total and step_of(dir, facts, total) or 0, total)
+  if state or facts.exit ~= 0 then
+    return state or "stopped", words
+  end
+  return state_by_evaluation(dir, wanted, facts)
 end
 
--- The state of a run: "done", "running" (a process has its lock), "failed", "stopped" (by a signal or a kill),
--- "damaged" (its files are not as trainers write them; what is wrong comes second) or "absent".
+-- The states of runs besides "done", in the order in which they are reported. running: a process has its lock; queued:
+-- so has a task of a cluster; to train on: it ended well, and more steps are asked for; to evaluate: it has all steps,
+-- and not the evaluation that is asked for; trained further: it has more steps than are asked for, and is left alone;
+-- stopped: by a signal or a kill; damaged: its files are not as trainers write them; waiting: for another cell's run.
+M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
+  "absent", "waiting" }
+
+-- The state of a run, and in words what is wrong with a damaged one, or what is to be done with one that has ended.
 function M.state(dir, wanted, locks)
-  local state, damage = recorded(dir, wanted)
+  local state, words = recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
   end
-  return state, damage
+  return state, words
 end
 
 -- How many lengths the last line of eval.jsonl has behind it, itself included; 0 where there is none of the last step.
@@ -148,19 +201,32 @@ local function wait(cell)
   end
 end
 
+-- The files of a cell's task that are not there, as { field, shown }: no trainer starts without them.
+local function lost_files(cell)
+  local list = {}
+  for _, name in ipairs({ "data", "eval", "validation" }) do
+    local file = cell.spec.data_files[name]
+    list[#list + 1] = file and lfs.attributes(file.real, "mode") ~= "file" and { field = "task." .. name,
+      shown = file.shown } or nil
+  end
+  return list
+end
+
 local function look(cell, out, locks)
-  cell.wanted, cell.missing = M.wanted(cell), {}
+  cell.wanted, cell.missing, cell.lost_files = M.wanted(cell), {}, lost_files(cell)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
-    run.state, run.damage = M.state(run.path, cell.wanted, locks)
-    if run.state ~= "done" then
+    run.state, run.words = M.state(run.path, cell.wanted, locks)
+    run.damage = run.state == "damaged" and run.words or nil
+    if run.state ~= "done" and run.state ~= "trained further" and not cell.lost_files[1] then
       table.insert(cell.missing, run)
     end
   end
 end
 
--- Looks at every run of a study below `out`: run.state ("waiting" where the cell waits for another's run), run.damage
--- (what is wrong with a damaged one), and cell.wanted, cell.missing (the runs that are not done, but could be trained).
+-- Looks at every run of a study below `out`: run.state ("waiting" where the cell waits for another's run), run.words as
+-- M.state has them, run.damage (what is wrong with a damaged one), and cell.wanted, cell.lost_files (those of its task
+-- that are gone, { field, shown }), cell.missing (the runs that a trainer can do something for).
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do

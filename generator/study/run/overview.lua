@@ -7,6 +7,7 @@
 local grid = require("study.grid.grid")
 local json = require("dkjson")
 local ledger = require("study.run.ledger")
+local states = require("study.run.states")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -14,7 +15,8 @@ local write = require("base.write")
 local M = {}
 
 local NOTE_ORDER = { "study", "path", "scale", "set", "started" }
-local STATES = { "running", "queued", "stopped", "failed", "damaged", "absent", "waiting" }
+local STATES = ledger.STATES
+local MOST_LINES = 12 -- of what becomes of runs, before a sweep begins
 
 function M.say(...)
   io.stderr:write(table.concat({ ... }), "\n")
@@ -43,7 +45,7 @@ function M.title(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
--- { cells, runs, done, and one for each state }.
+-- { cells, runs, done, and one for each state, left (not done, and not trained further than asked) }.
 function M.counts(study)
   local counts = { cells = #study.cells, runs = 0, done = 0 }
   for _, state in ipairs(STATES) do
@@ -55,6 +57,7 @@ function M.counts(study)
       counts[run.state] = counts[run.state] + 1
     end
   end
+  counts.left = counts.runs - counts.done - counts["trained further"]
   return counts
 end
 
@@ -91,7 +94,18 @@ local function say_damaged(study)
   return any
 end
 
--- Prints a line for each cell, and what they come to; whether nothing is damaged.
+-- Says what becomes of runs that are there, and why.
+function M.say_states(study)
+  local lines = states.lines(study)
+  for i = 1, math.min(#lines, MOST_LINES) do
+    M.say(tongues.plain(lines[i]))
+  end
+  if #lines > MOST_LINES then
+    M.say(("and %d lines more: ./longhand sweep status"):format(#lines - MOST_LINES))
+  end
+end
+
+-- Prints a line for each cell, what becomes of runs, and what they come to; whether nothing is damaged.
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.counts({ cells = { cell } })
@@ -100,6 +114,9 @@ function M.print_status(options, study)
       line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
     end
     io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
+  end
+  for _, line in ipairs(states.lines(study)) do
+    io.stdout:write(tongues.plain(line), "\n")
   end
   local counts = M.counts(study)
   io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs,

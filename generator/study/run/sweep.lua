@@ -255,6 +255,17 @@ local function is_up(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
+-- How many runs are not done and cannot be, since files of their tasks are gone.
+local function count_lost(study)
+  local count = 0
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.lost_files and cell.lost_files[1] and cell.runs or {}) do
+      count = count + (run.state ~= "done" and run.state ~= "trained further" and 1 or 0)
+    end
+  end
+  return count
+end
+
 -- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
 -- runs.
 local function conclude(options, study, how, code, failed, begun)
@@ -265,7 +276,10 @@ local function conclude(options, study, how, code, failed, begun)
   local counts = counts_of(study)
   local line = ("%s: %d of %s%s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
     overview.part(study))
-  local rest = { { failed, "failed" }, { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
+  local lost = count_lost(study)
+  local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
+    { lost, "without their files" },
+    { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   for _, part in ipairs(rest) do
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
   end
@@ -285,7 +299,9 @@ local function conclude(options, study, how, code, failed, begun)
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: what waits is made of runs of cells that are not among these")
     return AGAIN
-  elseif code == DONE and counts.done < counts.runs then
+  elseif code == DONE and lost > 0 then
+    return INPUT
+  elseif code == DONE and counts.left > 0 then
     say("not all is done; the same command, once the other processes are through, does the rest")
     return AGAIN
   end
@@ -296,7 +312,8 @@ local function announce(study, counts, options, most, threads)
   local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
     wording.count(threads, "thread")) or ""
   say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), overview.count_cells(study),
-    wording.count(counts.runs, "run"), counts.done, counts.runs - counts.done, options.out, how))
+    wording.count(counts.runs, "run"), counts.done, counts.left, options.out, how))
+  overview.say_states(study)
 end
 
 -- Builds and trains what can be trained now. Returns what jobs.run returns, the worst exit code and how many runs

@@ -45,6 +45,9 @@ local function counts_text(total)
   for _, state in ipairs({ "running", "failed", "waiting" }) do
     parts[#parts + 1] = (total[state] > 0 or state == "running") and ("%d %s"):format(total[state], state) or nil
   end
+  if (total.further or 0) > 0 then
+    parts[1] = ("%s (%d trained further)"):format(parts[1], total.further)
+  end
   return table.concat(parts, ", ")
 end
 

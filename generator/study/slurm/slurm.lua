@@ -121,7 +121,8 @@ end
 
 -- What to do about runs that nobody will train.
 local function tell_lost(options, counts, own)
-  local lost = counts.absent + counts.stopped + counts.failed + counts.damaged
+  local lost = counts.absent + counts.stopped + counts.failed + counts.damaged + counts["to train on"]
+    + counts["to evaluate"]
   if lost > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
       own[1] and ("; what tasks said: %s/logs"):format(own[#own].folder) or ""))

@@ -198,6 +198,7 @@ local function announce(options, study, count)
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
   end
   say(line, " in ", options.out)
+  overview.say_states(study)
   if counts.waiting > 0 and count.runs == 0 then
     say("the same command submits what waits, once the runs before it are done")
   end

@@ -1,0 +1,33 @@
+-- SHA-256 of a file of data, by the system's program where there is one: it is a hundred times as fast as ours.
+--
+-- Input: a path. Output: 64 hexadecimal digits in lower case, or nil where there is no file that can be read. A file is
+-- read once as long as its number, size and times stay the same.
+
+local lfs = require("lfs")
+local sha256 = require("base.sha256")
+local shell = require("base.shell")
+local write = require("base.write")
+
+local M = {}
+
+local known = {}
+
+local function compute(path)
+  local text = shell.capture({ "sh", "-c", 'exec sha256sum <"$1" 2>/dev/null', "sh", path })
+  local bytes = not text:match("^%x+") and write.read(path)
+  return text:match("^%x+") or bytes and sha256.hex(bytes)
+end
+
+function M.of(path)
+  local found = lfs.attributes(path)
+  if not found or found.mode ~= "file" then
+    return nil
+  end
+  local state = ("%d %d %d %d %d"):format(found.dev, found.ino, found.size, found.modification, found.change)
+  if not known[path] or known[path].state ~= state then
+    known[path] = { state = state, digest = compute(path) }
+  end
+  return known[path].digest or nil
+end
+
+return M

@@ -1,0 +1,197 @@
+-- Runs on files of examples: their folders, which of them count as done, and what a sweep says of the others.
+
+local support = dofile("tests/lua/support.lua")
+
+local file_digest = require("base.file_digest")
+local grid = require("study.grid.grid")
+local json = require("dkjson")
+local ledger = require("study.run.ledger")
+local lu = require("luaunit")
+local project = require("project").new(".")
+local reports = require("reports")
+local sha256 = require("base.sha256")
+local states = require("study.run.states")
+
+local TRAIN = '{"input":[1,0,2],"target":[1]}\n'
+local TEST = '{"input":[1,1],"target":[0]}\n'
+
+-- A study of one cell and two seeds on two files, and the folder of its runs. more: fields of train and eval, as text.
+local function expand(more)
+  more = more or {}
+  local file = support.write("data/probe.lua", ([[
+return { title = "p", seeds = { 0, 1 }, base = { task = { data = "train.jsonl", eval = "test.jsonl", input_symbols = 3,
+  output_symbols = 2, longest = 8 }, model = { use = "small_encoder" }, encoding = { kind = "none" },
+  train = { batch = 4, learning_rate = 0.01, %s }, eval = { examples = %s } },
+  axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]]):format(
+    more.train or "epochs = 2", more.examples or "8"))
+  local root = file:match("^(.*)/") .. "/runs"
+  local study = assert(grid.expand(project, file, { out = root }))
+  return study, root, study.cells[1]
+end
+
+local function files(train, test)
+  support.write("data/train.jsonl", train or TRAIN)
+  support.write("data/test.jsonl", test or TEST)
+end
+
+-- Writes run.json and eval.jsonl of a run by its name; facts: fields of run.json.
+local function write_run(cell, name, facts, lines)
+  local dir = ("data/runs/%s/%s/%s/"):format(cell.id, cell.spec.plan.digest, name)
+  local spec = reports.spec_of("bucket_sort")
+  spec.eval.examples = 8
+  local all = { id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01, step = 18, exit = 0,
+    spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
+    train = "train.jsonl", train_sha256 = sha256.hex(TRAIN), eval = "test.jsonl", eval_sha256 = sha256.hex(TEST),
+    eval_examples = 1 } }
+  for key, value in pairs(facts or {}) do
+    all[key] = value
+  end
+  support.write(dir .. "run.json", json.encode(all))
+  support.write(dir .. "eval.jsonl", lines or "")
+end
+
+local LINE = '{"step":%d,"split":"test","by":{"length":%d},"examples":%d,%s"draws":1,"accuracy":0.5,"exact_match":0,'
+  .. '"loss":1,"sd_over_draws":0%s}\n'
+
+local function line(step, examples, of, data)
+  return LINE:format(step, 2, examples, of and ('"of":%d,'):format(of) or "", data and (',"data":"%s"'):format(data)
+    or "")
+end
+
+local function own_name(text)
+  return "lr0.01-seed0-data" .. sha256.hex(text):sub(1, 8)
+end
+
+-- The state of the first run, and its words.
+local function survey(more)
+  local study, root, cell = expand(more)
+  ledger.survey(study, root)
+  return cell.runs[1].state, cell.runs[1].words, study, cell
+end
+
+TestFolders = {}
+
+function TestFolders.tearDown()
+  support.clean()
+end
+
+function TestFolders.test_digest_of_a_file()
+  local path = support.write("data/-a 'file", "abc")
+  lu.assertEquals(file_digest.of(path), sha256.hex("abc"))
+  support.write("data/-a 'file", "abcd")
+  lu.assertEquals(file_digest.of(path), sha256.hex("abcd"))
+  lu.assertNil(file_digest.of(path .. "x"))
+  lu.assertNil(file_digest.of(path:match("^(.*)/")))
+end
+
+-- The trainer makes this name, too.
+function TestFolders.test_are_called_after_the_training_file()
+  files()
+  local _, _, cell = expand()
+  lu.assertEquals({ cell.runs[1].dir, cell.runs[1].others }, { ("%s/%s/%s"):format(cell.id, cell.spec.plan.digest,
+    own_name(TRAIN)) })
+  files(TRAIN:rep(2))
+  local _, _, other = expand()
+  lu.assertStrContains(other.runs[1].dir, own_name(TRAIN:rep(2)))
+  lu.assertEquals(other.spec.plan.digest, cell.spec.plan.digest)
+end
+
+function TestFolders.test_an_older_one_of_the_same_file_counts()
+  files()
+  local _, _, cell = expand()
+  write_run(cell, "lr0.01-seed0", {}, line(18, 1))
+  local state, words, _, now = survey()
+  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words, now.runs[1].others }, { "done", "lr0.01-seed0" })
+  files(TRAIN:rep(2))
+  local study
+  state, words, study, now = survey()
+  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", own_name(TRAIN:rep(2)) })
+  local before, after = sha256.hex(TRAIN):sub(1, 8), sha256.hex(TRAIN:rep(2)):sub(1, 8)
+  lu.assertEquals(states.lines(study), { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
+    .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
+end
+
+-- Versions before trained on masked labels; who wants that says so.
+function TestFolders.test_an_older_one_that_trained_on_masked_labels_does_not()
+  local masked = '{"input":[1,0,2],"target":[1,1],"mask":[1, 0]}\n'
+  files(masked)
+  local _, _, cell = expand()
+  local data = { epoch_batches = 9, train_sha256 = sha256.hex(masked), eval_sha256 = sha256.hex(TEST),
+    eval_examples = 1 }
+  write_run(cell, "lr0.01-seed0", { data = data }, line(18, 1))
+  local state, _, study, now = survey()
+  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$") }, { "absent", own_name(masked) })
+  lu.assertStrContains(states.lines(study)[1], "a version before trained them on labels of train.jsonl with mask 0")
+  write_run(cell, "lr0.01-seed0", { data = data, loss = "counted" }, line(18, 1))
+  lu.assertEquals(survey(), "done")
+end
+
+TestEvaluations = {}
+
+TestEvaluations.tearDown = TestFolders.tearDown
+
+function TestEvaluations.test_new_evaluation_data_is_evaluated()
+  files()
+  local _, _, cell = expand()
+  local digits = sha256.hex(TEST):sub(1, 16)
+  write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, digits))
+  lu.assertEquals(survey(), "done")
+  files(TRAIN, TEST:rep(2))
+  local state, words = survey()
+  lu.assertEquals({ state, words }, { "to evaluate", "test.jsonl has other bytes than the file that was evaluated" })
+  write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, digits)
+    .. line(18, 2, nil, sha256.hex(TEST:rep(2)):sub(1, 16)))
+  lu.assertEquals(survey(), "done")
+end
+
+-- Of lines that do not say how many examples there are, those of all of them count.
+function TestEvaluations.test_as_many_examples_as_are_asked_for()
+  files()
+  local _, _, cell = expand()
+  local digits = sha256.hex(TEST):sub(1, 16)
+  for _, case in ipairs({ { line(18, 8, 20, digits), "8", "done" }, { line(18, 8, 20, digits), "9", "to evaluate" },
+    { line(18, 7, nil, digits), "8", "done" }, { line(18, 9, nil, digits), "8", "to evaluate" },
+    { line(18, 8), "8", "to evaluate", 20 }, { line(18, 8), "8", "done", 8 },
+    { line(18, 8), "9", "to evaluate", 20 }, { line(18, 7), "9", "done", 20 }, { line(17, 1), "8", "to evaluate", 1 },
+    { "", "8", "to evaluate" } }) do
+    write_run(cell, own_name(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hex(TRAIN), eval_sha256 =
+      sha256.hex(TEST), eval_examples = case[4] } }, case[1])
+    lu.assertEquals(survey({ examples = case[2] }), case[3], case[1])
+  end
+end
+
+function TestEvaluations.test_files_that_are_gone()
+  files()
+  local _, _, cell = expand()
+  write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, sha256.hex(TEST):sub(1, 16)))
+  os.remove(cell.spec.data_files.eval.real)
+  os.remove(cell.spec.data_files.data.real)
+  local state, _, study, now = survey()
+  lu.assertEquals({ state, #now.missing, now.runs[1].dir:match("[^/]*$") }, { "done", 0, own_name(TRAIN) })
+  lu.assertStrContains(states.lines(study)[1], "task.data: there is no file")
+  lu.assertStrContains(states.lines(study)[1], "train.jsonl: 2 runs of width_16: nothing is trained or evaluated")
+  lu.assertStrContains(states.lines(study)[2], "test.jsonl")
+end
+
+TestSteps = {}
+
+TestSteps.tearDown = TestFolders.tearDown
+
+-- An epoch has nine batches, as the run says.
+function TestSteps.test_more_and_fewer_epochs()
+  files()
+  local _, _, cell = expand()
+  write_run(cell, own_name(TRAIN), {}, line(18, 1))
+  local state, words, study, now = survey({ train = "epochs = 3" })
+  lu.assertEquals({ state, words, #now.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
+  lu.assertEquals(states.lines(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
+  state, words, study, now = survey({ train = "epochs = 1" })
+  local further = "at step 18, of 9 (1 epoch) that are asked for"
+  lu.assertEquals({ state, words, #now.missing }, { "trained further", further, 1 })
+  lu.assertEquals(states.lines(study), { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
+    further) })
+  state, words = survey({ train = "steps = 20" })
+  lu.assertEquals({ state, words }, { "to train on", "from step 18 to 20" })
+end
+
+support.run()
