@@ -7,10 +7,11 @@
 --                   lost, data, runs = { { seed, learning_rate, dir, others } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
 -- is where the trainer puts the run. data: the file that the cell is trained on, { path, shown, digest, counts }, and
--- others runs that were trained on others, as run_folders.lua has both. stage: the name of the cell's, where it has one. A cell that builds upon another's
--- run has `source` = { id, cell, run, verb, options, file }: that cell, the folder of its run below the folder of all
--- runs, and the spec that the verb makes of it; run and file are nil where that cell waits itself. While there is no
--- such file the cell waits: it has no spec, and its runs no dir. choice: of which cells (choice.lua); all unless given.
+-- others runs that were trained on others, as run_folders.lua has both. stage: the name of the cell's, where it has
+-- one. A cell that builds upon another's run has `source` = { id, cell, run, verb, options, file }: that cell, the
+-- folder of its run below the folder of all runs, and the spec that the verb makes of it; run and file are nil where
+-- that cell waits itself. While there is no such file the cell waits: it has no spec, and its runs no dir. choice: of
+-- which cells (choice.lua); all unless given.
 -- given: the text of the study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a
 -- checkpoint to begin with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files,
 -- writes none.
@@ -299,8 +300,8 @@ function make_cell(work, point)
   if failed then
     return nil
   end
-  local cell = { key = key, id = id, spec = spec, learning_rates = rates_of(study, point, spec),
-    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost, data = data_of(spec) }
+  local cell = { key = key, id = id, spec = spec, data = data_of(spec), learning_rates = rates_of(study, point, spec),
+    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost }
   cell.runs = runs_of(work, cell)
   work.made[place] = cell
   return cell

@@ -1,11 +1,14 @@
 -- The cells of a study with their runs read, and what the scores of a cell come to.
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
--- id, number, runs, summary, spec, lost }; a run is as runs.lua has it, with `score`; a run that is not there has the
--- state "missing", or "waiting" in a cell without a spec. problems: folders that could not be read. summary is
--- described at summarise. whole: the study itself, also of what over and within cut out of it.
+-- id, number, runs, summary, spec, lost, anew }; a run is as runs.lua has it, with `score`; a run that is not there has
+-- the state "missing", or "waiting" in a cell without a spec. anew: in words, where its runs are of an earlier version
+-- (as_swept.lua), what differs from the spec as it is now. problems: folders that could not be read. left_out: in
+-- words, earlier versions that are not shown. summary is described at summarise.
+-- whole: the study itself, also of what over and within cut out of it.
 -- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
 
+local as_swept = require("study.read.as_swept")
 local canonical = require("base.canonical")
 local choice = require("study.read.choice")
 local grids = require("study.read.grids")
@@ -13,7 +16,9 @@ local lists = require("base.lists")
 local metrics = require("study.read.metrics")
 local run_files = require("study.read.run_files")
 local runs = require("study.read.runs")
+local snapshots = require("study.read.snapshots")
 local statistics = require("study.read.statistics")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -24,6 +29,10 @@ local SAME = {
   { "source_digest", "generated sources" }, { "compiler", "compiler" }, { "level", "instruction-set level" },
   { "variant", "device" }, { "precision", "precision" },
 }
+
+-- Files of a run's task, by their SHA-256 in run.json.
+local SAME_DATA = { { "train_sha256", "training data" }, { "eval_sha256", "test data" },
+  { "validation_sha256", "validation data" } }
 
 local function add_name(names, seen, name)
   if not seen[name] then
@@ -55,6 +64,12 @@ local function differences(list, joined)
   for _, item in ipairs(SAME) do
     compare(item[2], function(run)
       return run.facts[item[1]]
+    end)
+  end
+  for _, item in ipairs(not joined and SAME_DATA or {}) do
+    compare(item[2], function(run)
+      local data = run.facts.data
+      return data and data[item[1]] and data[item[1]]:sub(1, run_files.DATA_DIGITS) or "none"
     end)
   end
   if not joined then
@@ -186,6 +201,7 @@ function M.over(study, axis)
         joined = true, other_decoding = cell.other_decoding }
       joined[#joined + 1] = at[text]
     end
+    at[text].anew = at[text].anew or cell.anew
     table.move(cell.runs, 1, #cell.runs, #at[text].runs + 1, at[text].runs)
   end
   for _, cell in ipairs(joined) do
@@ -281,21 +297,45 @@ local function finish(study, metric)
   return study
 end
 
+-- The spec of a group's runs, which is that of any of them that is not damaged.
+local function spec_of(group)
+  for _, run in ipairs(group.runs) do
+    if run.facts.spec then
+      return run.facts.spec
+    end
+  end
+end
+
+-- The runs of a cell that are asked for, there or not.
+local function own_runs(cell, root)
+  local list = {}
+  for i, wanted in ipairs(cell.runs) do
+    local dir = wanted.dir and root .. "/" .. wanted.dir
+    list[i] = dir and runs.read(dir, run_files.place(dir))
+      or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
+    list[i].seed, list[i].learning_rate = wanted.seed, wanted.learning_rate
+  end
+  return list
+end
+
 -- Reads the runs of an expanded study below `root`. metric: that of scores, in the place of the study's, or nil.
 function M.of_study(study, root, metric)
-  local cells = {}
-  for i, cell in ipairs(study.cells) do
-    local list = {}
-    for j, wanted in ipairs(cell.runs) do
-      local dir = wanted.dir and root .. "/" .. wanted.dir
-      list[j] = dir and runs.read(dir, run_files.place(dir))
-        or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
-      list[j].seed, list[j].learning_rate = wanted.seed, wanted.learning_rate
+  local cells, left = {}, {}
+  local lost, strange = as_swept.lost_cells(study)
+  for _, cell in ipairs(lists.join(study.cells, lost)) do
+    local list, is_earlier, anew = as_swept.choose(root, study, cell, own_runs(cell, root), left)
+    if #list > 0 then -- of a cell that the study has no more there may be nothing
+      cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
+        runs = list, anew = anew, task_spec = not cell.spec and spec_of({ runs = list }) or nil }
     end
-    cells[i] = { key = cell.key, id = cell.id, spec = cell.spec, lost = cell.lost, runs = list }
   end
-  return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale, axes = study.axes,
-    report = study.report, scored = study.scored or BEYOND_TRAINING, cells = cells }, metric)
+  if strange > 0 then
+    left[#left + 1] = ("%s of an earlier version of the study, which had other axes: %s"):format(wording.count(strange,
+      "cell"), root .. "/" .. snapshots.name(study.name, study.scale))
+  end
+  return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale,
+    axes = as_swept.axes_with(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
+    cells = cells, left_out = left }, metric)
 end
 
 -- The name of a run's task: its kind, or of examples from a file the task's name, by default the spec's, `id`; nil
@@ -311,27 +351,39 @@ local function encoding_of(id, task)
   return rest ~= "" and rest or id
 end
 
--- The runs found below a folder, by id and digest.
+-- The runs found below a folder, by id, digest and the file that they were trained on.
 local function groups_of(root)
   local groups, order = {}, {}
   local list, problems = run_files.find(root)
   for _, dir in ipairs(list) do
     local place = run_files.place(dir)
-    local key = place.id .. "/" .. place.digest
+    local run = runs.read(dir, place)
+    local data = run.facts.data and run.facts.data.train_sha256 or run_files.named(place.name).data
+    data = data and data:sub(1, run_files.DATA_DIGITS)
+    local key = ("%s/%s/%s"):format(place.id, place.digest, data)
     if not groups[key] then
-      groups[key] = { id = place.id, digest = place.digest, runs = {} }
+      groups[key] = { id = place.id, digest = place.digest, data = data, runs = {} }
       order[#order + 1] = groups[key]
     end
-    table.insert(groups[key].runs, runs.read(dir, place))
+    table.insert(groups[key].runs, run)
   end
   return order, problems
 end
 
--- The spec of a group's runs, which is that of any of them that is not damaged.
-local function spec_of(group)
-  for _, run in ipairs(group.runs) do
-    if run.facts.spec then
-      return run.facts.spec
+-- Tells groups of the same task and encoding apart, in the key, by a word of each where these differ.
+local function tell_apart(order, word_of)
+  local first, differ = {}, {}
+  local function name_of(group)
+    return group.key.task .. "/" .. group.key.encoding
+  end
+  for _, group in ipairs(order) do
+    local name, word = name_of(group), word_of(group)
+    first[name] = first[name] or word
+    differ[name] = differ[name] or first[name] ~= word
+  end
+  for _, group in ipairs(order) do
+    if differ[name_of(group)] then
+      group.key.encoding = ("%s (%s)"):format(group.key.encoding, word_of(group))
     end
   end
 end
@@ -353,26 +405,27 @@ local function axes_of(groups, nameless)
   return { { name = "task", values = tasks }, not nameless and { name = "encoding", values = encodings } or nil }
 end
 
--- A study of the runs found below a folder: a cell for each id and digest, by task and encoding. Where two have the
--- same of both, the digest is added to the name. Where all are of files of examples without names of their own, the
--- specs' names are those of the tasks, and there is no other axis. metric: that of scores, in the place of the usual
--- one, or nil.
+-- A study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding. Where
+-- two have the same of both, the digest is added to the name, and the file's where that is the same, too. Where all are
+-- of files of examples without names of their own, the specs' names are those of the tasks, and there is no other axis.
+-- metric: that of scores, in the place of the usual one, or nil.
 function M.of_folder(root, metric)
   local order, problems = groups_of(root)
-  local count, nameless = {}, true
+  local known, nameless = {}, true
   for _, group in ipairs(order) do
     local spec = spec_of(group)
     local key, is_nameless = key_of(group, spec)
     group.key, group.task_kind, group.task_options = key, spec and spec.task.kind, spec and spec.task.options
     local name = group.key.task .. "/" .. group.key.encoding
-    count[name] = (count[name] or 0) + 1
-    nameless = nameless and is_nameless and count[name] == 1
+    nameless = nameless and is_nameless and not known[name]
+    known[name] = true
   end
-  for _, group in ipairs(order) do
-    if count[group.key.task .. "/" .. group.key.encoding] > 1 then
-      group.key.encoding = ("%s (%s)"):format(group.key.encoding, group.digest:sub(1, 6))
-    end
-  end
+  tell_apart(order, function(group)
+    return group.digest:sub(1, 6)
+  end)
+  tell_apart(order, function(group)
+    return "data " .. (group.data or "unknown")
+  end)
   local axes = axes_of(order, nameless)
   local tasks = axes[1].values
   return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,

@@ -4,8 +4,8 @@
 -- Input: the folder of all runs, that of a plan below it ("<id>/<digest>"), the name of a run without its data
 -- ("lr0.001-seed0"), and data, nil for a run without a file, else { path, digest (nil where there is no such file),
 -- counts (masked labels leave the loss) }. Output: where the trainer puts the run, below the folder of all runs; and
--- others, runs of that name that it leaves alone: a list of { dir, digest, masked }, or nil. masked: it was trained on the
--- same file, and on labels with mask 0, too. Writes nothing.
+-- others, runs of that name that it leaves alone: a list of { dir, digest, masked }, or nil. masked: it was trained on
+-- the same file, and on labels with mask 0, too. Writes nothing.
 
 local run_files = require("study.read.run_files")
 local shell = require("base.shell")

@@ -182,6 +182,7 @@ function M.about(cell, kind, got)
   for _, difference in ipairs(cell.summary.differences) do
     parts[#parts + 1] = "runs differ in " .. difference
   end
+  parts[#parts + 1] = cell.anew and "runs of an earlier version: " .. cell.anew or nil
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 

@@ -4,11 +4,14 @@
 -- cells read (cells.lua), and path, set, plan_of, problems: what is damaged besides runs; or nil and a message, which
 -- begins with `front` where it is not about a line of a file.
 
+local as_swept = require("study.read.as_swept")
 local cells = require("study.read.cells")
 local grid = require("study.grid.grid")
 local lfs = require("lfs")
 local run_files = require("study.read.run_files")
+local snapshots = require("study.read.snapshots")
 local trained = require("study.read.trained")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -18,6 +21,30 @@ local function record_of(records, name)
       return record
     end
   end
+end
+
+local MOST_REMARKS = 3 -- about cells of an earlier version
+
+local function base_name(path)
+  return (path:match("([^/]*)$"):gsub("%.lua$", ""))
+end
+
+-- What stands in the place of a study that cannot be read: what a sweep noted of it, or, where nobody named it,
+-- nothing, so that the runs are shown as they lie there. nil and a message where there is neither.
+local function without_study(options, name, scale, message, problems)
+  local snapshot, problem = snapshots.read(options.runs, base_name(name), scale)
+  local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
+    or message:match("[^\n]*")))
+  problems[#problems + 1] = problem
+  if snapshot then
+    local study = as_swept.whole(snapshot, base_name(name))
+    study.remarks = { why .. "; this is as it was swept" }
+    return study, nil, problems
+  elseif options.study then
+    return nil, message, problems
+  end
+  problems[#problems + 1] = why
+  return nil, nil, problems
 end
 
 -- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
@@ -37,16 +64,49 @@ local function expand(options, front)
     return nil, nil, problems
   end
   local record = record_of(found, name) or {}
-  local study, message = grid.expand(options.project, name, { scale = options.scale or record.scale,
-    set = record.set or {}, out = options.runs, reading = true })
-  return study, message, problems
+  local scale = options.scale or record.scale
+  local study, message = grid.expand(options.project, name, { scale = scale, set = record.set or {},
+    out = options.runs, reading = true })
+  if not study then
+    return without_study(options, name, scale, message, problems)
+  end
+  local problem
+  study.snapshot, problem = snapshots.read(options.runs, study.name, study.scale)
+  problems[#problems + 1] = problem
+  return study, nil, problems
+end
+
+-- Whether any run of a study is there.
+local function has_runs(study)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.state ~= "missing" and run.state ~= "waiting" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- The study with its cells read; what a sweep noted of it where nothing of it is there as it is now.
+local function read(options, expanded)
+  local study = cells.of_study(expanded, options.runs, options.metric)
+  if expanded.snapshot and not has_runs(study) then
+    local whole = cells.of_study(as_swept.whole(expanded.snapshot, expanded.name), options.runs, options.metric)
+    if has_runs(whole) then
+      whole.remarks = { "nothing of the study as it is now is there; this is as it was swept" }
+      return whole
+    end
+  end
+  study.remarks = expanded.remarks
+  return study
 end
 
 -- A function that gives the plan of a cell, of runs that were found that of their own spec; nil where nobody knows.
 local function planner(project)
   local known = {}
   return function(cell)
-    if cell.spec then
+    if cell.spec and not cell.anew then
       return cell.spec.plan
     end
     local run = cell.summary.top
@@ -61,6 +121,8 @@ end
 local function add_tasks(project, study)
   local facts = project:tasks() or {}
   for _, cell in ipairs(study.cells) do
+    local task = cell.task_spec and cell.task_spec.task
+    cell.task_kind, cell.task_options = task and task.kind or cell.task_kind, task and task.options or cell.task_options
     cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[cell.task_kind or ""], cell.task_options)
   end
 end
@@ -73,8 +135,7 @@ function M.study(options, front)
   if message then
     return nil, message
   end
-  local study = expanded and cells.of_study(expanded, options.runs, options.metric)
-    or cells.of_folder(options.runs, options.metric)
+  local study = expanded and read(options, expanded) or cells.of_folder(options.runs, options.metric)
   if #study.cells == 0 then
     local around = run_files.around(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
@@ -87,6 +148,26 @@ function M.study(options, front)
   add_tasks(options.project, study)
   study.plan_of = planner(options.project)
   return study
+end
+
+-- The first of some texts in one sentence each, and how many more there are.
+local function first_of(texts)
+  local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
+  return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
+end
+
+-- What the heading says of results that are not of the spec as it is now: a list of sentences.
+function M.remarks(study)
+  local list, anew, left = table.move(study.remarks or {}, 1, #(study.remarks or {}), 1, {}), {}, study.left_out or {}
+  for _, cell in ipairs(study.cells) do
+    anew[#anew + 1] = cell.anew and ("%s: %s"):format(cell.id, cell.anew) or nil
+  end
+  if #anew > 0 then
+    list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#anew,
+      wording.count(#study.cells, "cell"), #anew == 1 and "shows" or "show", first_of(anew))
+  end
+  list[#list + 1] = #left > 0 and "Left out: " .. first_of(left) or nil
+  return list
 end
 
 -- Notes of all runs, and what became of those that have no score; of these, what is damaged.

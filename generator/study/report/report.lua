@@ -214,6 +214,7 @@ end
 
 -- The heading's sentences: what is there, and how far it can be compared.
 local function lead_of(report, study)
+  local remarks = open.remarks(study)
   local counts, parts = count_runs(study), {}
   for _, state in ipairs(runs.UNSCORED) do
     parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
@@ -230,7 +231,7 @@ local function lead_of(report, study)
       table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
     report.flagged[2] = true
   end
-  for _, text in ipairs(report.unfitted) do
+  for _, text in ipairs(table.move(report.unfitted, 1, #report.unfitted, #remarks + 1, remarks)) do
     report.lead[#report.lead + 1], report.flagged[#report.lead + 1] = text, true
   end
 end

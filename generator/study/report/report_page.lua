@@ -73,6 +73,8 @@ local function cell_body(report, cell)
   for _, difference in ipairs(s.differences) do
     facts[#facts + 1] = paragraph("Runs differ in " .. difference, "flag")
   end
+  facts[#facts + 1] = cell.anew and paragraph("Runs of an earlier version, which a sweep would train anew: "
+    .. cell.anew, "flag") or nil
   local name = views.key_text(report.study, cell)
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",

@@ -1,4 +1,4 @@
--- Whether a run's evaluation of files of examples is the one that its cell asks for: of these files, of as many examples.
+-- Whether a run's evaluation of files of examples is the one that its cell asks for.
 --
 -- Input: a cell, planned; the folder of a run, its run.json. Output: M.wanted gives what is asked for, nil for tasks
 -- without such a file; M.problem says what is missing, in words, or nil. Reads files, writes none. Which conditions a
@@ -34,8 +34,8 @@ function M.wanted(cell)
   if not files.data then
     return nil
   end
-  local wanted = { sets = {}, most = eval.examples == "all" and math.huge or eval.examples, order = eval.order or "hash",
-    draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {} }
+  local wanted = { sets = {}, most = eval.examples == "all" and math.huge or eval.examples,
+    order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {} }
   local asked = asked_sets(eval, files)
   for _, set in ipairs(SETS) do
     local file = asked[set[1]] and files[set[2]]

@@ -1,9 +1,10 @@
 -- How far a study is, in sums over its runs.
 --
--- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done (and of
--- these further: they have more steps than are asked for), running, failed, waiting (no such run can be trained yet), left (the others), gone and work (operations, of which
--- `gone` are behind; those of cells that nobody knows are taken to be like the others), share, rate (steps per second
--- of what trains), pace (operations per second), best (training accuracy, of the last lines) }. Pure.
+-- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
+-- further (of these: they have more steps than are asked for), running, failed, waiting (no such run can be trained
+-- yet), left (the others), gone and work (operations, of which `gone` are behind; those of cells that nobody knows are
+-- taken to be like the others), share, rate (steps per second of what trains), pace (operations per second), best
+-- (training accuracy, of the last lines) }. Pure.
 
 local M = {}
 

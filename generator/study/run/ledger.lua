@@ -31,8 +31,8 @@ end
 
 -- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
 -- epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of finite data), log_every (in
--- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted) }; work is
--- in operations, that of evaluation a list of sums up to each length.
+-- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted) }; work
+-- is in operations, that of evaluation a list of sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
@@ -107,7 +107,7 @@ local function steps_text(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
--- The state of a run that ended well, or whose last checkpoint is of a step behind all that are asked for; nil of others.
+-- The state of a run that ended well, or whose last checkpoint is of a step behind all that are asked for; else nil.
 local function state_by_steps(wanted, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s that are asked for"):format(step, steps_text(wanted, total))

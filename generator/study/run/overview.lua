@@ -7,8 +7,11 @@
 local grid = require("study.grid.grid")
 local json = require("dkjson")
 local ledger = require("study.run.ledger")
+local snapshot = require("study.run.snapshot")
+local snapshots = require("study.read.snapshots")
 local states = require("study.run.states")
 local tongues = require("base.tongues")
+local versions = require("study.read.versions")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -32,11 +35,29 @@ function M.cells(options)
     choice = options.choice, given = options.given })
 end
 
+-- Of cells with runs that are not there: what differs from runs of them that are there, of another plan, as
+-- cell.earlier = { runs, words }.
+local function look_back(study, out)
+  study.snapshot = snapshots.read(out, study.name, study.scale)
+  for _, cell in ipairs(study.cells) do
+    local is_absent = false
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      is_absent = is_absent or run.state == "absent"
+    end
+    for _, version in ipairs(is_absent and versions.find(out, study, cell) or {}) do
+      if version.digest ~= cell.spec.plan.digest and not cell.earlier then
+        cell.earlier = { runs = #version.dirs, words = versions.words(study, cell, version) }
+      end
+    end
+  end
+end
+
 -- The same with all runs looked at.
 function M.expand(options)
   local study, message = M.cells(options)
   if study then
     ledger.survey(study, options.out)
+    look_back(study, options.out)
   end
   return study, message
 end
@@ -72,8 +93,13 @@ function M.part(study)
   return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
 end
 
--- OUT/<study>.json says what the folder holds, and a study that flags have said lies beside it; nil and a message.
+-- OUT/<study>.json says what the folder holds, and a study that flags have said lies beside it; its cells are noted as
+-- they are now. nil and a message.
 function M.leave_note(options, study)
+  local kept, message = snapshot.keep(options.out, study)
+  if not kept then
+    return nil, message
+  end
   local text = json.encode({ study = study.name, path = study.path, scale = study.scale or json.null, set = study.set,
     started = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true, keyorder = NOTE_ORDER })
   return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" },

@@ -49,6 +49,10 @@ local function add_cell(sums, cell)
     add(sums, ("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without it; "
       .. "what is there stays as it is", cell, #cell.runs)
   end
+  if cell.earlier then
+    add(sums, "of an earlier spec", ("%s; they stay as they are, and the cell is trained anew"):format(table.concat(
+      cell.earlier.words, "; ")), cell, cell.earlier.runs)
+  end
   for _, run in ipairs(cell.runs) do
     if run.words and run.state ~= "damaged" then
       add(sums, run.state, (STAYS[run.state] or "%s"):format(run.words), cell, 1)

@@ -346,14 +346,15 @@ end
 
 -- Trains what can be, makes the specs of cells that waited for these runs, and so on until nothing more comes of it.
 local function go(options, study)
-  local noted, message = overview.leave_note(options, study)
-  if not noted then
-    say("longhand: ", message)
-    return ENVIRONMENT
-  end
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
+  local noted, message
   options.deadline = options.hours and begun + 3600 * options.hours
   repeat
+    noted, message = overview.leave_note(options, study)
+    if not noted then
+      say("longhand: ", message)
+      return ENVIRONMENT
+    end
     local how, code, lost = train_round(options, study, tried)
     local again = false
     if not how then

@@ -1,0 +1,271 @@
+-- What a sweep notes of a study, and what a report shows once the study, its spec or its files have changed.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("base.canonical")
+local cells = require("study.read.cells")
+local grid = require("study.grid.grid")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local open = require("study.report.open")
+local project = require("project").new(".")
+local reports = require("reports")
+local snapshot = require("study.run.snapshot")
+local snapshots = require("study.read.snapshots")
+local versions = require("study.read.versions")
+local write = require("base.write")
+
+local SAMPLER = support.read("examples/own_task/first_repeat.c")
+
+local STUDY = [[
+return { title = "p", seeds = { 0, 1 }, base = { task = %s, model = { use = "small_encoder", layers = %d },
+  encoding = { kind = "none" }, train = { batch = 4, steps = %d, lengths = { 1, 10 }, learning_rate = 0.1, %s },
+  eval = { lengths = { list = { 5, 20, 30 } }, examples = 50 } },
+  axes = { { name = "%s", values = { %s } } } }]]
+local NARROW = "{ name = 16, spec = { model = { width = 16 } } }"
+local WIDTHS = NARROW .. ", { name = 32, spec = { model = { width = 32 } } }"
+
+-- Writes the study and expands it, with what was noted. more: { task, layers, steps, train, axis, values }.
+local function expand(more)
+  more = more or {}
+  local path = support.write("swept/study.lua", STUDY:format(more.task or '{ kind = "bucket_sort" }', more.layers or 1,
+    more.steps or 100, more.train or "", more.axis or "width", more.values or WIDTHS))
+  local root = path:match("^(.*)/") .. "/runs"
+  local study = assert(grid.expand(project, path, { out = root }))
+  study.snapshot = snapshots.read(root, study.name, study.scale)
+  return study, root
+end
+
+-- Runs of a cell as trainers leave them, evaluated; percent: of the first, and each next one has one more. facts: more
+-- of run.json.
+local function write_runs(cell, percent, facts)
+  for i, run in ipairs(cell.runs) do
+    local all = { spec = cell.spec.resolved, started = "2026-01-01T00:00:00Z" }
+    for key, value in pairs(facts or {}) do
+      all[key] = value
+    end
+    reports.write_run("swept/runs", cell.id, run.seed, run.learning_rate, { exit = 0, digest = cell.spec.plan.digest,
+      facts = all, eval = reports.scored(percent + i - 1) })
+  end
+end
+
+-- Sweeps: notes the study, and leaves runs of its cells.
+local function sweep(study, root, percent, facts)
+  assert(snapshot.keep(root, study))
+  for i, cell in ipairs(study.cells) do
+    write_runs(cell, percent + 10 * i, facts)
+  end
+end
+
+-- Each cell as "id: scores; anew".
+local function shown(study)
+  local list = {}
+  for i, cell in ipairs(study.cells) do
+    local scores = {}
+    for j, run in ipairs(cell.runs) do
+      scores[j] = run.score and ("%.0f"):format(run.score) or run.state
+    end
+    list[i] = ("%s: %s%s"):format(cell.id, table.concat(scores, " "), cell.anew and "; " .. cell.anew or "")
+  end
+  return list
+end
+
+TestSnapshots = {}
+
+function TestSnapshots.tearDown()
+  support.clean()
+end
+
+function TestSnapshots.test_say_what_was_swept()
+  support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
+  local study, root = expand({ task = '{ source = "mine.c" }' })
+  assert(snapshot.keep(root, study))
+  local noted = snapshots.read(root, "study")
+  lu.assertEquals({ noted.title, #noted.cells, noted.cells[2].id, noted.cells[2].key, noted.axes[1].values },
+    { "p", 2, "width_32", { width = "32" }, { "16", "32" } })
+  lu.assertEquals(canonical.text(noted.cells[1].spec), canonical.text(study.cells[1].spec.resolved))
+  local file = noted.cells[1].files["task.source"]
+  lu.assertEquals({ file.name, support.read(("%s/.studies/sources/%s.c"):format(root, file.digest)) },
+    { "mine.c", (SAMPLER:gsub("first_repeat", "mine")) })
+end
+
+-- A second time nothing changes; another plan and fewer cells are added to what is there.
+function TestSnapshots.test_keep_what_was_noted_before()
+  local study, root = expand()
+  assert(snapshot.keep(root, study))
+  local before = support.read(root .. "/.studies/study.json")
+  assert(snapshot.keep(root, study))
+  lu.assertEquals(support.read(root .. "/.studies/study.json"), before)
+  local other = expand({ layers = 2 })
+  table.remove(other.cells)
+  assert(snapshot.keep(root, other))
+  local noted, ids = snapshots.read(root, "study"), {}
+  for i, entry in ipairs(noted.cells) do
+    ids[i] = entry.id .. " " .. entry.spec.model.layers
+  end
+  lu.assertEquals(ids, { "width_16 1", "width_32 1", "width_16 2" })
+end
+
+function TestSnapshots.test_are_input()
+  local study, root = expand()
+  assert(snapshot.keep(root, study))
+  local path = root .. "/.studies/study.json"
+  local text = support.read(path)
+  for expected, other in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),
+    ["cells: found nothing"] = '{"study":"s","path":"p","title":"t","axes":[]}',
+    ["found no JSON"] = text:sub(1, -5), ["cells[1].spec.model.layers: found \"many\""] = text:gsub('"layers":1',
+    '"layers":"many"', 1), ["cells[1].id"] = text:gsub('"id":"width_16","key"', '"id":"../../x","key"', 1) }) do
+    support.write("swept/runs/.studies/study.json", other)
+    local noted, problem = snapshots.read(root, "study")
+    lu.assertNil(noted)
+    lu.assertStrContains(problem, expected)
+  end
+  support.write("swept/runs/.studies/study.json", "[" .. ("["):rep(200000))
+  lu.assertNil(snapshots.read(root, "study"))
+end
+
+TestEarlier = {}
+
+TestEarlier.tearDown = TestSnapshots.tearDown
+
+function TestEarlier.test_runs_of_another_plan_are_shown_and_say_so()
+  local study, root = expand()
+  sweep(study, root, 40)
+  lu.assertEquals(shown(cells.of_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
+  local now = cells.of_study(expand({ layers = 2 }), root)
+  lu.assertEquals(shown(now), { "width_16: 50 51; model.layers was 1 and is 2 now",
+    "width_32: 60 61; model.layers was 1 and is 2 now" })
+  lu.assertStrContains(open.remarks(now)[1], "2 of 2 cells show runs of an earlier version, which a sweep would train")
+end
+
+-- A cell never has runs of two versions: as soon as one of its own is evaluated, the others are left out, and told.
+function TestEarlier.test_versions_are_not_mixed()
+  local study, root = expand()
+  sweep(study, root, 40)
+  local other = expand({ layers = 2 })
+  table.remove(other.cells[1].runs)
+  write_runs(other.cells[1], 90)
+  local now = cells.of_study(expand({ layers = 2 }), root)
+  lu.assertEquals(shown(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
+  lu.assertEquals(now.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 and is "
+    .. "2 now"):format(study.cells[1].spec.plan.digest) })
+  lu.assertEquals(open.remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
+end
+
+function TestEarlier.test_of_several_the_newest()
+  local study, root = expand()
+  sweep(study, root, 40)
+  local later = expand({ layers = 2 })
+  sweep(later, root, 60, { started = "2026-02-01T00:00:00Z" })
+  lu.assertEquals(shown(cells.of_study(expand({ layers = 3 }), root)), {
+    "width_16: 70 71; model.layers was 2 and is 3 now", "width_32: 80 81; model.layers was 2 and is 3 now" })
+end
+
+function TestEarlier.test_a_comment_in_a_sampler()
+  support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
+  local own = { task = '{ source = "mine.c" }' }
+  local study, root = expand(own)
+  sweep(study, root, 40)
+  support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")) .. "/* A remark. */\n")
+  local now = shown(cells.of_study(expand(own), root))
+  lu.assertStrMatches(now[1],
+    "width_16: 50 51; task.source: mine.c had other bytes %(digest %x+%.%.%., now %x+%.%.%.%)")
+  write.remove_tree(root .. "/.studies")
+  lu.assertEquals(shown(cells.of_study(expand(own), root))[1], "width_16: 50 51; task.source: mine.c had other bytes, "
+    .. "or Longhand was another version")
+end
+
+-- What a rate falls over is part of the plan, other steps are not.
+function TestEarlier.test_a_schedule_hangs_on_the_last_step()
+  local falls = 'schedule = { kind = "linear" }'
+  local study, root = expand({ train = falls })
+  sweep(study, root, 40)
+  local now = shown(cells.of_study(expand({ train = falls, steps = 200 }), root))
+  lu.assertEquals(now[1], "width_16: 50 51; train.steps "
+    .. "was 100 and is 200 now (the learning rate falls until the last step)")
+  write.remove_tree(root)
+  study = expand()
+  sweep(study, root, 40)
+  lu.assertEquals(shown(cells.of_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
+end
+
+-- Without a note run.json says which study a run is of: cells of others may have the same names.
+function TestEarlier.test_runs_that_nobody_noted()
+  local study, root = expand()
+  sweep(study, root, 40)
+  write.remove_tree(root .. "/.studies")
+  lu.assertEquals(shown(cells.of_study(expand({ layers = 2 }), root))[1],
+    "width_16: 50 51; model.layers was 1 and is 2 now")
+  for _, source in ipairs({ "other.lua:width_16", "study.lua:small:width_16", "mystudy.lua:width_16", "width_16" }) do
+    local spec = {}
+    for key, value in pairs(study.cells[1].spec.resolved) do
+      spec[key] = value
+    end
+    spec.source = source
+    write_runs(study.cells[1], 50, { spec = spec })
+    lu.assertEquals(shown(cells.of_study(expand({ layers = 2 }), root))[1], "width_16: missing missing", source)
+  end
+end
+
+function TestEarlier.test_cells_that_the_study_has_no_more()
+  local study, root = expand()
+  sweep(study, root, 40)
+  local now = cells.of_study(expand({ values = NARROW }), root)
+  lu.assertEquals(shown(now), { "width_16: 50 51", "width_32: 60 61; the study has no such cell now" })
+  lu.assertEquals(now.axes, { { name = "width", values = { "16", "32" } } })
+end
+
+TestOpen = {}
+
+TestOpen.tearDown = TestSnapshots.tearDown
+
+-- As the verbs open a folder whose study was swept there.
+local function open_study(root, path, more)
+  support.write("swept/runs/study.json", canonical.text({ study = "study", path = path }))
+  return open.study({ project = project, runs = root, study = more }, "")
+end
+
+function TestOpen.test_a_study_that_cannot_be_read()
+  local study, root = expand()
+  sweep(study, root, 40)
+  support.write("swept/study.lua", "return {")
+  local now = assert(open_study(root, study.path))
+  lu.assertEquals(shown(now), { "width_16: 50 51", "width_32: 60 61" })
+  lu.assertStrContains(now.remarks[1], "study.lua cannot be read now: ")
+  os.remove(study.path)
+  now = assert(open_study(root, study.path, "study"))
+  lu.assertEquals({ shown(now)[2], now.title }, { "width_32: 60 61", "p" })
+  write.remove_tree(root .. "/.studies")
+  now = assert(open_study(root, study.path))
+  lu.assertEquals({ now.found, shown(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
+  local nothing, message = open_study(root, study.path, study.path)
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "no such study")
+end
+
+-- Of other axes nothing can be told where it stands; then the study is shown as it was.
+function TestOpen.test_other_axes()
+  local study, root = expand()
+  sweep(study, root, 40)
+  expand({ axis = "size" })
+  local now = assert(open_study(root, study.path))
+  lu.assertEquals({ shown(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
+    "nothing of the study as it is now is there; this is as it was swept" } })
+end
+
+-- Runs of one plan that were trained on two files are two cells.
+function TestOpen.test_folders_by_data()
+  for i, digits in ipairs({ "0123abcd", "89abcdef" }) do
+    local dir = reports.write_run("data", "a_task", 0, 0.1, { exit = 0, eval = reports.scored(40 + i), facts = {
+      data = { train_sha256 = digits .. "00" } } })
+    assert(os.rename(dir, dir .. "-data" .. digits))
+    lu.assertEquals(lfs.attributes(dir, "mode"), nil)
+  end
+  local root = support.write("data/here", ""):match("^(.*)/")
+  local found = cells.of_folder(root)
+  lu.assertEquals({ shown(found), found.cells[1].key.encoding, found.cells[2].key.encoding }, { { "a_task: 41",
+    "a_task: 42" }, "a_task (data 0123abcd)", "a_task (data 89abcdef)" })
+  lu.assertEquals(versions.find(root, { name = "s" }, { id = "nothing" }), {})
+end
+
+support.run()
