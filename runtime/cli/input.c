@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/input_keys.h"
 #include "data/symbols.h"
 #include "data/batch.h"
 #include "data/token.h"
@@ -308,10 +309,11 @@ static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
 }
 
 /* The right answer, where it is known; with finite data it says how many outputs there are. */
-static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_error *error) {
+static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_right right,
+                            lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
     if (status != LH_OK) return status;
-    if (input->target == NULL && spec->task->solve != NULL) solve_as_it_stands(input, spec);
+    if (input->target == NULL && right == LH_IF_KNOWN && spec->task->solve != NULL) solve_as_it_stands(input, spec);
     if (input->target == NULL || spec->corpus == NULL) return LH_OK;
     if (input->outputs > 0 && input->outputs != input->target_length)
         return wrong_length(line, input->target_length, input->outputs, error);
@@ -338,14 +340,15 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     static const int from_zero[LH_MAX_STREAMS];
     const given positions = {"positions", spec->first_position, spec->position_range};
     const given distances = {"distances", from_zero, spec->distance_range};
-    status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
+    status = lh_input_check_keys(object, spec, line, error);
+    if (status == LH_OK) status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
     if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
     if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
     for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
         status = check_distances(&input->distances[s], label_of(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
-    if (status == LH_OK && right == LH_IF_KNOWN) status = find_right(input, spec, line, object, error);
+    if (status == LH_OK) status = find_right(input, spec, line, object, right, error);
     json_decref(object);
     if (status == LH_OK) status = find_length(input, spec, line, error);
     return status == LH_OK ? check_target(input, spec, line, error) : status;

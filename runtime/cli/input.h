@@ -17,13 +17,13 @@ typedef struct lh_input {
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
-    uint16_t *target; /* [output tokens of n] the right answer, where lh_right was asked for and is known; or NULL */
+    uint16_t *target; /* [output tokens of n] the right answer, where it is known; or NULL */
     uint8_t *mask;    /* [output tokens of n] of it: 0 does not count; NULL: all do */
     int target_length;
 } lh_input;
 
-/* Whether to find out what the right answer is. */
-typedef enum lh_right { LH_NOT_ASKED, LH_IF_KNOWN } lh_right;
+/* The right answer: what the line says of it; or also what the task makes of the input, where the line says nothing. */
+typedef enum lh_right { LH_IF_GIVEN, LH_IF_KNOWN } lh_right;
 
 /* Lines of inputs for finite data bring their shapes with them: a spec to read them with, whose corpus has two shapes,
  * 1 that of the line at hand, 2 large enough for every line so far. Without finite data the spec is as it was. */
@@ -38,8 +38,8 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 /* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with finite data, "outputs":N;
  * where the model has several streams, positions and distances are {"<stream>":[...]}, of one stream or more. The right
  * answer is "target":[...] with "mask":[...], which say how many outputs there are, too; or what the task says, if it
- * solves an input that stands as its examples do. line: its number, for messages. LH_ERR_INPUT says what is wrong: no
- * JSON, tokens, positions or distances out of range, distances that do not ascend from 0, a length that the task does not
+ * solves an input that stands as its examples do. Numbers on the task's axes may stand there. line: its number, for
+ * messages. LH_ERR_INPUT says what is wrong: no JSON, another key, tokens, positions or distances out of range, distances that do not ascend from 0, a length that the task does not
  * have. With finite data the spec is that of lh_line_shapes. Whatever the outcome, input is for lh_input_free. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);

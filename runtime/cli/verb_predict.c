@@ -34,6 +34,18 @@ static lh_status forward(prediction *p, lh_error *error) {
     return lh_decode(p->engine, &query, 1, &(lh_answers){p->answers, &p->length, p->logits}, error);
 }
 
+/* The places of counted target tokens that the model does not answer with, or does not get to. */
+static void print_wrong(const prediction *p) {
+    const char *before = "";
+    printf(",\"wrong\":[");
+    for (int i = 0; i < p->in.target_length; i++) {
+        if (p->in.mask[i] == 0 || (i < p->length && p->answers[i] == p->in.target[i])) continue;
+        printf("%s%d", before, i);
+        before = ",";
+    }
+    putchar(']');
+}
+
 static void print_json(const prediction *p) {
     int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough to read back the same bits */
     printf("{\"logits\":[");
@@ -45,7 +57,9 @@ static void print_json(const prediction *p) {
     }
     printf("],\"argmax\":[");
     for (int i = 0; i < p->length; i++) printf("%s%d", i > 0 ? "," : "", p->answers[i]);
-    printf("]}\n");
+    putchar(']');
+    if (p->in.target != NULL) print_wrong(p);
+    printf("}\n");
 }
 
 static void print_text(const prediction *p) {
@@ -58,7 +72,7 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     p->logits = NULL;
     p->answers = NULL;
     lh_status status = text ? lh_input_read_symbols(&p->in, p->spec, p->line, line, error)
-                            : lh_input_read_json(&p->in, p->spec, p->line, line, LH_NOT_ASKED, error);
+                            : lh_input_read_json(&p->in, p->spec, p->line, line, LH_IF_GIVEN, error);
     if (status == LH_OK) status = forward(p, error);
     if (status == LH_OK) (text ? print_text : print_json)(p);
     lh_input_free(&p->in);
@@ -97,8 +111,10 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
         "replace the draws in every\n"
         "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
-        "With finite data \"outputs\":N says how many tokens to predict (1). A decoder's answers\n"
-        "end with the task's end symbol, where it has one."};
+        "With finite data \"outputs\":N says how many tokens to predict (1), or a \"target\", which may have a "
+        "\"mask\".\n"
+        "Where there is a target, \"wrong\":[...] has the places of its tokens that the model does not answer with.\n"
+        "A decoder's answers end with the task's end symbol, where it has one."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool done;

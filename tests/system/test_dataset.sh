@@ -267,6 +267,20 @@ predicts() {
     printf '{"input":[1,10,2]}\n{"input":[1,2,10,3,4],"outputs":2}\n{"input":[1],"outputs":9}\n{"input":[9,9,10,9]}\n' |
         "$trainer" predict --checkpoint "$file" >"$work/answers" || return
     [ "$(sed 's/.*"argmax":\[\(.*\)\]}/\1/' "$work/answers" | awk -F, '{ printf "%d ", NF }')" = '1 2 9 1 ' ] || return
+    # With a target there are as many answers, and where they are wrong; other keys are refused by name.
+    printf '%s\n' '{"input":[1,2,10,3,4],"target":[1,2,3,4],"mask":[1,0,1,1]}' '{"input":[1,2],"target":[0,0]}' |
+        "$trainer" predict --checkpoint "$file" >"$work/answers" &&
+        awk -F'"argmax":|,"wrong":' '{
+            gsub(/[][}]/, "", $2); gsub(/[][}]/, "", $3)
+            count = split($2, answer, ","); split(NR == 1 ? "1,-,3,4" : "0,0", target, ","); wrong = ""
+            for (i = 1; i <= count; i++)
+                if (target[i] != "-" && answer[i] != target[i]) wrong = wrong (wrong == "" ? "" : ",") (i - 1)
+            if (count != (NR == 1 ? 4 : 2) || wrong != $3 "") exit 1
+        }' "$work/answers" || return
+    echo '{"input":[1,10,2],"output":6}' | ends_with 1 'line 1: there is no "output"' \
+        "$trainer" predict --checkpoint "$file" && grep -q 'did you mean "outputs"' "$work/.got" &&
+        echo '{"input":[1,10,2],"target":[1],"outputs":2}' | ends_with 1 'line 1: a target of 1 tokens' \
+            "$trainer" predict --checkpoint "$file" || return
     for line in '{"input":[1,10,2],"outputs":0}' '{"input":[1,10,2],"outputs":14}'; do
         echo "$line" | ends_with 1 'line 1: ' "$trainer" predict --checkpoint "$file" || return
     done

@@ -347,6 +347,9 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
          "line 5: 2 positions.target\n  expected: 5, one per token of the sequence"},
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,64]}}", "positions.source[1] is no integer from 0 to 63"},
         {"{\"input\":[1,2],\"distances\":{\"source\":[0,0]}}", "line 5: distances.source[1] is 0"},
+        {"{\"input\":[1,2],\"output\":6}",
+         "line 5: there is no \"output\"\n  expected: input, target, mask, positions, distances"},
+        {"{\"input\":[1,2],\"position\":[3,4]}", "hint: did you mean \"positions\"?"},
         {"{\"input\":[1,2],\"distances\":{\"target\":[0,1,2,3,4]}}",
          "line 5: \"distances.target\" is given, but this encoding draws none"},
     };
@@ -355,7 +358,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_input input;
         lh_error error = {""};
-        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_NOT_ASKED, &error);
+        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_IF_GIVEN, &error);
         if (cases[i].said != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].said);
         else {
             lh_assert_ok(status, &error);
@@ -367,7 +370,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     }
 }
 
-/* A right answer counts where it is asked for, and only as long as outputs are. */
+/* A right answer is as long as outputs are. */
 static void test_input_lines_say_their_right_answer(void **state) {
     (void)state;
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
@@ -381,13 +384,12 @@ static void test_input_lines_say_their_right_answer(void **state) {
     lh_spec spec = lh_toy_pair_with(NULL);
     lh_input input;
     lh_error error = {""};
-    lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, LH_NOT_ASKED, &error), &error);
-    assert_null(input.target);
-    lh_input_free(&input);
-    lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, LH_IF_KNOWN, &error), &error);
-    assert_int_equal(input.target_length, N);
-    assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
-    lh_input_free(&input);
+    for (lh_right right = LH_IF_GIVEN; right <= LH_IF_KNOWN; right++) {
+        lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, right, &error), &error);
+        assert_int_equal(input.target_length, N);
+        assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
+        lh_input_free(&input);
+    }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lh_assert_error(lh_input_read_json(&input, &spec, 5, bad[i][0], LH_IF_KNOWN, &error), LH_ERR_INPUT, &error,
                         bad[i][1]);
