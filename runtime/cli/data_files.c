@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/data_paths.h"
 #include "data/overlap.h"
 
 /* Read by the generator, too; see verb_train.c. */
@@ -44,6 +45,32 @@ static lh_status check_paths(const char *paths[OPTIONS], lh_error *error) {
     return LH_OK;
 }
 
+/* The value of the flag --checkpoint; NULL: there is none. */
+static const char *find_checkpoint(const lh_cli *cli) {
+    static const char name[] = "--checkpoint";
+    for (int i = 0; i < cli->argc; i++) {
+        if (strncmp(cli->argv[i], name, sizeof name - 1) != 0) continue;
+        const char *rest = cli->argv[i] + sizeof name - 1;
+        if (*rest == '=') return rest + 1;
+        if (*rest == 0) return i + 1 < cli->argc ? cli->argv[i + 1] : NULL;
+    }
+    return NULL;
+}
+
+/* Files that no flag names, as the spec has them or where the run of a checkpoint had them. */
+static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char *paths[OPTIONS], lh_error *error) {
+    const lh_data *data = cli->spec->data;
+    const char *const given[LH_SETS] = {data->train, data->eval, data->validation};
+    const char *checkpoint = find_checkpoint(cli);
+    lh_status status = LH_OK;
+    for (int set = first_option(cli->spec); status == LH_OK && set < LH_SETS; set++) {
+        if (paths[set] != NULL || given[set] == NULL) continue;
+        paths[set] = files->path[set];
+        status = lh_find_data(given[set], (lh_set)set, checkpoint, files->path[set], error);
+    }
+    return status;
+}
+
 static void show_progress(void *context, double share) {
     char bar[32];
     lh_progress *progress = context;
@@ -74,6 +101,7 @@ lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error)
     cli->argv = files->argv;
     cli->argc = left;
     lh_status status = check_paths(paths, error);
+    if (status == LH_OK) status = find_paths(files, cli, paths, error);
     if (status == LH_OK) status = open_corpus(files, cli->spec, paths, error);
     if (status != LH_OK) return status;
     files->open = true;
@@ -116,8 +144,7 @@ lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
         used +=
             put_overlap(text + used, sizeof text - used, "with a training input but another target", &overlap.input);
         used += put_overlap(text + used, sizeof text - used, "repeated within the file", &overlap.twice);
-        if (used > 1)
-            fprintf(stderr, "%s: %s has %lld examples%s\n", spec->id, set->path, (long long)set->count, text);
+        if (used > 1) fprintf(stderr, "%s: %s has %lld examples%s\n", spec->id, set->path, (long long)set->count, text);
     }
     return LH_OK;
 }

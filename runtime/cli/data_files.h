@@ -4,11 +4,13 @@
 #define LONGHAND_DATA_FILES_H
 
 #include "cli/cli.h"
+#include "train/run_files.h"
 
 typedef struct lh_data_files {
     lh_spec spec; /* with its data */
     lh_corpus corpus;
-    char **argv; /* the words that are left, for free() */
+    char path[LH_SETS][LH_PATH_MAX]; /* of the files */
+    char **argv;                     /* the words that are left, for free() */
     bool open;
 } lh_data_files;
 

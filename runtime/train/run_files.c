@@ -55,12 +55,20 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     lh_json_integer(data, key, set->count);
 }
 
+/* The folder that relative paths of files are seen from. */
+static void put_directory(const lh_spec *spec, lh_json *data) {
+    char *directory = spec->data->train != NULL ? getcwd(NULL, 0) : NULL;
+    if (directory != NULL) lh_json_string(data, "directory", directory);
+    free(directory);
+}
+
 /* Its sets, how many batches an epoch has, and the axes that the evaluation goes by. */
-static void put_data(const lh_corpus *corpus, int batch, lh_json *json, FILE *out) {
+static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
+    const lh_corpus *corpus = spec->corpus;
     lh_json data;
     lh_json_raw(json, "data", "");
     lh_json_begin(&data, out);
-    lh_json_integer(&data, "epoch_batches", lh_epoch_batches(corpus, batch));
+    lh_json_integer(&data, "epoch_batches", lh_epoch_batches(corpus, spec->train.batch));
     put_set(&corpus->train, "train", &data);
     if (corpus->separate) put_set(&corpus->eval, "eval", &data);
     if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
@@ -69,6 +77,7 @@ static void put_data(const lh_corpus *corpus, int batch, lh_json *json, FILE *ou
         for (int i = 0; i < corpus->final.axes; i++) fprintf(out, "%s\"%s\"", i > 0 ? "," : "", corpus->final.name[i]);
         putc(']', out);
     }
+    put_directory(spec, &data);
     lh_json_end(&data);
 }
 
@@ -122,7 +131,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
         lh_json_string(&json, "init", spec->train.init);
         lh_json_string(&json, "init_checksum", spec->train.init_checksum);
     }
-    if (spec->corpus != NULL) put_data(spec->corpus, spec->train.batch, &json, out);
+    if (spec->corpus != NULL) put_data(spec, &json, out);
     if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);

@@ -228,6 +228,24 @@ overlaps() {
             '{"step":5,"split":"test","by":{"trained":1},"examples":7,' | cmp - "$work/got"
 }
 
+# The files of a run are found from any folder, also after all of it was moved; other bytes are not taken for them.
+found_from_elsewhere() {
+    mkdir -p "$work/there/examples" && cp -r examples/dataset "$work/there/examples" &&
+        (cd "$work/there" && "$trainer" train --out runs --steps 21 --no-eval) || return
+    run=$(cd "$work/there/runs" && echo */*/*)
+    (cd / && ends_with 0 'all test' "$trainer" eval --checkpoint "$work/there/runs/$run/checkpoint.safetensors" \
+        --out "$work/said") || return
+    mv "$work/there" "$work/moved" &&
+        (cd / && ends_with 0 "test.jsonl: read from $work/moved/examples/dataset/test.jsonl" "$trainer" trace \
+            --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --length 3 --out "$work/said/trace") || return
+    echo >>"$work/moved/examples/dataset/test.jsonl"
+    (cd / && ends_with 1 "test.jsonl: no such file" "$trainer" eval \
+        --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --out "$work/said" &&
+        grep -q "in: $work/there, $work/moved/runs/$run, .*$work/moved," "$work/.got" &&
+        grep -q 'hint: --eval-data FILE' "$work/.got") || return
+    (cd / && "$root/longhand" analyze attention "$(folder whole)" --trainer "$trainer" --lengths 3 --out "$work/said/a")
+}
+
 # TEXT of the last line, and what is said.
 refused() {
     head -2 examples/dataset/train.jsonl >"$work/bad.jsonl"
@@ -353,6 +371,7 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_older_folder older_folder_goes_on
     expect dataset_new_evaluation_data new_evaluation_data
     expect dataset_caps caps
+    expect dataset_found_from_elsewhere found_from_elsewhere
     expect dataset_overlaps overlaps
     expect dataset_bad_json refused '{"input":[1,10,2],"target":[3}\n' '3:30: '
     expect dataset_torn_last_line refused '{"input":[1,10,2],"tar' '3:22: the last line is torn'

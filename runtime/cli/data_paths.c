@@ -1,0 +1,97 @@
+/* See data_paths.h. */
+#include "cli/data_paths.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/sha256.h"
+#include "eval/eval_data.h"
+
+enum { MOST_FOLDERS = 8 }; /* searched: that of the training, and those that the checkpoint lies in */
+
+typedef struct search {
+    const char *path, *name; /* as the spec has it; its last part */
+    const char *digest;      /* that the file must have */
+    char *found;             /* [LH_PATH_MAX] */
+    char folders[2048];      /* that were searched, for the message */
+} search;
+
+/* The file at found, if there is one, has the bytes of the run. */
+static bool is_wanted(const search *s) {
+    char *text, digest[LH_SHA256_TEXT];
+    size_t bytes;
+    lh_error ignored;
+    if (access(s->found, R_OK) != 0 || lh_read_file(s->found, &text, &bytes, &ignored) != LH_OK) return false;
+    lh_sha256(text, bytes, digest);
+    free(text);
+    return strcmp(digest, s->digest) == 0;
+}
+
+static bool is_in(search *s, const char *folder) {
+    size_t used = strlen(s->folders);
+    snprintf(s->folders + used, sizeof s->folders - used, "%s%s", used > 0 ? ", " : "", folder);
+    const char *const names[] = {s->path[0] == '/' ? s->name : s->path, s->name};
+    for (int i = 0; i < 2; i++) {
+        int bytes = snprintf(s->found, LH_PATH_MAX, "%s/%s", folder, names[i]);
+        if (bytes > 0 && bytes < LH_PATH_MAX && is_wanted(s)) return true;
+    }
+    return false;
+}
+
+/* The folder that the run was trained in, for free(); NULL: run.json does not say. */
+static char *training_folder(const char *facts_path) {
+    char *text, *folder = NULL;
+    size_t bytes;
+    lh_error ignored;
+    if (lh_read_text(facts_path, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) return NULL;
+    json_t *facts = json_loadb(text, bytes, 0, NULL);
+    const char *value = json_string_value(json_object_get(json_object_get(facts, "data"), "directory"));
+    if (value != NULL && value[0] == '/') folder = strdup(value);
+    json_decref(facts);
+    free(text);
+    return folder;
+}
+
+/* The folders that the checkpoint lies in, from its own up. */
+static bool is_above(search *s, const char *checkpoint) {
+    char *folder = realpath(checkpoint, NULL), *slash;
+    bool found = false;
+    for (int i = 1; folder != NULL && !found && i < MOST_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
+        *slash = 0;
+        found = is_in(s, folder);
+    }
+    free(folder);
+    return found;
+}
+
+lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, char found[LH_PATH_MAX], lh_error *error) {
+    char facts[LH_PATH_MAX];
+    lh_recorded_data recorded;
+    if ((size_t)snprintf(found, LH_PATH_MAX, "%s", path) >= LH_PATH_MAX)
+        return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", path);
+    const char *slash = checkpoint != NULL ? strrchr(checkpoint, '/') : NULL, *name = strrchr(path, '/');
+    if (checkpoint == NULL || access(path, F_OK) == 0) return LH_OK;
+    int folder = slash != NULL ? (int)(slash - checkpoint) : 1;
+    if (snprintf(facts, sizeof facts, "%.*s/run.json", folder, slash != NULL ? checkpoint : ".") >= LH_PATH_MAX)
+        return LH_OK;
+    lh_read_recorded_data(facts, &recorded);
+    search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
+    if (s.digest[0] == 0) return LH_OK; /* no run says which bytes it had */
+    char *trained = training_folder(facts);
+    bool is_found = (trained != NULL && is_in(&s, trained)) || is_above(&s, checkpoint);
+    free(trained);
+    if (is_found) {
+        fprintf(stderr, "%s: read from %s\n", path, found);
+        return LH_OK;
+    }
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: no such file\n  nor one with the SHA-256 of this run's, %.16s..., in: %.1200s\n"
+                   "  hint: %s FILE names another",
+                   path, s.digest, s.folders,
+                   set == LH_SET_TRAIN  ? "--data"
+                   : set == LH_SET_TEST ? "--eval-data"
+                                        : "--validation");
+}
