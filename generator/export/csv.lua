@@ -16,12 +16,19 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local FRONT = { "seed", "learning_rate", "id", "digest", "step", "split", "set" }
-local BACK = { "examples", "draws", "accuracy", "exact_match", "loss", "trained", "novel", "evaluation_seed", "folder" }
+-- Fields of a row behind its axes; all but the last have a column of their name.
+local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
+  "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
+  "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
--- Calls take(row) for every line of a run that is there and whole.
+-- Calls take(row) for every line of a run that is there and whole; of a generative model for those of its decoding.
 local function each_line(run, take)
   if run.id and not run.damaged then
-    run_files.evaluations(run.dir, {}, take, run.facts)
+    run_files.evaluations(run.dir, {}, function(row)
+      if row.decoding == run.decoding then
+        take(row)
+      end
+    end, run.facts)
   end
 end
 
@@ -45,6 +52,9 @@ local function axes_of(study)
 end
 
 local function field(value)
+  if type(value) == "table" then
+    value = table.concat(value, " ")
+  end
   if math.type(value) == "float" then
     return ("%.9g"):format(value)
   end
@@ -63,7 +73,7 @@ local function lines_of(study, axes, cell, run)
     for _, axis in ipairs(axes) do
       fields[#fields + 1] = field(by[axis])
     end
-    for _, name in ipairs({ "examples", "draws", "accuracy", "exact_match", "loss", "trained", "novel", "seed" }) do
+    for _, name in ipairs(VALUES) do
       fields[#fields + 1] = field(row[name])
     end
     fields[#fields + 1] = tongues.csv(run.dir)
@@ -77,7 +87,9 @@ local function columns(axes)
   for _, axis in ipairs(axes) do
     names[#names + 1] = tongues.csv(axis)
   end
-  return table.move(BACK, 1, #BACK, #names + 1, names)
+  table.move(VALUES, 1, #VALUES, #names + 1, names)
+  names[#names], names[#names + 1] = "evaluation_seed", "folder"
+  return names
 end
 
 function M.run(options)

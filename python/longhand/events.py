@@ -14,7 +14,7 @@ from .errors import LonghandError, MachineError
 from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
-OF_STEPS = ("step", "by", "examples", "draws", "seconds", "epoch")  # what a line has that is no measure
+OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")  # what a line has that is no measure
 
 
 def _writer():

@@ -51,9 +51,13 @@ class Run:
         return f"Run({self.path!r})"
 
     def metrics(self):
-        """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, exact_match, grad_norm,
-        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ... None before the first."""
-        return self._lines("metrics.jsonl")
+        """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, of generative models
+        accuracy_teacher_forced in its place, exact_match, grad_norm, clipped_share, parameter_norm, update_norm,
+        learning_rate, steps_per_second, ... None before the first."""
+        lines = self._lines("metrics.jsonl")
+        for line in lines if self.generative else []:
+            _call_teacher_forced(line)
+        return lines
 
     def _lines(self, name):
         path = os.path.join(self.path, name)
@@ -61,23 +65,49 @@ class Run:
 
     def evaluations(self, every=False):
         """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
-        draws, accuracy, exact_match, loss (nats), sd_over_draws; set, of an evaluation in training; beyond, axes on
-        which no training example gets as far; trained, the share of examples that were trained on, and novel where
-        they were left out. Of a condition that was evaluated again at the same step the last line, with `every` all of
-        them. None where nothing was evaluated yet.
+        draws, accuracy, exact_match with its 95% interval exact_match_low and exact_match_high, loss (nats),
+        sd_over_draws, sd_over_sequences; set, of an evaluation in training; beyond, axes on which no training example
+        gets as far; trained, the share of examples that were trained on, and novel where they were left out; of, how
+        many examples there are where fewer were taken. Of a condition that was evaluated again at the same step the
+        last line, with `every` all of them. None where nothing was evaluated yet.
+
+        Lines of generative models say their decoding: "greedy", where accuracy and exact_match are of the model's own
+        answers, and accuracy_teacher_forced and loss of a pass that is given the target; or "teacher_forced", where all
+        is of such a pass and there is no accuracy. Lines of older trainers are of the second kind. A run has lines of
+        one kind, the one that its spec asks for (greedy unless it says otherwise) where there are any; with `every` of
+        both.
 
         Splits of sampled tasks are in_distribution (a training length), between (none, but shorter than the longest)
         and beyond, also in lines of trainers that still called them train and test; validation is a stream of its own.
         Of finite data a split is a set: train, test or validation."""
         lines = self._with_new_splits(self._lines("eval.jsonl"))
+        for line in lines if self.generative else []:
+            if "decoding" not in line:
+                line["decoding"] = "teacher_forced"
+                _call_teacher_forced(line)
         if every:
             return lines
-        last = {}
+        decoding, last = self._decoding(lines), {}
         for line in lines:
             key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel"),
                    line.get("seed")]
-            last[json.dumps(key, sort_keys=True)] = line
+            if line.get("decoding") == decoding:
+                last[json.dumps(key, sort_keys=True)] = line
         return list(last.values())
+
+    @property
+    def generative(self):
+        """Whether the model answers token by token: a decoder, an encoder-decoder, a network of one's own like them."""
+        model = self.spec.get("model") if isinstance(self.spec, dict) else None
+        return isinstance(model, dict) and model.get("kind", "encoder") != "encoder"
+
+    def _decoding(self, lines):
+        """The decoding whose lines count; None of models that are no generative ones."""
+        if not self.generative:
+            return None
+        wanted = (self.spec.get("eval") or {}).get("decoding") or "greedy"
+        found = {line["decoding"] for line in lines if line.get("split") != "during"}
+        return wanted if wanted in found or not found else found.pop()
 
     def _with_new_splits(self, lines):
         trained = None if self.info.get("data") else _training_lengths(self.spec)
@@ -94,6 +124,12 @@ class Run:
         """Parameters by name ("layers.0.attention.query.weight": [in][out], y = x W + b), those of the optimiser behind
         "optimizer.", and in metadata the counters."""
         return Tensors(os.path.join(self.path, name))
+
+
+def _call_teacher_forced(line):
+    """Older lines of generative models call that accuracy."""
+    if "accuracy_teacher_forced" not in line and "accuracy" in line:
+        line["accuracy_teacher_forced"] = line.pop("accuracy")
 
 
 def _training_lengths(spec):
@@ -134,15 +170,22 @@ class Rows(list):
         """A pandas.DataFrame."""
         return _needed("pandas", "to_pandas()").DataFrame(self)
 
-    def plot(self, x="length", y="accuracy", by="encoding", ax=None):
+    def plot(self, x="length", y=None, by="encoding", ax=None):
         """Draws a line for each value of `by` (None: one for all), the mean of y over all rows of equal x; returns
-        matplotlib's axes. Evaluations during training count where x is "step" alone."""
+        matplotlib's axes. y is exact_match where the rows are of generative models, else accuracy, unless given.
+        Evaluations during training count where x is "step" alone, the validation stream of a task that makes its
+        examples where the rows have nothing else."""
         pyplot = _needed("matplotlib", "plot()", "matplotlib.pyplot")
+        if y is None:
+            y = "exact_match" if any(row.get("decoding") for row in self) else "accuracy"
+        left_out = {"during"} if x != "step" else set()
+        if any(row.get("split") in ("in_distribution", "between", "beyond") for row in self):
+            left_out.add("validation")
         if by is not None:
             self._expect(by)
         lines = {}
         for row in self:
-            if row.get(x) is not None and row.get(y) is not None and (x == "step" or row.get("split") != "during"):
+            if row.get(x) is not None and row.get(y) is not None and row.get("split") not in left_out:
                 lines.setdefault(row.get(by), {}).setdefault(row[x], []).append(row[y])
         if not lines:
             raise ValueError(f"no row has both {x!r} and {y!r}; the rows have {', '.join(self.columns()) or 'nothing'}")
@@ -278,6 +321,8 @@ def rows(of, what="evaluations"):
             by = line.get("by")
             row = {**_front(run), **line, **(by if isinstance(by, dict) else {})}
             row.pop("by", None)
+            if "beyond" in row:
+                row["beyond"] = " ".join(row["beyond"])
             row.update(seed=run.seed, learning_rate=run.learning_rate)
             if "seed" in line:
                 row["evaluation_seed"] = line["seed"]

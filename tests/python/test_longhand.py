@@ -98,6 +98,24 @@ class TestRuns(Files):
         self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
                          ["train", "test", "test", "beyond", "validation"])
 
+    def test_decodings_are_not_mixed(self):
+        path = self.copied_run()
+        info = json.loads((path / "run.json").read_text())
+        info["spec"]["model"]["kind"] = "decoder"
+        (path / "run.json").write_text(json.dumps(info))
+        older = {"step": 30, "split": "beyond", "by": {"length": 8}, "accuracy": 0.5, "exact_match": 0.25}
+        newer = {**older, "decoding": "greedy", "accuracy": 0.125, "accuracy_teacher_forced": 0.5}
+        (path / "eval.jsonl").write_text(json.dumps(older) + "\n")
+        run = longhand.Run(path)
+        self.assertEqual(run.evaluations(), [{"step": 30, "split": "beyond", "by": {"length": 8}, "exact_match": 0.25,
+                                              "decoding": "teacher_forced", "accuracy_teacher_forced": 0.5}])
+        self.assertTrue(all("accuracy_teacher_forced" in line and "accuracy" not in line for line in run.metrics()))
+        (path / "eval.jsonl").write_text(json.dumps(newer) + "\n" + json.dumps(older) + "\n")
+        self.assertEqual(run.evaluations(), [newer])
+        self.assertEqual(len(run.evaluations(every=True)), 2)
+        run.spec["eval"]["decoding"] = "teacher_forced"
+        self.assertEqual([line["decoding"] for line in run.evaluations()], ["teacher_forced"])
+
     def test_rows_are_flat(self):
         rows = longhand.rows(longhand.runs(RUNS))
         self.assertEqual([(row["id"], row["length"]) for row in rows],
