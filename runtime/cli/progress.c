@@ -84,9 +84,14 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
     char bar[32], left[32], name[LH_EVAL_NAME];
     if (!lh_progress_due(progress, 10.0) && done < count) return;
     double seconds = lh_progress_seconds(progress);
-    lh_progress_line(progress, "evaluation %s %d/%d  %s  accuracy %.4f  exact %.4f  %s left",
-                     lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
-                     result->accuracy, result->exact_match, lh_duration(seconds / done * (count - done), left));
+    if (result->counted == 0)
+        lh_progress_line(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
+                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
+                         lh_duration(seconds / done * (count - done), left));
+    else
+        lh_progress_line(progress, "evaluation %s %d/%d  %s  accuracy %.4f  exact %.4f  %s left",
+                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
+                         result->accuracy, result->exact_match, lh_duration(seconds / done * (count - done), left));
     if (done == count) lh_progress_wipe(progress);
 }
 
@@ -117,6 +122,14 @@ static void print_examples(const lh_eval_result *results, int count) {
     putchar('\n');
 }
 
+/* Behind a row: how many of its conditions have no label that counts, and so no accuracy. */
+static void print_uncounted(const lh_eval_result *results, int count) {
+    int none = 0;
+    for (int i = 0; i < count; i++) none += results[i].counted == 0;
+    if (count == 1) printf("  no label counts");
+    else if (none > 0) printf("  no label counts in %d of them", none);
+}
+
 /* How many results from the first on are of the same split and the same length, or value on the first axis. */
 static int alike(const lh_eval_result *results, int count) {
     int same = 1;
@@ -131,8 +144,10 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
     lh_eval_means means = lh_eval_means_of(results, count, results[0].split);
     if (count > 1) snprintf(number, sizeof number, "%d", count);
     if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
-    printf("%-*s %-12s %7s %10.4f %12.4f %10.4f", wide, results[0].split, value, number, means.accuracy,
-           means.exact_match, means.loss);
+    printf("%-*s %-12s %7s", wide, results[0].split, value, number);
+    if (means.count > 0) printf(" %10.4f %12.4f %10.4f", means.accuracy, means.exact_match, means.loss);
+    else printf(" %10s %12s %10s", "-", "-", "-");
+    if (means.count < count) print_uncounted(results, count);
     print_examples(results, count);
 }
 

@@ -52,6 +52,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
                         .count = reading->count,
                         .tokens = reading->tokens,
                         .mask = reading->mask,
+                        .masked = reading->masked,
                         .expand = reading->expand,
                         .seed = reading->seed,
                         .apart = reading->apart};

@@ -30,6 +30,7 @@ typedef struct lh_dataset {
     int64_t *start;              /* [count]: where an example's input begins in tokens; its target follows */
     uint16_t *tokens;
     uint8_t *mask;          /* beside tokens; of targets only */
+    int64_t masked;         /* labels with mask 0 */
     int32_t *values;        /* [count][axes of the task] */
     uint8_t *trained;       /* [count] 1: among those of training; NULL: nobody asks, or it is those of training */
     lh_task_expand *expand; /* makes examples of items, which stand in tokens; NULL: examples do */

@@ -85,7 +85,7 @@ static lh_status take_tokens(const line *l, const json_t *list, const char *key,
     return lh_tokens_read(alphabet, list, where, key, tokens, l->error);
 }
 
-static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask) {
+static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
     json_t *list = json_object_get(object, "mask");
     memset(mask, 1, outputs);
     if (list == NULL) return LH_OK;
@@ -99,6 +99,7 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
         if (value != 0 && value != 1)
             return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask[%zu] is neither 0 nor 1", l->path, l->number, i);
         mask[i] = (uint8_t)value;
+        *masked += value == 0;
     }
     return status;
 }
@@ -162,7 +163,7 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     if (status == LH_OK) r->records[r->count - 1].line = (uint32_t)l->number;
     if (status == LH_OK) status = take_tokens(l, input, "input", l->input, place.tokens);
     if (status == LH_OK) status = take_tokens(l, target, "target", l->output, place.tokens + inputs);
-    if (status == LH_OK) status = take_mask(l, object, outputs, place.mask + inputs);
+    if (status == LH_OK) status = take_mask(l, object, outputs, place.mask + inputs, &r->masked);
     return status == LH_OK ? take_values(l, object, place.values) : status;
 }
 

@@ -17,6 +17,7 @@ typedef struct lh_reading {
     uint16_t *tokens; /* [used] input, then target, of one example after the other */
     uint8_t *mask;
     int64_t used, token_room;
+    int64_t masked;  /* labels with mask 0 */
     int32_t *values; /* [count][axes of the task] */
     lh_task_expand *expand;
     uint64_t seed;

@@ -2,6 +2,7 @@
 #include "eval/eval_lines.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,10 @@ static void write_answers(lh_json *line, const lh_eval_result *result) {
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
     if (greedy && result->greedy_examples < result->examples)
         lh_json_integer(line, "greedy_examples", result->greedy_examples);
+    if (result->counted == 0) {
+        lh_json_integer(line, "counted", 0); /* nothing was asked */
+        return;
+    }
     if (greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
     if (result->decoding != NULL) lh_json_number(line, "accuracy_teacher_forced", result->teacher_forced);
     lh_json_number(line, "exact_match", result->exact_match);
@@ -85,7 +90,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
     write_answers(&line, result);
-    lh_json_number(&line, "loss", result->loss);
+    if (!isnan(result->loss)) lh_json_number(&line, "loss", result->loss);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
@@ -162,7 +167,9 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
 }
 
 static void take_answers(const json_t *line, lh_eval_result *result) {
+    const json_t *counted = json_object_get(line, "counted");
     bool older = result->decoding != NULL && json_object_get(line, "decoding") == NULL;
+    result->counted = counted != NULL ? json_integer_value(counted) : 1; /* at least: only 0 is told */
     result->teacher_forced = number_of(line, older ? "accuracy" : "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : number_of(line, "accuracy");
     result->exact_match = number_of(line, "exact_match");
@@ -176,7 +183,7 @@ static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_
         if (is_result(line, step, seed, &results[i], recorded)) {
             found[i] = true;
             take_answers(line, &results[i]);
-            results[i].loss = number_of(line, "loss");
+            results[i].loss = json_object_get(line, "loss") != NULL ? number_of(line, "loss") : NAN;
             results[i].sd_over_draws = number_of(line, "sd_over_draws");
         }
 }

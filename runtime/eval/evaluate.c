@@ -98,9 +98,9 @@ static void spread_add(spread *s, double x, int index) {
 /* What one draw of a length comes to. */
 typedef struct draw_sums {
     lh_sums all;
-    double accuracies; /* of the batches, added up */
-    int batches;
-    int wrong; /* examples that lines say the answers of */
+    double accuracies;  /* of the batches, added up */
+    int batches, asked; /* asked: batches with a label that counts, which have one */
+    int wrong;          /* examples that lines say the answers of */
 } draw_sums;
 
 /* The batches of a draw: how many a length has, and the sequences of one. */
@@ -126,6 +126,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
     sums->accuracies += ratio((double)part.correct, (double)part.counted);
+    sums->asked += part.counted > 0;
     sums->batches++;
     return LH_OK;
 }
@@ -188,13 +189,14 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         if (status != LH_OK) return status;
         lh_sums_add(&all, &sums.all);
         spread_add(&over_draws,
-                   result->batch > 0 ? ratio(sums.accuracies, sums.batches)
+                   result->batch > 0 ? ratio(sums.accuracies, sums.asked)
                                      : ratio((double)sums.all.correct, (double)sums.all.counted),
                    draw);
     }
     result->accuracy = result->batch > 0 ? over_draws.mean : ratio((double)all.correct, (double)all.counted);
+    result->counted = all.counted;
     result->exact_match = ratio((double)all.exact, (double)all.sequences);
-    result->loss = ratio(all.loss, (double)all.positions);
+    result->loss = all.positions > 0 ? all.loss / (double)all.positions : NAN;
     result->sd_over_draws = result->draws > 1 ? sqrt(over_draws.squares / (result->draws - 1)) : 0.0;
     return LH_OK;
 }
@@ -339,6 +341,7 @@ lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const c
     lh_eval_means means = {0, 0, 0, 0, 0, 0};
     for (int i = 0; i < count; i++) {
         if (strcmp(results[i].split, split) != 0 || results[i].noise > results[0].noise) continue;
+        if (results[i].counted == 0) continue;
         if (means.count == 0) means.first = results[i].n;
         means.last = results[i].n;
         means.count++;

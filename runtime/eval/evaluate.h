@@ -35,8 +35,9 @@ typedef struct lh_eval_result {
     double ended_early,
         not_ended;        /* shares of decoded sequences: the end symbol came before the target's own, or not at
                                     * all */
-    double exact_match;   /* share of sequences with every counted position correct */
-    double loss;          /* nats per label position */
+    int64_t counted;      /* label positions with mask 1 over all draws; 0: there is no accuracy and no exact match */
+    double exact_match;   /* share of sequences with every counted position correct, of those that have any */
+    double loss;          /* nats per label position that is in the loss; NAN where none is */
     double sd_over_draws; /* of the accuracy, n - 1; 0 for one draw */
 } lh_eval_result;
 
@@ -73,7 +74,8 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
-/* Plain means over results of one split, of those as quiet as the first; count tells how many there are. */
+/* Plain means over results of one split with labels that count, of those as quiet as the first; count tells how many
+ * there are. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */
     double accuracy, exact_match, loss;

@@ -53,6 +53,8 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     lh_json_string(data, key, set->digest);
     snprintf(key, sizeof key, "%s_examples", name);
     lh_json_integer(data, key, set->count);
+    snprintf(key, sizeof key, "%s_masked", name);
+    if (set->masked > 0) lh_json_integer(data, key, set->masked);
 }
 
 /* The folder that relative paths of files are seen from. */
@@ -133,6 +135,8 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     }
     if (spec->corpus != NULL) put_data(spec, &json, out);
     if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
+    if (spec->task->loss != LH_LOSS_UNMASKED)
+        lh_json_string(&json, "loss", spec->task->loss == LH_LOSS_COUNTED ? "counted" : "all");
     lh_json_integer(&json, "seed", (int64_t)run->seed);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", engine->level);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "eval/eval_lines.h"
 #include "toy_program.h"
 
@@ -249,6 +250,48 @@ static void test_evaluate_lines_read_back(void **state) {
     engine->ops->close(engine);
 }
 
+static void mask_length_6(lh_rng *rng, int n, lh_example *example) {
+    lh_toy_spec.task->sample(rng, n, example);
+    memset(example->mask, n != 6, (size_t)n);
+}
+
+/* A condition without any label that counts has neither accuracy nor exact match, and no part in a mean. */
+static void test_evaluate_condition_without_a_label_that_counts(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    lh_task task = *lh_toy_spec.task;
+    lh_spec spec = lh_toy_spec;
+    task.sample = mask_length_6;
+    task.loss = LH_LOSS_ALL;
+    spec.task = &task;
+    lh_engine *engine = open_engine(&spec, &toy_float);
+    lh_eval_request request = request_of(5, 6, 1);
+    lh_eval_result results[2], back[2];
+    char *text;
+    size_t bytes;
+    bool found[2] = {false};
+    request.path = path;
+    request.split = "beyond";
+    lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
+    assert_true(results[0].counted == 20 * 5 && results[1].counted == 0);
+    lh_eval_means means = lh_eval_means_of(results, 2, "beyond");
+    assert_true(means.count == 1 && means.first == 5 && means.last == 5);
+    assert_true(means.accuracy == results[0].accuracy && means.exact_match == results[0].exact_match);
+    lh_assert_ok(lh_read_file(path, &text, &bytes, &error), &error);
+    const char *second = strchr(text, '\n');
+    assert_non_null(second);
+    assert_non_null(strstr(second, "\"draws\":1,\"counted\":0,\"loss\":"));
+    assert_null(strstr(second, "accuracy"));
+    assert_null(strstr(second, "exact_match"));
+    assert_true(strstr(text, "\"accuracy\":") != NULL && strstr(text, "\"accuracy\":") < second);
+    memcpy(back, results, sizeof back);
+    back[0].counted = 0, back[1].counted = 9;
+    lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, back, found, 2, &error), &error);
+    assert_true(found[0] && found[1] && back[0].counted > 0 && back[1].counted == 0);
+    free(text);
+    engine->ops->close(engine);
+}
+
 /* Lengths between those of training are neither among them nor beyond. */
 static void test_evaluate_splits_name_gaps(void **state) {
     (void)state;
@@ -361,6 +404,7 @@ int main(void) {
         cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
         WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
         WITH_DIRECTORY(test_evaluate_lines_read_back),
+        WITH_DIRECTORY(test_evaluate_condition_without_a_label_that_counts),
         cmocka_unit_test(test_evaluate_splits_name_gaps),
         WITH_DIRECTORY(test_evaluate_older_lines_are_found),
         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
