@@ -52,7 +52,11 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertTrue(pair.low >= 50 - 99 - 1e-9 and pair.low < pair.high and pair.high <= 54 - 95 + 1e-9)
   local notes = table.concat(result.notes, "\n")
   lu.assertStrContains(notes, "bucket_sort, rope: 1 of 3 seeds have a score")
-  lu.assertStrContains(notes, "learning rate: of 2 cells it is the one of several")
+  lu.assertStrContains(notes, "learning rate: of 2 cells it is the one of several with the best mean over these seeds "
+    .. "at training lengths (in_distribution)")
+  lu.assertNotStrContains(notes, "too good")
+  notes = table.concat(assert(compare("chosen", reports.SCORES, { split = "in_distribution" })).notes, "\n")
+  lu.assertStrContains(notes, "on the very examples that are compared, so that their means are somewhat too good")
 end
 
 function TestComparisons.test_another_axis_and_a_reference()
@@ -260,7 +264,7 @@ function TestVerb.test_too_few_seeds_are_told()
   lu.assertStrContains(support.read(root .. "/compare/compare.csv"),
     ",too few seeds,accuracy,permutation,,0.1,20,0.1,0.1,0,3,0,3,1,1\n")
   _, _, said = run(root, { metric = "exact_match" })
-  lu.assertStrContains(said, "Exact match in percent, split beyond, at the last step")
+  lu.assertStrContains(said, "Exact match in percent, mean over 2 lengths 20..30, beyond training, at the last step")
   lu.assertStrContains(support.read(root .. "/compare/seeds.csv"), ",exact_match,25,")
 end
 
@@ -280,9 +284,21 @@ function TestVerb.test_splits_and_decodings_are_named()
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
   local _, _, said = run(root, { metric = "accuracy", split = "beyond" })
-  lu.assertStrContains(said, "Accuracy in percent, split beyond, of own answers (greedy), at the last step")
+  lu.assertStrContains(said, "Accuracy in percent, mean over 2 lengths 20..30, beyond training, at the last step\n"
+    .. "greedy answers, answer length given; over seeds;")
   _, _, said = run(root, { split = "in_distribution" })
-  lu.assertStrContains(said, "Exact match in percent, split in_distribution, of own answers (greedy), at the last step")
+  lu.assertStrContains(said, "Exact match in percent, length 5, at training lengths (in_distribution), at the last")
+end
+
+-- A cell whose scores are means over other lengths is no match for the others, and a note says so.
+function TestVerb.test_another_grid_is_told()
+  local root = folder()
+  for i = 3, 4 do
+    local lines = reports.eval_line(100, "test", 20, 0.5 + i / 100)
+    reports.write_run("verb", "bucket_sort_alibi", i, 0.1, { exit = 0, eval = lines })
+  end
+  local _, _, said = run(root)
+  lu.assertStrContains(said, "* alibi: its scores are of another grid than the others, length 20")
 end
 
 function TestVerb.test_damaged_runs_are_told()

@@ -138,13 +138,13 @@ compare() {
     for run in "$drawn" "$plain"; do
         "$(built "$run")/trainer" train --seeds 0:2 --out "$work/seeds" --threads 1 >"$work/log" || return
     done
-    ends_with 0 'Accuracy in percent, split beyond' ./longhand analyze compare "$work/seeds" --above 2 \
+    ends_with 0 'Accuracy in percent, length 8, beyond training' ./longhand analyze compare "$work/seeds" --above 2 \
         --out "$work/compare" && pictures "$work/compare/compare" &&
         [ "$(column "$work/compare/groups.csv" generalise ,plain,)" = 3 ] &&
         [ "$(column "$work/compare/groups.csv" share_low ,plain,)" = 0.292401774 ] &&
         [ "$(column "$work/compare/compare.csv" least_p ,drawn,plain,)" = 0.1 ] &&
         [ "$(column "$work/compare/compare.csv" p_fisher ,drawn,plain,)" = 1 ] || return
-    ends_with 0 'Exact match in percent, split beyond' ./longhand analyze compare "$work/seeds" --metric exact_match \
+    ends_with 0 'Exact match in percent, length 8, beyond training' ./longhand analyze compare "$work/seeds" --metric exact_match \
         --out "$work/exact" && [ "$(column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
         [ "$(column "$work/exact/compare.csv" p ,drawn,plain,)" = '' ] &&
         ends_with 0 'Loss in nats' ./longhand analyze compare "$work/seeds" --metric loss --out "$work/loss" &&

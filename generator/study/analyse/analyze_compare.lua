@@ -4,6 +4,7 @@
 -- pair per line), groups.csv, seeds.csv, compare.tex, compare.gnuplot; or nil and a message; and third, what is damaged
 -- and was left out, or nil.
 
+local captions = require("study.report.captions")
 local comparisons = require("study.analyse.comparisons")
 local groups = require("study.analyse.groups")
 local metrics = require("study.read.metrics")
@@ -15,8 +16,6 @@ local wording = require("base.wording")
 
 local M = {}
 
-local DECODINGS = { greedy = "of own answers (greedy)", teacher_forced = "the answer given (teacher-forced)" }
-
 local columns, line, number, texts = sheets.columns, sheets.line, sheets.number, sheets.texts
 
 local function p_text(p)
@@ -27,28 +26,26 @@ local function titled(set, text)
   return set.name ~= "" and ("%s: %s"):format(set.name, text) or text
 end
 
--- What the scores are means of: the splits as the lines of eval.jsonl name them, and of generative models how their
--- answers came about.
-local function split_text(result, options)
-  local names, seen = {}, {}
+-- Where the examples of scores are from, of all runs; these are few texts.
+local function places_text(result, options)
+  local places, seen = {}, {}
   for _, set in ipairs(result.sets) do
     for _, group in ipairs(set.groups) do
       for _, run in ipairs(group.runs) do
-        local words = DECODINGS[run.decoding]
-        local text = runs.evaluation(run, options.split).split .. (words and ", " .. words or "")
-        names[#names + 1] = not seen[text] and text or nil
-        seen[text] = true
+        local place = captions.place(run, runs.evaluation(run, options.split))
+        places[#places + 1] = not seen[place] and place or nil
+        seen[place] = true
       end
     end
   end
-  table.sort(names)
-  return table.concat(names, " and ")
+  return table.concat(places, " or ")
 end
 
--- A metric and a split at the head of a table: "Exact match in percent, split beyond, of own answers (greedy)".
+-- What the scores are, at the head of a table: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function scored_text(result, options)
   local of = metrics.of[result.metric]
-  return ("%s in %s, split %s"):format(of.title:gsub("^%l", string.upper), of.unit, split_text(result, options))
+  return ("%s in %s, %s, %s"):format(of.title:gsub("^%l", string.upper), of.unit, result.grid.text,
+    places_text(result, options))
 end
 
 local function unit_text(result)
@@ -86,8 +83,8 @@ local function groups_table(result, options)
     end
   end
   return { name = "groups", title = scored_text(result, options) .. ", at the last step",
-    about = ("over seeds; sd has n - 1 in its denominator; intervals of the mean hold 95%% of the bootstrap's means; a "
-    .. "seed generalises with %s, and the exact interval (of Clopper and Pearson) holds the share of all seeds that "
+    about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
+    .. "intervals of the mean hold 95%% of the bootstrap's means; a seed generalises with %s, and the exact interval (of Clopper and Pearson) holds the share of all seeds that "
     .. "would"):format(metrics.criterion_text(result.criterion)), corner = result.axis, subs = { "" },
     columns = columns("seeds", "mean", "sd", "std. error", "interval", "generalise", "exact interval", "learning rate"),
     rows = rows, notes = notes_of(result) }

@@ -1,18 +1,20 @@
 -- The cells of a study against each other, by the scores of their seeds.
 --
 -- Input: a study with its cells read (cells.lua) and { axis, reference, split, margin, above, resamples, seed }. Output
--- of M.of: { axis, metric, criterion, sets, pairs, notes }, or nil and a message: sets and groups as groups.lua has
--- them, of each group also { mean, sd, error, low, high, generalise, judged, share_low, share_high, clumped }: the
--- bootstrap's interval of the mean; how many of its seeds generalise by the criterion (metrics.lua), of how many, with
--- the exact interval of that share; whether its seeds are two clumps. pair = { set, a, b, test, method, raw, p, low,
--- high, least, reachable, permutation, splits, fisher, fisher_p, p_equivalence, equivalence, verdict }: two groups of a
--- set; the test of a - b (inference.welch); the method that decides, "Welch" or "permutation", its p and that
--- corrected by Holm's method, nil where all seeds of both have one score; the bootstrap's interval; the least p of a
--- permutation test of so many seeds, and the least p that the correction could leave; p of the permutation test and
--- how many splits it is of; Fisher's of the two shares, and corrected; with a margin, the p of equivalence and the
--- corrected one. The family of a correction is all pairs.
+-- of M.of: { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message: grid is what most
+-- scores are the mean of (grids.lua), answers how they came about (captions.lua).
+--   sets and groups are as groups.lua has them, of each group also { mean, sd, error, low, high, generalise, judged,
+-- share_low, share_high, clumped }: the bootstrap's interval of the mean; how many of its seeds generalise by the
+-- criterion (metrics.lua), of how many, with the exact interval of that share; whether its seeds are two clumps.
+--   pair = { set, a, b, test, method, raw, p, low, high, least, reachable, permutation, splits, fisher, fisher_p,
+-- p_equivalence, equivalence, verdict }: two groups of a set; the test of a - b (inference.welch); the method that
+-- decides, "Welch" or "permutation", its p and that corrected by Holm's method, nil where all seeds of both have one
+-- score; the bootstrap's interval; the least p of a permutation test of so many seeds, and the least p that the
+-- correction could leave; p of the permutation test and how many splits it is of; Fisher's of the two shares, and
+-- corrected; with a margin, the p of equivalence and the corrected one. The family of a correction is all pairs.
 -- Invariants: groups with fewer than two scores are in no pair; scores are in the unit of the metric.
 
+local captions = require("study.report.captions")
 local exact = require("study.analyse.exact")
 local groups = require("study.analyse.groups")
 local inference = require("study.analyse.inference")
@@ -201,7 +203,8 @@ function M.of(study, options)
   end
   judge(list, options)
   return { axis = axis, metric = metric, criterion = criterion, sets = sets, pairs = list,
-    notes = groups.notes(study, sets) }
+    grid = groups.grid(sets, options.split), answers = captions.answers(study),
+    notes = groups.notes(study, sets, options.split) }
 end
 
 return M

@@ -5,7 +5,9 @@
 -- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and how it is called; its runs
 -- with a score, by seed, at the learning rate of the best mean, as reports show it; and how many rates have one.
 
+local captions = require("study.report.captions")
 local diagnostics = require("base.diagnostics")
+local grids = require("study.read.grids")
 local runs = require("study.read.runs")
 local tongues = require("base.tongues")
 local views = require("study.report.views")
@@ -134,15 +136,63 @@ function M.reference_problem(sets, reference)
   end
 end
 
+-- What most runs of all groups have as the grid of their scores (grids.lua).
+function M.grid(sets, split)
+  local list = {}
+  for _, set in ipairs(sets) do
+    for _, group in ipairs(set.groups) do
+      table.move(group.runs, 1, #group.runs, #list + 1, list)
+    end
+  end
+  return grids.usual(list, split)
+end
+
+-- A group whose scores are means over other lengths than those of most.
+local function grid_note(set, group, usual, split)
+  local grid = grids.usual(group.runs, split)
+  return grid and grid.key ~= usual.key and ("%s: its scores are of another grid than the others, %s"):format(
+    M.title(set, group), grid.text) or nil
+end
+
+-- How the rate of a group was chosen among several; second whether that was on the examples that are compared.
+local function choice_of(group, split)
+  local choice, run = group.cell.summary.choice, group.cell.summary.top
+  local evaluation = group.rates > 1 and run and runs.evaluation(run, choice.set)
+  if not evaluation then
+    return nil
+  end
+  return captions.place(run, evaluation), evaluation == runs.evaluation(run, split)
+end
+
+-- Notes on rates: of so many cells, chosen where.
+local function rate_notes(sets, split)
+  local counts, order, biased = {}, {}, {}
+  for _, set in ipairs(sets) do
+    for _, group in ipairs(set.groups) do
+      local place, same = choice_of(group, split)
+      if place then
+        order[#order + 1] = not counts[place] and place or nil
+        counts[place], biased[place] = (counts[place] or 0) + 1, biased[place] or same
+      end
+    end
+  end
+  for i, place in ipairs(order) do
+    order[i] = ("learning rate: of %s it is the one of several with the best mean over these seeds %s%s"):format(
+      wording.count(counts[place], "cell"), place, biased[place] and ", on the very examples that are compared, so "
+      .. "that their means are somewhat too good" or "")
+  end
+  return order
+end
+
 -- What one should know of the groups before one believes the tests.
-function M.notes(study, sets)
-  local notes, chosen, within = {}, 0, 0
+function M.notes(study, sets, split)
+  local notes, within, usual = {}, 0, M.grid(sets, split)
   for _, set in ipairs(sets) do
     for _, group in ipairs(set.groups) do
       if #group.scores < group.asked then
         notes[#notes + 1] = ("%s: %d of %d seeds have a score"):format(M.title(set, group), #group.scores, group.asked)
       end
-      chosen = chosen + (group.rates > 1 and 1 or 0)
+      notes[#notes + 1] = grid_note(set, group, usual, split)
       for _, run in ipairs(group.runs) do
         within = within + (run.within and 1 or 0)
       end
@@ -157,11 +207,8 @@ function M.notes(study, sets)
     notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1
       and "1 run was" or wording.count(within, "run") .. " were")
   end
-  if chosen > 0 then
-    notes[#notes + 1] = ("learning rate: of %s it is the one of several with the best mean score, chosen on these "
-      .. "very seeds, so that their means are somewhat too good"):format(wording.count(chosen, "cell"))
-  end
-  return notes
+  local rates = rate_notes(sets, split)
+  return table.move(rates, 1, #rates, #notes + 1, notes)
 end
 
 return M
