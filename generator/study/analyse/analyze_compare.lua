@@ -84,8 +84,9 @@ local function groups_table(result, options)
   end
   return { name = "groups", title = scored_text(result, options) .. ", at the last step",
     about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
-    .. "intervals of the mean hold 95%% of the bootstrap's means; a seed generalises with %s, and the exact interval (of Clopper and Pearson) holds the share of all seeds that "
-    .. "would"):format(metrics.criterion_text(result.criterion)), corner = result.axis, subs = { "" },
+    .. "intervals of the mean hold 95%% of the bootstrap's means; a seed generalises with %s, and the exact interval "
+    .. "(of Clopper and Pearson) holds the share of all seeds that would"):format(
+    metrics.criterion_text(result.criterion)), corner = result.axis, subs = { "" },
     columns = columns("seeds", "mean", "sd", "std. error", "interval", "generalise", "exact interval", "learning rate"),
     rows = rows, notes = notes_of(result) }
 end
