@@ -146,9 +146,10 @@ end
 
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
-  local before = d:count()
+  local before, failed = d:count(), false
   d:source(path, text)
   local function report(entry, what, expected, hint)
+    failed = true -- also where the error is known, of another cell with the same file
     d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
   end
   local lines = header(text)
@@ -194,7 +195,7 @@ local function read_task(kind, path, text, d)
     report(given.literal, ("literal: lh_solve_%s is not defined here"):format(kind),
       "a function that solves such inputs: longhand/task.h")
   end
-  return d:count() == before and facts or nil
+  return not failed and d:count() == before and facts or nil
 end
 
 -- The facts of a user's own task file, shown as `path`; nil after errors, which go to the diagnostics.

@@ -169,7 +169,7 @@ function TestEarlier.test_a_comment_in_a_sampler()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")) .. "/* A remark. */\n")
   local now = shown(cells.of_study(expand(own), root))
   lu.assertStrMatches(now[1],
-    "width_16: 50 51; task.source: mine.c had other bytes %(digest %x+%.%.%., now %x+%.%.%.%)")
+    "width_16: 50 51; task.source: mine.c had other bytes %(.studies/sources/%x+%.c, now %x+%.%.%.%)")
   write.remove_tree(root .. "/.studies")
   lu.assertEquals(shown(cells.of_study(expand(own), root))[1], "width_16: 50 51; task.source: mine.c had other bytes, "
     .. "or Longhand was another version")

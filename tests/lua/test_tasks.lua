@@ -314,6 +314,14 @@ function TestTasks.test_a_literal_has_its_function()
   lu.assertEquals(d:text(), "")
 end
 
+-- Of a file that two cells of a study name, an error is told once; it is one in both.
+function TestTasks.test_own_file_that_is_wrong_twice()
+  local d = diagnostics.new()
+  for _ = 1, 2 do
+    lu.assertNil(tasks.own("there/probe.c", "/* nothing */\n", d))
+  end
+end
+
 function TestTasks.test_own_file_gives_facts_and_text()
   local lines = table.concat(HEADER, "\n")
   local d = diagnostics.new()

@@ -202,6 +202,8 @@ function M.notes(study, sets, split)
     for _, difference in ipairs(cell.summary.differences) do
       notes[#notes + 1] = ("%s: its runs differ, %s"):format(views.key_text(study, cell), difference)
     end
+    notes[#notes + 1] = cell.anew and ("%s: its runs are of an earlier version, %s"):format(views.key_text(study, cell),
+      cell.anew) or nil
   end
   if within > 0 then
     notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1

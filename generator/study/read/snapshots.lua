@@ -38,6 +38,13 @@ function M.name(study, scale)
   return ("%s/%s%s.json"):format(M.FOLDER, study, scale and "@" .. scale or "")
 end
 
+local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
+
+-- Where the bytes of a file lie that a field names; nil where they are not kept.
+function M.source(field, digest)
+  return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
+end
+
 function M.read(root, study, scale)
   local name = M.name(study, scale)
   local text, problem = input.read(root .. "/" .. name, LARGEST)

@@ -95,8 +95,8 @@ local function compare_files(list, study, cell, version)
     local before = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
     local name = files[field].name:match("[^/]*$")
     if before and before.digest ~= files[field].digest then
-      list[#list + 1] = ("%s: %s had other bytes (digest %s, now %s)"):format(field, name, short(before.digest),
-        short(files[field].digest))
+      list[#list + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
+        and snapshots.source(field, before.digest) or "digest " .. short(before.digest), short(files[field].digest))
     end
     unknown = unknown or not before and ("%s: %s had other bytes, or Longhand was another version"):format(field, name)
   end

@@ -106,10 +106,10 @@ end
 local function planner(project)
   local known = {}
   return function(cell)
-    if cell.spec and not cell.anew then
+    local run = cell.summary.top
+    if cell.spec and (not cell.anew or run and run.digest == cell.spec.plan.digest) then
       return cell.spec.plan
     end
-    local run = cell.summary.top
     if run and known[run.digest] == nil then
       known[run.digest] = trained.plan(project, run.facts) or false
     end

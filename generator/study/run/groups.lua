@@ -2,7 +2,7 @@
 --
 -- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
 -- further (of these: they have more steps than are asked for), running, failed, waiting (no such run can be trained
--- yet), left (the others), gone and work (operations, of which `gone` are behind; those of cells that nobody knows are
+-- yet), left (the others; of these those "to train on", and "to evaluate"), gone and work (operations, of which `gone` are behind; those of cells that nobody knows are
 -- taken to be like the others), share, rate (steps per second of what trains), pace (operations per second), best
 -- (training accuracy, of the last lines) }. Pure.
 
@@ -13,8 +13,8 @@ local COUNTED = { done = "done", running = "running", failed = "failed", waiting
 
 -- Operations are floats: those of a study are more than an integer holds.
 local function empty()
-  return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, gone = 0.0, work = 0.0,
-    rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
+  return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
+    ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
 end
 
 local function add_run(sums, cell, run)
@@ -22,6 +22,9 @@ local function add_run(sums, cell, run)
   local state = COUNTED[run.state] or "left"
   sums.runs, sums[state] = sums.runs + 1, sums[state] + 1
   sums.further = sums.further + (run.state == "trained further" and 1 or 0)
+  if state == "left" and sums[run.state] then
+    sums[run.state] = sums[run.state] + 1
+  end
   if wanted and wanted.total then
     sums.work = sums.work + wanted.work
     sums.gone = sums.gone + (state == "done" and wanted.work or far and math.min(far.work, wanted.work) or 0)

@@ -11,15 +11,13 @@ local write = require("base.write")
 
 local M = {}
 
-local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
-
 -- The entry of a cell; sources: files to keep, by path, which grow here.
 local function entry_of(cell, sources)
   local files = {}
   for field, file in pairs(snapshots.files_of(cell.spec)) do
     files[field] = { name = file.name, digest = file.digest }
     if file.text then
-      sources[("%s/sources/%s%s"):format(snapshots.FOLDER, file.digest, ENDINGS[field])] = file.text
+      sources[snapshots.source(field, file.digest)] = file.text
     end
   end
   return { id = cell.id, key = cell.key, digest = cell.spec.plan.digest, swept = os.date("!%Y-%m-%dT%H:%M:%SZ"),

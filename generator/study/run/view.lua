@@ -42,7 +42,7 @@ end
 -- What is done and what is not.
 local function counts_text(total)
   local parts = { ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) }
-  for _, state in ipairs({ "running", "failed", "waiting" }) do
+  for _, state in ipairs({ "running", "to train on", "to evaluate", "failed", "waiting" }) do
     parts[#parts + 1] = (total[state] > 0 or state == "running") and ("%d %s"):format(total[state], state) or nil
   end
   if (total.further or 0) > 0 then
