@@ -23,6 +23,7 @@ void lh_read_recorded_data(const char *path, lh_recorded_data *recorded) {
     if (used < 0 || (size_t)used >= sizeof facts_path || access(facts_path, F_OK) != 0) return;
     if (lh_read_text(facts_path, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) return;
     json_t *facts = json_loadb(text, bytes, 0, NULL), *data = json_object_get(facts, "data");
+    recorded->tells_loss = json_is_string(json_object_get(facts, "loss"));
     for (int set = 0; set < LH_SETS; set++) {
         const char *digest = json_string_value(json_object_get(data, digest_key[set]));
         if (digest != NULL && strlen(digest) < sizeof recorded->digest[set]) strcpy(recorded->digest[set], digest);

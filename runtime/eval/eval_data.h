@@ -12,6 +12,7 @@ enum { LH_DATA_DIGITS = 16 };
 /* The digests that run.json has, by set; "" where it names no file. */
 typedef struct lh_recorded_data {
     char digest[LH_SETS][LH_SHA256_TEXT];
+    bool tells_loss; /* whether of all labels or of those that count; versions before took all */
 } lh_recorded_data;
 
 /* Reads run.json next to this eval.jsonl; all are "" where there is none that can be read. */

@@ -213,13 +213,16 @@ static lh_status name_directory(lh_run *run, const char *digest, lh_error *error
     return LH_OK;
 }
 
-/* Whether the run's folder is one of an older version, which is not called after its training file, of this very file. */
+/* Whether the run's folder is one of an older version, which is not called after its training file, of this very file;
+ * not where masked labels leave the loss, on which older versions trained. */
 static bool is_older_folder(const lh_run *run, const char *digest) {
     char path[LH_PATH_MAX + 64];
+    const lh_spec *spec = run->spec;
+    bool counts = spec->task->loss == LH_LOSS_COUNTED && spec->corpus->train.masked > 0;
     lh_recorded_data recorded;
     if (join(path, sizeof path, run->directory, "eval.jsonl", NULL) != LH_OK) return false;
     lh_read_recorded_data(path, &recorded);
-    return strcmp(recorded.digest[LH_SET_TRAIN], digest) == 0;
+    return strcmp(recorded.digest[LH_SET_TRAIN], digest) == 0 && (recorded.tells_loss || !counts);
 }
 
 static lh_status choose_directory(lh_run *run, lh_error *error) {

@@ -89,6 +89,22 @@ older_folder_counts() {
     ends_with 0 '2 done, 0 to do' ./longhand sweep "$study" --out "$work/older"
 }
 
+# Versions before trained on masked labels, too, and did not say so: their runs stay, and others are made.
+older_folder_of_masked_labels() {
+    examples train.jsonl 40 0 && sed -i '3s/}$/,"mask":[0]}/' "$work/train.jsonl" && rm -rf "$work/masked" || return
+    ends_with 0 '2 of 2 runs done' ./longhand sweep "$study" --out "$work/masked" || return
+    plan=$(echo "$work"/masked/none/*) data=data$(digits train.jsonl)
+    for seed in 0 1; do
+        mv "$plan/lr0.0003-seed$seed-$data" "$plan/lr0.0003-seed$seed" &&
+            sed -i 's/"loss":"counted",//' "$plan/lr0.0003-seed$seed/run.json" || return
+    done
+    ends_with 0 'a version before trained them on labels of train.jsonl with mask 0, too; they stay as they are' \
+        ./longhand sweep status "$study" --out "$work/masked" &&
+        ends_with 0 '2 of 2 runs done' ./longhand sweep "$study" --out "$work/masked" &&
+        [ -f "$plan/lr0.0003-seed1-$data/checkpoint.safetensors" ] && [ "$(ls -d "$plan"/lr* | wc -l)" -eq 4 ] &&
+        examples train.jsonl 48 3
+}
+
 file_that_is_gone() {
     mv "$work/test.jsonl" "$work/away.jsonl"
     ends_with 0 'task.eval: there is no file' sweep && grep -q '2 done, 0 to do' "$work/.got" &&
@@ -102,5 +118,6 @@ expect fewer_epochs_leave_what_is_there fewer_epochs_leave_what_is_there
 expect new_evaluation_data_is_evaluated new_evaluation_data_is_evaluated
 expect new_training_data_is_another_run new_training_data_is_another_run
 expect older_folder_counts older_folder_counts
+expect older_folder_of_masked_labels older_folder_of_masked_labels
 expect file_that_is_gone file_that_is_gone
 finish
