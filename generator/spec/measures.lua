@@ -1,9 +1,8 @@
 -- Metrics: what lines of eval.jsonl measure of a model's answers, and what a score of each is called.
 --
--- M.of: by name { title, many, unit, factor, form, higher, guessed, above }: title, and that of many, in the middle of
+-- M.of: by name { title, many, unit, factor, form, higher, guessed }: title, and that of many, in the middle of
 -- a sentence; unit of a score, which is the mean of the lines times factor; form, of string.format; higher: more is
--- better; guessed: a task's chance and baseline are numbers of this metric; above: a seed whose score is higher
--- generalises, nil where no number says so. M.NAMES are all names, the first the score of generative models.
+-- better; guessed: a task's chance and baseline are numbers of this metric. M.NAMES are all names, the first the score of generative models.
 
 local M = {}
 
@@ -11,11 +10,11 @@ M.NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced", "loss" }
 
 M.of = {
   exact_match = { title = "exact match", many = "exact matches", unit = "percent", factor = 100, form = "%.1f",
-    higher = true, guessed = false, above = 99 },
+    higher = true, guessed = false },
   accuracy = { title = "accuracy", many = "token accuracies", unit = "percent", factor = 100, form = "%.1f",
-    higher = true, guessed = true, above = 90 },
+    higher = true, guessed = true },
   accuracy_teacher_forced = { title = "teacher-forced accuracy", many = "teacher-forced token accuracies",
-    unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true, above = 90 },
+    unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true },
   loss = { title = "loss", many = "losses", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
 }
 

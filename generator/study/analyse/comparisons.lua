@@ -190,7 +190,7 @@ function M.of(study, options)
     return nil, message
   end
   local metric, criterion = study.scored.metric, study.scored.generalises
-  if options.above and not metrics.of[metric].above then
+  if options.above and metrics.of[metric].unit ~= "percent" then
     return nil, ("--above %g: a %s is no share\n  expected: --metric exact_match, or another of shares"):format(
       options.above, metrics.of[metric].title)
   elseif options.above then

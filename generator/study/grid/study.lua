@@ -290,7 +290,7 @@ end
 local function shares()
   local names = {}
   for _, name in ipairs(measures.NAMES) do
-    names[#names + 1] = measures.of[name].above and name or nil
+    names[#names + 1] = measures.of[name].unit == "percent" and name or nil
   end
   return names
 end

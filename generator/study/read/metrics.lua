@@ -10,7 +10,8 @@ local M = { of = measures.of, NAMES = measures.NAMES }
 -- How answers of generative models come about, before "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
-local PAPERS = 90 -- percent: above it papers say that a model generalises
+-- Above so many percent a seed generalises: of the metric of a paper, and of exact match.
+local PAPERS, EXACT = 90, 99
 
 -- The resolved specs that are known of a cell: its own, or those in the folders of its runs.
 local function is_generative(cell)
@@ -48,10 +49,10 @@ end
 
 -- The criterion of a study that names none: 90% of the metric that a paper prints, 99% exact match otherwise.
 local function default_criterion(study, metric)
-  if is_of_paper(study) and M.of[metric].factor == 100 then
+  if is_of_paper(study) and M.of[metric].unit == "percent" then
     return { metric = metric, above = PAPERS }
   end
-  return { metric = "exact_match", above = M.of.exact_match.above }
+  return { metric = "exact_match", above = EXACT }
 end
 
 -- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in; select stays nil
