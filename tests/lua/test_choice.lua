@@ -187,7 +187,7 @@ function TestCaptions.test_every_set_and_metric()
     ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = generative() })
   local model = measured.table(study)
   lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
-    "teacher-forced accuracy" }, 3, "beyond" })
+    "teacher-forced" }, 3, "beyond" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "0.0", "25.0", "62.5" })
   lu.assertEquals(captions.answers(study), "greedy answers, ended by the model")

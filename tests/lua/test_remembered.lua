@@ -115,9 +115,9 @@ function TestRemembered.testSameSizeInTheSameSecond()
   local _, csv = make_twice("same_size")
   local path = last_run("same_size") .. "/eval.jsonl"
   overwrite(path, reports.scored(70))
-  assert_made_anew("same_size", csv, ",evaluated,100,70,")
+  assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
   overwrite(path, reports.scored(60)) -- right behind the reading: size, inode and second are the same
-  assert_made_anew("same_size", csv, ",evaluated,100,60,")
+  assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
 end
 
 function TestRemembered.testReplacedByRename()
@@ -127,7 +127,7 @@ function TestRemembered.testReplacedByRename()
   overwrite(path .. ".new", reports.scored(70), "wb")
   assert(lfs.touch(path .. ".new", attributes.access, attributes.modification))
   assert(os.rename(path .. ".new", path))
-  assert_made_anew("renamed", csv, ",evaluated,100,70,")
+  assert_made_anew("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
 -- Two folders that change places: no file has another time.
@@ -141,7 +141,7 @@ function TestRemembered.testFoldersMoved()
   assert(os.rename(dir, dir .. ".away"))
   assert(os.rename(other, dir))
   assert(write.remove_tree(dir .. ".away"))
-  assert_made_anew("moved", csv, ",evaluated,100,70,")
+  assert_made_anew("moved", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
 function TestRemembered.testFolderDeleted()

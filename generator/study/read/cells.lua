@@ -41,13 +41,6 @@ local function add_name(names, seen, name)
   end
 end
 
--- The file of a set as a text: the first digits of its SHA-256.
-local function data_text(run, set)
-  local data = run.facts.data or {}
-  local digest = data[set .. "_sha256"]
-  return digest and ("%s... (%s)"):format(digest:sub(1, run_files.DATA_DIGITS), data[set] or "?") or "none"
-end
-
 -- Differences among the evaluated runs of a cell: a list of texts. joined: they are of several specs.
 local function differences(list, joined)
   local found = {}
@@ -86,12 +79,6 @@ local function differences(list, joined)
   compare("evaluated lengths", function(run)
     local lengths = run.test.lengths
     return ("%d, from %d to %d"):format(#lengths, lengths[1], lengths[#lengths])
-  end)
-  compare("training data", function(run)
-    return data_text(run, "train")
-  end)
-  compare("test data", function(run)
-    return data_text(run, "eval")
   end)
   return found
 end

@@ -6,6 +6,7 @@
 
 local captions = require("study.report.captions")
 local entries = require("study.report.entries")
+local lists = require("base.lists")
 local metrics = require("study.read.metrics")
 local runs = require("study.read.runs")
 local statistics = require("study.read.statistics")
@@ -13,8 +14,9 @@ local views = require("study.report.views")
 
 local M = {}
 
-local SETS = { "validation", "train", "in_distribution", "between", "beyond", "test" }
-local GENERATIVE, OTHER = { "exact_match", "accuracy", "accuracy_teacher_forced" }, { "accuracy", "exact_match" }
+local SETS = { "validation", "train", "test", "in_distribution", "between", "beyond" }
+local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
+local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- accuracy, beside the other
 
 local function shown_runs(cell)
   return cell.summary.best and cell.summary.best.runs or {}
@@ -26,13 +28,13 @@ local function evaluation_of(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Names of sets that any run was evaluated on, those beyond single axes behind them; and whether a model is generative.
+-- Names of sets that any run was evaluated on, those beyond single axes behind them; and whether some are parts of the
+-- set test.
 local function sets_of(study)
-  local seen, names, generative = {}, {}, false
-  local further = {}
+  local seen, names, further, parts = {}, {}, {}, false
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(shown_runs(cell)) do
-      generative = generative or run.decoding ~= nil
+      parts = parts or run.parts ~= nil
       for _, set in ipairs(SETS) do
         seen[set] = seen[set] or evaluation_of(run, set) ~= nil
       end
@@ -44,21 +46,46 @@ local function sets_of(study)
   for _, set in ipairs(SETS) do
     names[#names + 1] = seen[set] and set or nil
   end
-  return table.move(further, 1, #further, #names + 1, names), generative
+  return table.move(further, 1, #further, #names + 1, names), parts
+end
+
+-- The score of a run on a set by its own name; nil where it has none.
+local function percent_on(run, set, metric)
+  local evaluation = run.state == "evaluated" and evaluation_of(run, set) or nil
+  return evaluation and runs.percent(evaluation, metric) or nil
 end
 
 local function median(list, set, metric)
   local values = {}
   for _, run in ipairs(list) do
-    values[#values + 1] = M.percent(run, set, metric)
+    values[#values + 1] = percent_on(run, set, metric)
   end
   return statistics.quantile(values, 0.5)
 end
 
--- The score of a run on a set by its own name; nil where it has none.
-function M.percent(run, set, metric)
-  local evaluation = run.state == "evaluated" and evaluation_of(run, set) or nil
-  return evaluation and runs.percent(evaluation, metric) or nil
+-- Metrics that any run has on any of the sets.
+local function metrics_of(study, sets)
+  local names = {}
+  for _, name in ipairs(NAMES) do
+    local has = false
+    for _, cell in ipairs(study.cells) do
+      for _, set in ipairs(sets) do
+        has = has or median(shown_runs(cell), set, name) ~= nil
+      end
+    end
+    names[#names + 1] = has and name or nil
+  end
+  return names
+end
+
+local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
+  .. "tokens whose target is known up to them"
+
+-- What the numbers are, as a sentence in lower case; nil where they need none.
+local function about_text(names, parts)
+  local own = lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil
+  local of_test = parts and "the set test has the parts in_distribution and beyond" or nil
+  return own and of_test and own .. "; " .. of_test or own or of_test
 end
 
 local function entry_of(cell, set, names)
@@ -71,13 +98,13 @@ local function entry_of(cell, set, names)
 end
 
 function M.table(study)
-  local sets, generative = sets_of(study)
+  local sets, parts = sets_of(study)
   if #sets == 0 then
     return nil
   end
-  local names, columns, rows, subs = generative and GENERATIVE or OTHER, {}, {}, {}
+  local names, columns, rows, subs = metrics_of(study, sets), {}, {}, {}
   for i, name in ipairs(names) do
-    subs[i] = metrics.of[name].title
+    subs[i] = lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
   end
   for i, set in ipairs(sets) do
     columns[i] = { title = set }
@@ -89,11 +116,9 @@ function M.table(study)
       rows[i].cells[j] = entry_of(cell, set, names)
     end
   end
-  local answers = generative and "accuracy and exact match are of the answers that the model gives by itself, "
-    .. "teacher-forced accuracy of tokens that see the target before them" or nil
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    about = captions.before(answers, captions.curves(study)), corner = "cell", subs = subs, columns = columns,
-    rows = rows, notes = {} }
+    about = captions.before(about_text(names, parts), captions.curves(study)), corner = "cell", subs = subs,
+    columns = columns, rows = rows, notes = {} }
 end
 
 return M
