@@ -58,8 +58,12 @@ end
 -- per output, unless answers are read at tokens of the input; a decoder's are the separator and all of the target but
 -- its last token. facts.apart: they are two.
 function M.streams(facts, n)
-  local input = (1 + (facts.computation or 0)) * M.length(facts.input_length, n)
-  local output = facts.readout and 0 or M.length(facts.output_length, n)
+  return M.streams_of(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
+end
+
+-- The same of an example with so many tokens of input and target.
+function M.streams_of(facts, inputs, outputs)
+  local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.apart and { input, output } or { input + output }
 end
 

@@ -234,16 +234,16 @@ found_from_elsewhere() {
         (cd "$work/there" && "$trainer" train --out runs --steps 21 --no-eval) || return
     run=$(cd "$work/there/runs" && echo */*/*)
     (cd / && ends_with 0 'all test' "$trainer" eval --checkpoint "$work/there/runs/$run/checkpoint.safetensors" \
-        --out "$work/said") || return
+        --out "$work/elsewhere") || return
     mv "$work/there" "$work/moved" &&
         (cd / && ends_with 0 "test.jsonl: read from $work/moved/examples/dataset/test.jsonl" "$trainer" trace \
-            --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --length 3 --out "$work/said/trace") || return
+            --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --length 3 --out "$work/elsewhere/trace") || return
     echo >>"$work/moved/examples/dataset/test.jsonl"
     (cd / && ends_with 1 "test.jsonl: no such file" "$trainer" eval \
-        --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --out "$work/said" &&
+        --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --out "$work/elsewhere" &&
         grep -q "in: $work/there, $work/moved/runs/$run, .*$work/moved," "$work/.got" &&
         grep -q 'hint: --eval-data FILE' "$work/.got") || return
-    (cd / && "$root/longhand" analyze attention "$(folder whole)" --trainer "$trainer" --lengths 3 --out "$work/said/a")
+    (cd / && "$root/longhand" analyze attention "$(folder whole)" --trainer "$trainer" --lengths 3 --out "$work/elsewhere/a")
 }
 
 # TEXT of the last line, and what is said.

@@ -2,12 +2,15 @@
 --
 -- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
 -- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
--- others.
+-- others. Where examples are in files, a step takes a time of its own and some for its operations, as measured at two
+-- lengths, and what is counted is what the lengths in the files come to.
 
 local bench = require("study.run.bench")
 local canonical = require("base.canonical")
 local costs = require("plan.costs")
+local data_work = require("study.run.data_work")
 local ledger = require("study.run.ledger")
+local trainer_flags = require("spec.trainer_flags")
 local wording = require("base.wording")
 
 local M = {}
@@ -34,6 +37,19 @@ local function middle(lengths)
   return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
 end
 
+-- Seconds of a step, and of one of its operations, from steps of one or two lengths: { operations, seconds }.
+local function fit(points)
+  table.sort(points, function(a, b)
+    return a.operations < b.operations
+  end)
+  local short, long = points[1], points[#points]
+  local slope = long.seconds / long.operations
+  if long.operations > 1.2 * short.operations and long.seconds > short.seconds then
+    slope = (long.seconds - short.seconds) / (long.operations - short.operations)
+  end
+  return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
+end
+
 -- Operations per second of all runs side by side, in training and in evaluation; nil where bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
@@ -45,16 +61,25 @@ local function measure(item, options)
     table.move({ "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) }, 1, 2, #words + 1,
       words)
   end
-  local rates = { id = item.cell.id, side_by_side = side_by_side }
+  local flags = trainer_flags.of_files(item.cell.spec.data_files)
+  table.move(flags, 1, #flags, #words + 1, words)
+  local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
-    local wanted = row.mode == "train" and train or eval or train
+    local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
+    if measured then
+      table.insert(measured, { operations = operations(plan, row), seconds = 1 / row.steps_per_second })
+    end
     if not wanted or row.length == wanted then
       rates[row.mode] = row.steps_per_second * operations(plan, row)
       rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
       rates.length = row.mode == "train" and row.length or rates.length
     end
   end
-  return rates.train and rates.eval and rates
+  if not (rates.train and rates.eval) then
+    return nil
+  end
+  rates.lines = { train = fit(points.train), eval = fit(points.eval) }
+  return rates
 end
 
 -- Measures one trainer of each group that has one.
@@ -72,17 +97,38 @@ end
 
 local function mean_of(list)
   local mean = { train = 0, eval = 0, side_by_side = 0 }
+  local lines = { train = { step = 0, operation = 0 }, eval = { step = 0, operation = 0 } }
   for _, rates in ipairs(list) do
     for name, sum in pairs(mean) do
       mean[name] = sum + rates[name] / #list
     end
+    for mode, line in pairs(lines) do
+      line.step = line.step + rates.lines[mode].step / #list
+      line.operation = line.operation + rates.lines[mode].operation / #list
+    end
   end
+  mean.lines = lines
   return mean
+end
+
+-- The same of runs of a cell on files.
+local function seconds_on_files(cell, runs, lines)
+  local work, train, eval = cell.data_work, 0, 0
+  local whole = lines.train.step * work.steps + lines.train.operation * work.train
+  local evaluation = lines.eval.step * work.passes + lines.eval.operation * work.eval
+  for _, run in ipairs(runs) do
+    local done = math.min(1, ledger.progress(run.path, cell.wanted).step / math.max(1, work.steps))
+    train, eval = train + (1 - done) * whole, eval + evaluation
+  end
+  return train, eval
 end
 
 -- Seconds that are left of runs of a cell: training, evaluation.
 local function seconds_of(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
+  if cell.data_work then
+    return seconds_on_files(cell, runs, rates.lines)
+  end
   for _, run in ipairs(runs) do
     local done = ledger.progress(run.path, wanted).work
     train = train + wanted.train_work - math.min(done, wanted.train_work)
@@ -91,10 +137,15 @@ local function seconds_of(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
+-- Whether it is known how many steps a run of the cell has.
+local function is_known(cell)
+  return cell.wanted.steps ~= nil or cell.data_work ~= nil
+end
+
 local function add(sums, cell, train, eval)
   sums.cells, sums.runs = sums.cells + 1, sums.runs + #cell.missing
   sums.train, sums.eval = sums.train + train, sums.eval + eval
-  sums.epochs = sums.epochs + (cell.wanted.steps and 0 or 1)
+  sums.epochs = sums.epochs + (is_known(cell) and 0 or 1)
 end
 
 local function empty()
@@ -146,6 +197,7 @@ local function without_waiting(study)
   local cells = {}
   for _, cell in ipairs(study.cells) do
     cells[#cells + 1] = cell.spec and cell or nil
+    cell.data_work = cell.spec and data_work.of(cell)
   end
   return setmetatable({ cells = cells }, { __index = study })
 end
@@ -156,11 +208,14 @@ end
 function M.timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = mean_of(list)
+  for _, item in ipairs(items) do
+    item.cell.data_work = data_work.of(item.cell)
+  end
   return #list > 0 and function(cell, runs)
     local rates = known[group_of(cell)] or mean
     local train, eval = seconds_of(cell, runs, rates)
     local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
-    return cell.wanted.steps and (train + eval) / share or nil
+    return is_known(cell) and (train + eval) / share or nil
   end or nil
 end
 

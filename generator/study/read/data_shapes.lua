@@ -1,0 +1,86 @@
+-- How long the examples of a file are, for estimates; the trainer alone judges whether they are right.
+--
+-- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes = list of { input,
+-- output, count }, groups = list of the same with `group`, by which conditions of an evaluation by these axes differ }:
+-- tokens, and how many examples have so many; nil where there is no such file. Lines that are no examples do not count.
+-- A file is read once as long as its size and times stay the same.
+
+local canonical = require("base.canonical")
+local input = require("base.input")
+local lfs = require("lfs")
+
+local M = {}
+
+local known = {}
+
+-- Items of a JSON list of numbers and names, as its text between the brackets stands.
+local function count_items(text)
+  local plain = text:gsub('"[^"]*"', "0")
+  if not plain:find("%d") then
+    return 0
+  end
+  return select(2, plain:gsub(",", "")) + 1
+end
+
+-- The two sizes of a line; nil where it has no two lists. Names with brackets or quotes go through the JSON decoder.
+local function sizes_of(line)
+  local inputs = line:match('"input"%s*:%s*%[([^%[%]]*)%]')
+  local outputs = line:match('"target"%s*:%s*%[([^%[%]]*)%]')
+  if inputs and outputs and not line:find("\\", 1, true) and not line:find('"[%[%]]') then
+    return count_items(inputs), count_items(outputs)
+  end
+  local example = input.decode(line)
+  if type(example) ~= "table" or type(example.input) ~= "table" or type(example.target) ~= "table" then
+    return nil
+  end
+  return #example.input, #example.target
+end
+
+-- What tells the conditions apart that a line can be of.
+local function group_of(line, inputs, axes)
+  local words = {}
+  for i, axis in ipairs(axes) do
+    words[i] = axis == "length" and inputs or line:match('"' .. axis .. '"%s*:%s*(%d+)') or "-"
+  end
+  return table.concat(words, " ")
+end
+
+local function add(to, key, one)
+  local entry = to[key]
+  if not entry then
+    entry = one
+    to[key], to[#to + 1] = entry, entry
+  end
+  entry.count = entry.count + 1
+end
+
+local function read(path, axes)
+  local file = io.open(path, "rb")
+  if not file then
+    return nil
+  end
+  local found = { count = 0, shapes = {}, groups = {} }
+  for line in file:lines() do
+    local inputs, outputs = sizes_of(line)
+    if inputs then
+      local shape, group = inputs .. " " .. outputs, group_of(line, inputs, axes)
+      found.count = found.count + 1
+      add(found.shapes, shape, { input = inputs, output = outputs, count = 0 })
+      add(found.groups, shape .. " " .. group, { input = inputs, output = outputs, count = 0, group = group })
+    end
+  end
+  file:close()
+  return found
+end
+
+function M.of(path, axes)
+  local attributes = lfs.attributes(path)
+  if not attributes or attributes.mode ~= "file" then
+    return nil
+  end
+  local key = canonical.text({ path, attributes.size, attributes.modification, attributes.change, axes })
+  known[key] = known[key] or read(path, axes)
+  return known[key]
+end
+
+return M

@@ -1,0 +1,142 @@
+-- What runs on files of examples would take, by the lengths that the files have.
+
+local support = dofile("tests/lua/support.lua")
+
+local bench = require("study.run.bench")
+local costs = require("plan.costs")
+local data_shapes = require("study.read.data_shapes")
+local data_work = require("study.run.data_work")
+local estimate = require("study.run.estimate")
+local grid = require("study.grid.grid")
+local ledger = require("study.run.ledger")
+local lu = require("luaunit")
+local packing = require("study.slurm.packing")
+local project = require("project").new(".")
+
+local STUDY = [[
+return { title = "p", seeds = { 0, 1 }, base = { task = { data = "train.jsonl", eval = "test.jsonl",
+  input_symbols = { "a", "b", "[", "," }, output_symbols = 3, longest = 512, axes = { "digits" } },
+  model = { use = "small_encoder" }, encoding = { kind = "none" },
+  train = { batch = 4, %s }, eval = { %s } },
+  axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]]
+
+local LINES = { '{"input":["a"],"target":[1]}', '{"target":[1],"input":["b"],"mask":[1]}', "",
+  '{"input":[ "[" , "," ],"target":[1, 2],"digits":3}', '{"digits":2,"input":["a","b"],"target":[0,1]}',
+  '{"input":["a"],"target":[2]}' }
+
+-- Two shapes: 3,003 of one token each, and 2,002 of two.
+local function write_files(test)
+  support.write("estimate/train.jsonl", (table.concat(LINES, "\n") .. "\n"):rep(1001))
+  return support.write("estimate/test.jsonl", test or (table.concat(LINES, "\n") .. "\n"))
+end
+
+local function expand(train, eval)
+  local file = support.write("estimate/probe.lua", STUDY:format(train or "epochs = 3", eval or "examples = 2"))
+  local root = file:match("^(.*)/") .. "/runs"
+  local study = assert(grid.expand(project, file, { out = root }))
+  ledger.survey(study, root)
+  return study, study.cells[1]
+end
+
+TestDataShapes = {}
+
+function TestDataShapes.tearDown()
+  support.clean()
+end
+
+function TestDataShapes.test_lengths_of_a_file()
+  local found = data_shapes.of(write_files(), { "length", "digits" })
+  lu.assertEquals(found.count, 5)
+  lu.assertEquals({ found.shapes[1].input, found.shapes[1].output, found.shapes[1].count }, { 1, 1, 3 })
+  lu.assertEquals({ found.shapes[2].input, found.shapes[2].output, found.shapes[2].count }, { 2, 2, 2 })
+  local groups = {}
+  for _, group in ipairs(found.groups) do
+    groups[group.group] = group.count
+  end
+  lu.assertEquals(groups, { ["1 -"] = 3, ["2 3"] = 1, ["2 2"] = 1 })
+  lu.assertNil(data_shapes.of("nowhere.jsonl", {}))
+end
+
+-- A file is read again when it changes.
+function TestDataShapes.test_changed_files()
+  local path = write_files()
+  lu.assertEquals(data_shapes.of(path, {}).count, 5)
+  write_files(LINES[1] .. "\n" .. '{"input":["a\\"]"],"target":[1]}' .. "\nno example\n")
+  lu.assertEquals(data_shapes.of(path, {}).count, 2)
+end
+
+TestEstimate = {}
+
+function TestEstimate.tearDown()
+  support.clean()
+end
+
+function TestEstimate.test_work_of_a_run()
+  write_files()
+  local _, cell = expand()
+  local plan, work = cell.spec.plan, data_work.of(cell)
+  lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
+  lu.assertAlmostEquals(work.train, 9 * (3003 * costs.forward(plan, { 2 }) + 2002 * costs.forward(plan, { 4 })), 1)
+  lu.assertAlmostEquals(work.eval, 2 * costs.forward(plan, { 2 }) + 2 * costs.forward(plan, { 4 }), 1)
+  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- what task.longest would make of it
+  _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
+  lu.assertAlmostEquals(data_work.of(cell).eval, 1002 * (3 * costs.forward(plan, { 2 }) + 2
+    * costs.forward(plan, { 4 })), 1)
+  _, cell = expand("steps = 50", 'examples = 2, during = { every = 10, examples = 1 }')
+  lu.assertEquals(data_work.of(cell).steps, 50)
+  lu.assertAlmostEquals(data_work.of(cell).eval, 7 * (costs.forward(plan, { 2 }) + costs.forward(plan, { 4 })), 1)
+end
+
+-- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
+local function with_bench(cell, use)
+  local real = bench.rows
+  function bench.rows(_, words)
+    lu.assertStrContains(table.concat(words, " "), "--data=")
+    local rows = {}
+    for _, mode in ipairs({ "train", "eval" }) do
+      for i, tokens in ipairs({ 2, 4 }) do
+        local operations = costs.forward(cell.spec.plan, tokens) * 4 * (mode == "train" and 3 or 1)
+        rows[#rows + 1] = { mode = mode, length = i, tokens = tokens, steps_per_second = 1 / (1e-3 + 1e-9 * operations) }
+      end
+    end
+    return rows
+  end
+  local results = table.pack(pcall(use))
+  bench.rows = real
+  assert(results[1], results[2])
+  return table.unpack(results, 2, results.n)
+end
+
+-- Short lines under a task.longest of 512: two runs of seconds, in one task of an array.
+function TestEstimate.test_seconds_of_short_lines()
+  write_files()
+  local study, cell = expand("epochs = 30", "examples = 2")
+  local items = { { cell = cell, dir = "none", fresh = true } }
+  local work = data_work.of(cell)
+  local seconds = 1e-3 * work.steps + 1e-9 * work.train
+  local options = { threads = 1, replicas = 1, device = "cpu", slots = 1, slots_here = 1 }
+  with_bench(cell, function()
+    local lines = table.concat(estimate.lines(study, items, options), "\n")
+    lu.assertStrMatches(lines, ".*about %d min %d+ s on this machine.*")
+    lu.assertNotStrContains(lines, "not counted")
+    local groups = packing.groups(study.cells, 1)
+    local timer = estimate.timer(items, options)
+    for _, group in ipairs(groups) do
+      group.seconds = timer(group.cell, group.runs)
+      lu.assertAlmostEquals(group.seconds, seconds, 0.02 * seconds)
+    end
+    local tasks, longest = packing.tasks(groups, { least = 1, most = 32, seconds = 3600 })
+    lu.assertEquals(#tasks, 1)
+    lu.assertAlmostEquals(longest, 2 * seconds, 0.04 * seconds)
+  end)
+end
+
+-- Of tasks without files nothing changes: steps, and operations of the plan.
+function TestEstimate.test_tasks_without_files_have_no_work_of_files()
+  local study = assert(grid.expand(project, support.write("estimate/plain.lua", [[
+return { title = "p", seeds = { 0, 1 }, base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" } },
+  axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]]), { out = "none" }))
+  lu.assertNil(data_work.of(study.cells[1]))
+end
+
+os.exit(lu.LuaUnit.run())
