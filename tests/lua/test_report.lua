@@ -234,6 +234,21 @@ function TestReadings.test_absent_fields_count_as_defaults()
   lu.assertEquals(answers_of(nil), {})
 end
 
+-- Runs say which labels their loss was of; those on files only where a label was masked.
+function TestReadings.test_labels_in_the_loss()
+  local function answer(loss, data)
+    for _, item in ipairs(readings.of({ facts = { spec = spec_of("bucket_sort"), loss = loss, data = data } })) do
+      if item.question == "labels in the loss" then
+        return item.answer
+      end
+    end
+  end
+  lu.assertEquals(answer("all"), "all, masked ones, too")
+  lu.assertEquals(answer("counted", { train_masked = 3 }), "those that count (mask 1)")
+  lu.assertNil(answer("counted", { train_examples = 9 }))
+  lu.assertNil(answer(nil, { train_masked = 3 }))
+end
+
 function TestReadings.test_the_other_reading_is_named()
   local spec = spec_of("odds_first")
   spec.encoding = { relative = { kind = "transformer_xl" }, positions = { kind = "randomized", max_position = 2048,

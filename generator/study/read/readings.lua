@@ -54,7 +54,9 @@ local function batch_text(spec)
     or ("one batch of %s per length"):format(examples)
 end
 
--- Each returns the answer, or nil where the spec does not raise the question.
+local LOSSES = { all = "all, masked ones, too", counted = "those that count (mask 1)" }
+
+-- Each returns the answer, or nil where the spec, and what else run.json says, do not raise the question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
     if is_randomized(spec) and (kind_of(get(spec, "encoding.relative")) ~= "none" or get(spec, "encoding.score")) then
@@ -93,6 +95,10 @@ local QUESTIONS = {
     local order = get(spec, "task.options.order")
     return order and tostring(order):gsub("_", " ") or nil
   end },
+  { "labels in the loss", function(_, facts)
+    local data = type(facts.data) == "table" and facts.data
+    return not (data and not data.train_masked) and LOSSES[facts.loss] or nil
+  end },
   { "spare token", function(spec)
     return flag(spec, "model.spare_token", true) and "one" or "none"
   end },
@@ -112,7 +118,7 @@ function M.of(run)
     return list
   end
   for _, question in ipairs(QUESTIONS) do
-    local answer = question[2](spec)
+    local answer = question[2](spec, run.facts)
     if question[1] == "training steps" and run.test then
       answer = ("%d"):format(run.test.step)
     end
