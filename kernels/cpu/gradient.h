@@ -13,11 +13,6 @@ INLINE void fold_gradient(real *restrict total, real *restrict part, size_t coun
     }
 }
 
-/* x *= factor. */
-INLINE void scale_gradient(real *x, real factor, size_t count) {
-    for (size_t i = 0; i < count; i += LANES) store(x + i, load(x + i) * factor);
-}
-
 /* Sum of squares of count (a multiple of 4 LANES) elements. */
 INLINE double sum_of_squares(const real *x, size_t count) {
     vector sum[4] = {{0}};

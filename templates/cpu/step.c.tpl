@@ -193,7 +193,10 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 % if task.counted then
-static void scale(void *gradient, double factor, size_t count) { scale_gradient(gradient, (real)factor, count); }
+static void scale(void *gradient, double factor, size_t count) {
+    real *g = gradient;
+    for (size_t i = 0; i < count; i += LANES) store(g + i, load(g + i) * (real)factor);
+}
 
 % end
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
