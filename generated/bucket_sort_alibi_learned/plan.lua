@@ -38,6 +38,9 @@ return {
         last = 500,
         step = 1,
       },
+      validation = {
+        examples = 0,
+      },
     },
     id = "bucket_sort_alibi_learned",
     model = {

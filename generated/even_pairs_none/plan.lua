@@ -30,6 +30,9 @@ return {
         last = 500,
         step = 1,
       },
+      validation = {
+        examples = 0,
+      },
     },
     id = "even_pairs_none",
     model = {

@@ -34,6 +34,9 @@ return {
         last = 500,
         step = 1,
       },
+      validation = {
+        examples = 0,
+      },
     },
     id = "reverse_string_rand_relative",
     model = {

@@ -35,6 +35,9 @@ return {
         last = 500,
         step = 1,
       },
+      validation = {
+        examples = 0,
+      },
     },
     id = "reverse_string_rand_rope",
     model = {

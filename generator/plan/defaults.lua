@@ -8,6 +8,7 @@ local axes = require("spec.axes")
 local canonical = require("base.canonical")
 local literals = require("base.literals")
 local sha256 = require("base.sha256")
+local validation = require("spec.validation")
 
 local M = {}
 
@@ -55,6 +56,7 @@ end
 local function values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
+  local stream = validation.of(resolved)
   return {
     { "train.steps", train.steps },
     { "train.epochs", train.epochs },
@@ -77,6 +79,8 @@ local function values(resolved, init)
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
     { "eval.teacher_forced", eval.decoding == "teacher_forced" },
+    { "eval.validation_lengths", stream and table.concat(stream.lengths, ",") },
+    { "eval.validation_examples", stream and stream.examples },
     { "eval.during_every", during and during.every },
     { "eval.during_lengths", during and lengths_text(during.lengths) },
     { "eval.during_by", during and by_text(during.by) },

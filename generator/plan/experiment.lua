@@ -2,10 +2,11 @@
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
 -- Output, into the plan: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths
--- stand in.
+-- stand in; validation: { lengths, examples, coincide } of the validation stream, or false.
 
 local formulas = require("spec.formulas")
 local literals = require("base.literals")
+local validation = require("spec.validation")
 
 local M = {}
 
@@ -101,6 +102,10 @@ function M.derive(plan, facts, network)
   plan.lists = {}
   plan.train = train_fields(resolved.train, plan.lists)
   plan.clip = resolved.train.clip
+  plan.validation = validation.of(resolved) or false
+  if plan.validation then
+    plan.validation.coincide = validation.coincide(resolved, facts)
+  end
 end
 
 return M

@@ -27,15 +27,15 @@ function M.json(plan)
   return {
     id = plan.id, digest = plan.digest, parameters = plan.parameters,
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
-    memory_bytes = plan.memory_bytes, tensors = tensors, operations = network_page.json(plan),
+    memory_bytes = plan.memory_bytes, validation = plan.validation or nil, tensors = tensors, operations = network_page.json(plan),
     choices = all_choices(plan),
   }
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "tensors", "operations", "choices", "block",
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations", "choices", "block",
   "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value",
-  "why",
+  "why", "lengths", "examples", "coincide", "training", "evaluation",
 }
 
 local function tensor_lines(plan, lines)
@@ -43,6 +43,16 @@ local function tensor_lines(plan, lines)
     lines[#lines + 1] = string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]",
       grouped(t.offset))
   end
+end
+
+-- The validation stream, and how much of it is elsewhere, too.
+local function validation_text(validation)
+  local lengths, coincide = validation.lengths, validation.coincide
+  local range = lengths[2] and ("%d..%d"):format(lengths[1], lengths[#lengths]) or ("%d"):format(lengths[1])
+  return ("validation  %s, %s, %s of each, from a stream of their own; at least %.1f%% of their inputs are expected in "
+    .. "training, too, and %.1f%% in the evaluation at the end, where there are no more of so few symbols"):format(
+    wording.count(#lengths, "length"), range, wording.count(validation.examples, "example"), 100 * coincide.training,
+    100 * coincide.evaluation)
 end
 
 function M.text(plan)
@@ -67,9 +77,9 @@ function M.text(plan)
     string.format("memory      %.1f MB in training with %d threads, evaluations apart (%.1f MB per vector of "
       .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
       plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
-    "",
-    "choices",
   }
+  lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
+  table.move({ "", "choices" }, 1, 2, #lines + 1, lines)
   for _, c in ipairs(all_choices(plan)) do
     lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
   end

@@ -13,6 +13,7 @@ local holders = require("spec.holders")
 local locate = require("spec.locate")
 local pair_rules = require("spec.pair_rules")
 local tasks = require("spec.tasks")
+local validation = require("spec.validation")
 local warnings = require("spec.warnings")
 
 local M = {}
@@ -486,6 +487,7 @@ function M.apply(context)
   end
   axes.check(context)
   decoding.check(context, add, note)
+  validation.check(context, add, note)
   return context.good and warnings.of(context) or {}
 end
 

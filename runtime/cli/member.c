@@ -145,6 +145,18 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
     };
 }
 
+/* What comes before it, of a sampled task: the validation stream, without noise. */
+static lh_eval_request validation_of(const lh_member *m, int64_t step) {
+    lh_eval_request request = evaluation_of(m, step);
+    request.validation = true;
+    request.lengths = m->spec->eval.validation_lengths;
+    request.noise = (lh_noise){0, NULL};
+    request.examples = m->spec->eval.validation_examples;
+    return request;
+}
+
+static bool validates(const lh_member *m) { return m->spec->corpus == NULL && m->spec->eval.validation_examples > 0; }
+
 static bool evaluates(const lh_member *m) {
     lh_eval_request request = evaluation_of(m, 0);
     return !m->flags->no_eval && m->flags->overfit == 0 && lh_eval_conditions(&request) > 0;
@@ -164,13 +176,17 @@ lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *er
 }
 
 static lh_status evaluate(lh_member *m, lh_error *error) {
-    lh_eval_request request = evaluation_of(m, m->engine->step);
-    m->conditions = lh_eval_conditions(&request);
+    lh_eval_request validation = validation_of(m, m->engine->step), request = evaluation_of(m, m->engine->step);
+    int first = validates(m) ? lh_eval_conditions(&validation) : 0;
+    m->conditions = first + lh_eval_conditions(&request);
     m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
     if (m->results == NULL) return LH_ERR_ENVIRONMENT;
-    request.context = m;
+    validation.context = request.context = m;
     lh_screen_evaluates(m->screen, m);
-    lh_status status = lh_evaluate(m->engine, &request, m->results, error);
+    lh_status status = LH_OK;
+    if (first > 0) status = lh_evaluate(m->engine, &validation, m->results, error);
+    m->validated = first;
+    if (status == LH_OK) status = lh_evaluate(m->engine, &request, m->results + first, error);
     if (status != LH_OK) {
         free(m->results);
         m->results = NULL;

@@ -27,8 +27,8 @@ typedef struct lh_member {
     lh_window window;
     lh_loop *loop;
     int64_t first_step, last_step; /* of this process */
-    lh_eval_result *results;       /* [conditions of the spec]; NULL before the evaluation */
-    int conditions;
+    lh_eval_result *results;       /* [conditions], those of validation in front; NULL before the evaluation */
+    int conditions, validated;     /* validated: of the evaluation that is under way, those before it */
     bool over;
     lh_status status;
     lh_error error;

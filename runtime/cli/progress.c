@@ -151,6 +151,16 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
     print_examples(results, count);
 }
 
+/* The means of every split. */
+static void print_splits(int wide, const lh_eval_result *results, int count) {
+    for (int split = 0; split < LH_SPLITS; split++) {
+        char name[32];
+        lh_eval_means means = lh_eval_means_of(results, count, lh_split_name[split]);
+        snprintf(name, sizeof name, "all %s", lh_split_name[split]);
+        print_means(wide, name, &means);
+    }
+}
+
 /* Results of one noise. */
 static void print_results(int wide, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
@@ -160,12 +170,14 @@ static void print_results(int wide, const lh_eval_result *results, int count) {
         same = alike(results + i, count - i);
         print_row(wide, results + i, same);
     }
-    for (int split = 0; split < LH_SPLITS; split++) {
-        char name[32];
-        lh_eval_means means = lh_eval_means_of(results, count, lh_split_name[split]);
-        snprintf(name, sizeof name, "all %s", lh_split_name[split]);
-        print_means(wide, name, &means);
-    }
+    print_splits(wide, results, count);
+}
+
+/* How many results in front are of the validation stream of a sampled task. */
+static int count_validation(const lh_eval_result *results, int count) {
+    int first = 0;
+    while (first < count && results[first].groups == NULL && strcmp(results[first].split, "validation") == 0) first++;
+    return first;
 }
 
 /* Of the first column: "all " and the longest name of a split that there is. */
@@ -178,11 +190,12 @@ static int split_width(const lh_eval_result *results, int count) {
 
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     char noise[LH_NUMBER_TEXT];
-    int same, wide = split_width(results, count);
+    int same, first = count_validation(results, count), wide = split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
     printf("%-*s %-12s %7s %10s %12s %10s\n", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number",
            "accuracy", "exact match", "loss");
-    for (int i = 0; i < count; i += same) {
+    if (first < count) print_splits(wide, results, first);
+    for (int i = first < count ? first : 0; i < count; i += same) {
         for (same = 1; i + same < count && results[i + same].noise == results[i].noise;) same++;
         if (results[i].noisy) printf("noise %s\n", lh_shortest(results[i].noise, noise));
         print_results(wide, results + i, same);

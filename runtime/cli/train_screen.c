@@ -153,9 +153,11 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
 void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int done, int count) {
     lh_member *member = context;
     lh_train_screen *screen = member->screen;
+    (void)count;
     pthread_mutex_lock(&screen->mutex);
+    done += member->validated;
     shown_of(screen, member)->evaluated = done;
-    if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, count);
+    if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, member->conditions);
     else if (lh_progress_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
     pthread_mutex_unlock(&screen->mutex);
 }

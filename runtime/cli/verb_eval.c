@@ -12,7 +12,7 @@
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order;
     lh_option_lengths lengths;
-    bool lengths_given, resume;
+    bool lengths_given, examples_given, validation, resume;
     int64_t examples, batch, draws, seed, threads;
 } flags;
 
@@ -25,6 +25,24 @@ static const lh_verb verb = {
     "condition\n"
     "has more examples than --examples, --seed chooses among them, or --order file takes the first ones."};
 
+/* --splits validation of a sampled task: lengths and examples are the validation's unless flags say others. */
+static lh_status settle_validation(const lh_spec *spec, flags *f, lh_error *error) {
+    const lh_eval_defaults *eval = &spec->eval;
+    if (f->splits == NULL || spec->corpus != NULL) return LH_OK;
+    if (strcmp(f->splits, "validation") != 0)
+        return lh_fail(
+            error, LH_ERR_USAGE,
+            "--splits: %.80s\n  expected: validation; this task has no finite data, and lengths tell what is "
+            "in distribution and beyond",
+            f->splits);
+    f->validation = true;
+    if (!f->lengths_given && eval->validation_examples == 0)
+        return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has no eval.validation");
+    if (!f->lengths_given) f->lengths.lengths = eval->validation_lengths;
+    if (!f->examples_given && eval->validation_examples > 0) f->examples = eval->validation_examples;
+    return LH_OK;
+}
+
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
     *f = (flags){
@@ -35,8 +53,9 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
          "or a list: 41,50,60 (the spec's)"},
         {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
-         "of train,test,validation: finite data (the spec's)"},
-        {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, NULL, "N", "per condition, or all (the spec's)"},
+         "of train,test,validation: finite data (the spec's); validation: its stream of a sampled task"},
+        {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->examples_given, "N",
+         "per condition, or all (the spec's)"},
         {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "which of finite data (the spec's)"},
         {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
@@ -49,7 +68,9 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    if (status == LH_OK && !*done) status = settle_validation(cli->spec, f, error);
+    return status;
 }
 
 /* The folder of eval.jsonl, for free(). */
@@ -64,10 +85,8 @@ static char *output_folder(const flags *f) {
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
     const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
     unsigned sets = f->splits != NULL ? lh_sets_of(f->splits) : spec->eval.sets;
-    if (f->splits != NULL && (spec->corpus == NULL || sets == 0))
-        return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: %s", f->splits,
-                       spec->corpus == NULL ? "no such flag; this task has no finite data"
-                                            : "some of train,test,validation");
+    if (f->splits != NULL && spec->corpus != NULL && sets == 0)
+        return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
     lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
     lh_status status = lh_cli_order(spec, f->order, &choice.in_order, error);
     if (status != LH_OK || spec->corpus == NULL) return status;
@@ -88,6 +107,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .batch = (int)f->batch,
         .draws = (int)f->draws,
         .seed = (uint64_t)f->seed,
+        .validation = f->validation,
         .step = engine->step,
         .path = path,
         .only_missing = f->resume,

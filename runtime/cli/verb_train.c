@@ -93,6 +93,8 @@ static char *flags_json(const lh_cli *cli) {
 static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_key key = lh_key_of_seed(LH_EVAL_SEED);
     lh_status status = lh_trial_lengths(spec->task, &spec->train.lengths, key, error);
+    if (status == LH_OK && !flags->no_eval && spec->eval.validation_examples > 0)
+        status = lh_trial_lengths(spec->task, &spec->eval.validation_lengths, key, error);
     if (status == LH_OK && !flags->no_eval) status = lh_trial_lengths(spec->task, &spec->eval.lengths, key, error);
     if (status == LH_OK && spec->eval.during_every > 0)
         status = lh_trial_lengths(spec->task, &spec->eval.during_lengths, key, error);

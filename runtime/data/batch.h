@@ -69,7 +69,7 @@ void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const ui
 typedef struct lh_source {
     lh_key key;
     uint32_t step;     /* training: the step; evaluation: the condition */
-    uint32_t domain;   /* LH_DOMAIN_DATA or LH_DOMAIN_EVAL */
+    uint32_t domain;   /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
     uint32_t distinct; /* > 0: example index modulo this (--overfit, with one step for all); 0: all differ */
     const uint32_t
         *pick; /* finite data: which of the shape's examples the indices mean; NULL: those in the file's order */

@@ -31,7 +31,7 @@ static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *
 }
 
 static lh_rng rng_at(const lh_draw *draw, uint32_t layer, uint32_t eval_place, uint32_t place) {
-    if (draw->domain == LH_DOMAIN_EVAL) place = eval_place;
+    if (draw->domain != LH_DOMAIN_POSITIONS) place = eval_place;
     return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
 }
 
@@ -50,8 +50,9 @@ void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool sorted, int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    uint32_t site = draw->domain == LH_DOMAIN_EVAL ? lh_site(LH_DOMAIN_EVAL, draw->example, LH_PLACE_SEQUENCE + stream)
-                                                   : lh_site(draw->domain, stream, LH_PLACE_DRAWN_POSITIONS);
+    uint32_t site = draw->domain != LH_DOMAIN_POSITIONS
+                        ? lh_site(draw->domain, draw->example, LH_PLACE_SEQUENCE + stream)
+                        : lh_site(draw->domain, stream, LH_PLACE_DRAWN_POSITIONS);
     lh_rng rng = lh_rng_at(draw->key, draw->step, sequence, site);
     draw_positions(&rng, first, range, count, sorted, out, scratch);
 }

@@ -49,8 +49,11 @@ typedef struct probe {
 static const char *place(const probe *p, char text[PLACE_TEXT]) {
     const uint32_t *counter = p->start->counter;
     int used = snprintf(text, PLACE_TEXT, "%.160s: task length %d, example %u of ", p->task->source, p->n, counter[2]);
-    if (counter[1] >> 24 == LH_DOMAIN_DATA) snprintf(text + used, PLACE_TEXT - (size_t)used, "step %u", counter[3] + 1);
-    else snprintf(text + used, PLACE_TEXT - (size_t)used, "the evaluation");
+    uint32_t domain = counter[1] >> 24;
+    if (domain == LH_DOMAIN_DATA) snprintf(text + used, PLACE_TEXT - (size_t)used, "step %u", counter[3] + 1);
+    else
+        snprintf(text + used, PLACE_TEXT - (size_t)used, "the %s",
+                 domain == LH_DOMAIN_EVAL ? "evaluation" : "validation");
     return text;
 }
 

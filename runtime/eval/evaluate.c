@@ -169,7 +169,8 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
 static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, each, result, draw, sums, error);
-    lh_condition condition = lh_condition_at(result->n, result->examples, request->seed, draw);
+    lh_condition condition = request->validation ? lh_validation_at(result->n, result->examples, request->seed, draw)
+                                                 : lh_condition_at(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
     return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
 }
@@ -260,7 +261,7 @@ static int most_examples(const lh_eval_request *request) {
 static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     int n = lh_lengths_at(&request->lengths, i);
     return (lh_eval_result){
-        .split = lh_split_of_length(spec, n),
+        .split = request->validation ? "validation" : lh_split_of_length(spec, n),
         .n = n,
         .axis = spec->eval.axis,
         .examples = request->examples,
@@ -339,9 +340,11 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {0, 0, 0, 0, 0, 0};
+    double quietest = 0;
     for (int i = 0; i < count; i++) {
-        if (strcmp(results[i].split, split) != 0 || results[i].noise > results[0].noise) continue;
-        if (results[i].counted == 0) continue;
+        if (strcmp(results[i].split, split) != 0 || results[i].counted == 0) continue;
+        if (means.count > 0 && results[i].noise > quietest) continue;
+        if (means.count == 0) quietest = results[i].noise;
         if (means.count == 0) means.first = results[i].n;
         means.last = results[i].n;
         means.count++;

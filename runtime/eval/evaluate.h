@@ -51,7 +51,8 @@ typedef struct lh_eval_request {
     bool teacher_forced;     /* of a generative model: none of its own answers */
     int greedy_examples;     /* > 0: its own answers to so many examples, at most */
     uint64_t seed;
-    const char *split; /* NULL: the set, or of sampled tasks what lh_split_of_length gives */
+    bool validation;   /* of a sampled task: the validation stream in the place of the evaluation's */
+    const char *split; /* NULL: the set, or of sampled tasks "validation" or what lh_split_of_length gives */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
     bool only_missing; /* take over lines of path for this step, seed, split, condition, examples, batch and draws */
@@ -74,7 +75,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
-/* Plain means over results of one split with labels that count, of those as quiet as the first; count tells how many
+/* Plain means over results of one split with labels that count, of those as quiet as its first; count tells how many
  * there are. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */

@@ -41,6 +41,8 @@ static const struct {
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
     {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},
     {"eval.teacher_forced", SWITCH, offsetof(lh_spec, eval.teacher_forced)},
+    {"eval.validation_lengths", LENGTHS, offsetof(lh_spec, eval.validation_lengths)},
+    {"eval.validation_examples", INTEGER, offsetof(lh_spec, eval.validation_examples)},
     {"eval.during_every", LONG, offsetof(lh_spec, eval.during_every)},
     {"eval.during_lengths", LENGTHS, offsetof(lh_spec, eval.during_lengths)},
     {"eval.during_by", BY, offsetof(lh_spec, eval.during_by)},

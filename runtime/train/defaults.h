@@ -19,7 +19,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 4 + 2 * LH_MOST_AXES };
+enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 5 + 2 * LH_MOST_AXES };
 
 typedef struct lh_defaults {
     lh_spec spec; /* what was given, with the values of the text */

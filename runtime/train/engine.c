@@ -72,6 +72,13 @@ lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
     return condition;
 }
 
+lh_condition lh_validation_at(int n, int examples, uint64_t seed, int draw) {
+    lh_condition condition = lh_condition_at(n, examples, seed, draw);
+    condition.source.domain = condition.draw.domain = LH_DOMAIN_VALIDATION;
+    condition.draw.step |= LH_VALIDATION_STEP;
+    return condition;
+}
+
 void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->loss += part->loss;
     sums->positions += part->positions;

@@ -150,6 +150,9 @@ lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state,
  * examples with draw 0. */
 lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw);
 
+/* The same of the validation stream: no example and no draw is one of training or of the standard condition. */
+lh_condition lh_validation_at(int n, int examples, uint64_t seed, int draw);
+
 /* Adds every field of part to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *part);
 

@@ -178,6 +178,7 @@ static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
         .examples = eval->during_examples,
         .draws = 1,
         .seed = LH_EVAL_SEED,
+        .validation = l->spec->corpus == NULL,
         .split = "during",
         .step = l->engine->step,
         .path = l->training.run->evaluations,

@@ -1,6 +1,7 @@
--- The evaluation of Ruoss et al. 2023: every length beyond training.
+-- The evaluation of Ruoss et al. 2023: every length beyond training, and nothing else.
 return {
   lengths = { 41, 500 },
   examples = 500,
   draws = 1,
+  validation = { examples = 0 },
 }

@@ -82,6 +82,7 @@ function M.everything()
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1000",
     ["encoding.positions.range"] = "one_based", ["encoding.positions.sides"] = "independent",
     ["encoding.score"] = "{ use = 'alibi' }", ["eval.during.every"] = "5", ["eval.batch"] = "64",
+    ["eval.validation"] = "{ lengths = { 2, 3 }, examples = 3 }",
     ["eval.dropout"] = "true", ["model.spare_token"] = "false",
   }))
 end

@@ -115,6 +115,8 @@ local FIELDS = {
   { "eval.lengths", { list = { 7, 9 } }, false, false },
   { "eval.examples", 5, false, false },
   { "eval.batch", 5, false, false },
+  { "eval.validation.lengths", { first = 1, last = 4, step = 1 }, false, false },
+  { "eval.validation.examples", 7, false, false },
   { "eval.draws", 5, false, false },
   { "eval.dropout", false, true, false },
   { "eval.noise", "absolute", true, false, { ["eval.by"] = "{ noise = { list = { 0.5 } } }",
@@ -350,7 +352,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
-    ["eval.during.splits"] = true, ["eval.order"] = true,
+    ["eval.during.splits"] = true, ["eval.order"] = true, ["eval.validation"] = true,
     ["eval.decoding"] = true } -- of a decoder: test_eval_decoding.lua
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below

@@ -543,6 +543,22 @@ function TestLedger.test_conditions()
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
+-- The validation stream is evaluated first: it costs, and a run is done without its lines, as older ones have none.
+function TestLedger.test_validation_costs_and_is_not_wanted()
+  local function wanted_with(examples)
+    return ledger.wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
+  end
+  local without, with = wanted_with(0), wanted_with(5)
+  lu.assertEquals(with.conditions, without.conditions)
+  local more = with.eval_work[1] - without.eval_work[1]
+  lu.assertTrue(more > 0)
+  lu.assertEquals(with.eval_work[3] - without.eval_work[3], more)
+  local cell = expand(probe()).cells[2]
+  local _, dir = state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
+    ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
+  lu.assertNil(ledger.progress(dir, ledger.wanted(cell)).evaluated)
+end
+
 function TestLedger.test_progress_is_counted_in_operations()
   local cell = expand(probe()).cells[2]
   local wanted = ledger.wanted(cell)

@@ -33,7 +33,7 @@ trains_and_resumes() {
 }
 
 evaluates() {
-    ends_with 0 'all beyond *21..24' "$trainer" eval --lengths 21:24 --examples 32 \
+    ends_with 0 'all beyond 21..24' "$trainer" eval --lengths 21:24 --examples 32 \
         --checkpoint "$(echo "$work/whole"/*/*/lr*)/checkpoint.safetensors"
 }
 

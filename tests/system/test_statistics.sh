@@ -49,5 +49,5 @@ expect statistics_no_positions_stays_at_majority accuracy_between sorts_without_
 spec sorts_with_random_positions '{ kind = "sinusoid", positions = { kind = "randomized", max_position = 64 } }'
 expect statistics_random_positions_trains outcome sorts_with_random_positions
 expect statistics_random_positions_learns accuracy_between sorts_with_random_positions in_distribution 0.6 1
-expect statistics_random_positions_holds_beyond accuracy_between sorts_with_random_positions test 0.55 1
+expect statistics_random_positions_holds_beyond accuracy_between sorts_with_random_positions beyond 0.55 1
 finish

@@ -10,6 +10,7 @@ local run_files = require("study.read.run_files")
 local safetensors = require("base.safetensors")
 local tasks = require("spec.tasks")
 local wording = require("base.wording")
+local validation = require("spec.validation")
 local write = require("base.write")
 
 local M = {}
@@ -40,9 +41,16 @@ function M.wanted(cell)
     eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil, epochs = resolved.train.epochs,
     files = evaluations.wanted(cell) }
   local draws = plan.any_draws and eval.draws or 1
+  local function work_of(n, examples)
+    return costs.forward(plan, tasks.streams(task, n)) * examples * draws
+  end
+  local stream = validation.of(resolved)
+  for _, n in ipairs(stream and stream.lengths or {}) do
+    sum = sum + work_of(n, stream.examples) -- goes first; a run is done without
+  end
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true
-    sum = sum + costs.forward(plan, tasks.streams(task, n)) * eval.examples * draws
+    sum = sum + work_of(n, eval.examples)
     wanted.eval_work[i] = sum
   end
   count_steps(wanted, cell, resolved.train.steps)
@@ -161,7 +169,8 @@ end
 -- How many lengths the last line of eval.jsonl has behind it, itself included; 0 where there is none of the last step.
 local function count_evaluated(dir, wanted)
   local row = run_files.last_evaluation(dir, wanted.split_of)
-  for i, n in ipairs(row and row.split ~= "during" and row.step == wanted.total and wanted.lengths or {}) do
+  local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
+  for i, n in ipairs(final and wanted.lengths or {}) do
     if n == row.by.length then
       return i
     end

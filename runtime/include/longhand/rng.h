@@ -17,15 +17,19 @@
 
 #include <stdint.h>
 
-enum {                            /* domains */
-       LH_DOMAIN_INIT = 1,        /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
-       LH_DOMAIN_DATA = 2,        /* place: below */
-       LH_DOMAIN_DROPOUT = 3,     /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
-       LH_DOMAIN_POSITIONS = 4,   /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
-       LH_DOMAIN_EVAL = 5,        /* everything random in an evaluation but dropout; place: below */
-       LH_DOMAIN_EVAL_NOISE = 7,  /* layer: index of the draw; place: the embedding, in the network's order */
-       LH_DOMAIN_EVAL_DROPOUT = 6 /* layer: index of the draw; place: 2 * that of DROPOUT's layer + its place */
+enum {                             /* domains */
+       LH_DOMAIN_INIT = 1,         /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
+       LH_DOMAIN_DATA = 2,         /* place: below */
+       LH_DOMAIN_DROPOUT = 3,      /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
+       LH_DOMAIN_POSITIONS = 4,    /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
+       LH_DOMAIN_EVAL = 5,         /* everything random in an evaluation but dropout; place: below */
+       LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: the embedding, in the network's order */
+       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: 2 * that of DROPOUT's layer + its place */
+       LH_DOMAIN_VALIDATION = 8    /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
 };
+/* Counter word 3 of a validation's draws: this + the length. Its noise and dropout share their domains with the
+ * evaluation's, and lengths are shorter than this. */
+#define LH_VALIDATION_STEP 0x80000000u
 enum {                         /* places within data and evaluation */
        LH_PLACE_SAMPLE = 0,    /* the example itself */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */

@@ -148,16 +148,18 @@ typedef struct lh_eval_defaults {
     bool dropout;     /* dropout stays on */
     /* From here on, default. */
     lh_lengths lengths;
-    int examples;         /* per condition; 0: all there are, of finite data */
-    bool in_order;        /* of finite data the first ones of the file; else chosen by the seed (data/pick.h) */
-    int batch;            /* of them in a batch, which has draws of its own; 0: one batch */
-    int draws;            /* per condition, of what is random in a pass; 1 where nothing is */
-    bool teacher_forced;  /* of a generative model: the target stands before every answer, not its own answers */
-    lh_by by;             /* of finite data */
-    lh_noise noise;       /* of the evaluation at the end; none unless generated code has it */
-    unsigned sets;        /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
-    bool with_trained;    /* likewise: also examples that were trained on */
-    int64_t during_every; /* steps; 0: no evaluation during training */
+    int examples;        /* per condition; 0: all there are, of finite data */
+    bool in_order;       /* of finite data the first ones of the file; else chosen by the seed (data/pick.h) */
+    int batch;           /* of them in a batch, which has draws of its own; 0: one batch */
+    int draws;           /* per condition, of what is random in a pass; 1 where nothing is */
+    bool teacher_forced; /* of a generative model: the target stands before every answer, not its own answers */
+    lh_by by;            /* of finite data */
+    lh_noise noise;      /* of the evaluation at the end; none unless generated code has it */
+    unsigned sets;       /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
+    bool with_trained;   /* likewise: also examples that were trained on */
+    lh_lengths validation_lengths; /* of a sampled task, after training, in its validation stream */
+    int validation_examples;       /* per condition; 0: no such evaluation */
+    int64_t during_every;          /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples; /* 0: all there are */
     lh_by during_by;

@@ -1,0 +1,101 @@
+-- The validation stream of a sampled task: examples and draws of their own, at training lengths (eval.validation).
+--
+-- Input: a resolved spec; the facts of its task. Output: what is evaluated after training, and how many of its inputs
+-- are expected to occur elsewhere since there are few of them.
+
+local locate = require("spec.locate")
+local tasks = require("spec.tasks")
+
+local M = {}
+
+M.EXAMPLES = 128 -- per condition, unless given
+local MOST_LENGTHS = 16 -- unless given
+
+-- At most MOST_LENGTHS of a rising list, spread evenly, the first and the last among them.
+local function spread(list)
+  local count = #list
+  if count <= MOST_LENGTHS then
+    return list
+  end
+  local chosen = {}
+  for i = 0, MOST_LENGTHS - 1 do
+    chosen[i + 1] = list[1 + math.floor(i * (count - 1) / (MOST_LENGTHS - 1) + 0.5)]
+  end
+  return chosen
+end
+
+-- { lengths, examples }: a rising list, and examples of each; nil where there is none, as with finite data.
+function M.of(resolved)
+  local given, train = resolved.eval.validation or {}, resolved.train.lengths
+  local examples = given.examples or M.EXAMPLES
+  if not train or examples == 0 then
+    return nil
+  end
+  return { lengths = given.lengths and tasks.lengths(given.lengths) or spread(tasks.lengths(train)),
+    examples = examples }
+end
+
+-- The share of inputs that are expected among `others` more of them, where all are as likely: of inputs that differ in
+-- how likely they are it is larger.
+local function expected_share(inputs, others)
+  return others / inputs < 1e-6 and others / inputs or 1 - (1 - 1 / inputs) ^ others
+end
+
+-- What the least shares of validation inputs are that training and the evaluation at the end are expected to have as
+-- well, means over its lengths: { training, evaluation }. facts: of the task.
+function M.coincide(resolved, facts)
+  local validation, eval, trained = M.of(resolved), {}, tasks.lengths(resolved.train.lengths)
+  for _, n in ipairs(tasks.lengths(resolved.eval.lengths)) do
+    eval[n] = true
+  end
+  local seen = resolved.train.batch * resolved.train.steps / #trained
+  local shares = { training = 0, evaluation = 0 }
+  for _, n in ipairs(validation.lengths) do
+    local inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
+    shares.training = shares.training + expected_share(inputs, seen) / #validation.lengths
+    shares.evaluation = shares.evaluation
+      + expected_share(inputs, eval[n] and resolved.eval.examples or 0) / #validation.lengths
+  end
+  return shares
+end
+
+local function lengths_text(lengths)
+  if lengths.list then
+    return "{ list = { " .. table.concat(lengths.list, ", ") .. " } }"
+  end
+  local step = (lengths.step or 1) > 1 and (", step = %d"):format(lengths.step) or ""
+  return ("{ %d, %d%s }"):format(lengths.first, lengths.last, step)
+end
+
+-- Errors of the section. add, note: as in rules.lua.
+function M.check(context, add, note)
+  local resolved, facts = context.resolved, context.task
+  local given = resolved.eval and resolved.eval.validation
+  if not given or not facts then
+    return
+  elseif facts.data and (given.lengths or given.examples ~= 0) then
+    local task = facts.data.made and "kind" or "data"
+    add(context, { "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
+      what = "does not go with finite data",
+      notes = { note(context, "task." .. task, ("%q"):format(resolved.task[task])) },
+      expected = "no such field: a set of finite data is validated on, in eval.splits and eval.during.splits" })
+    return
+  end
+  local trained = {}
+  for _, n in ipairs(tasks.lengths(resolved.train and resolved.train.lengths)) do
+    trained[n] = true
+  end
+  for i, n in ipairs(given.lengths and tasks.lengths(given.lengths) or {}) do
+    if not trained[n] then
+      local path = "eval.validation.lengths"
+      add(context, { given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
+        what = ("%d is no training length"):format(n),
+        notes = { note(context, "train.lengths", lengths_text(resolved.train.lengths)) },
+        expected = "some of train.lengths: what is chosen by validation is chosen in distribution",
+        hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
+      return
+    end
+  end
+end
+
+return M

@@ -1,0 +1,63 @@
+-- The validation stream of sampled tasks: what is evaluated, what of it is elsewhere, what the trainer is told.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local plan_module = require("plan.plan")
+local validation = require("spec.validation")
+
+TestValidation = {}
+
+local SPEC = [[return { task = { kind = "parity_check" }, encoding = { kind = "none" },
+  model = { layers = 1, heads = 1, width = 16, feedforward = 16 },
+  train = { batch = 8, steps = %d, lengths = %s }, eval = { lengths = { list = { 1, 2, 60 } }, examples = 16, %s } }]]
+
+local function checked(steps, lengths, more)
+  local resolved, info, d = support.check_text(SPEC:format(steps, lengths, more or ""))
+  return assert(resolved, d:text()), info
+end
+
+function TestValidation.test_lengths_are_training_lengths_spread_evenly()
+  lu.assertEquals(validation.of(checked(10, "{ 1, 4 }")), { lengths = { 1, 2, 3, 4 }, examples = 128 })
+  local of = validation.of(checked(10, "{ 1, 40 }"))
+  lu.assertEquals({ #of.lengths, of.lengths[1], of.lengths[2], of.lengths[16] }, { 16, 1, 4, 40 })
+  lu.assertEquals(validation.of(checked(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
+  local own = checked(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
+  lu.assertEquals(validation.of(own), { lengths = { 10, 20, 30 }, examples = 5 })
+  lu.assertNil(validation.of(checked(10, "{ 1, 40 }", "validation = { examples = 0 }")))
+end
+
+-- At its default the field is no part of the resolved spec: run.json and digests of older specs stay.
+function TestValidation.test_the_default_is_left_out()
+  lu.assertNil(checked(10, "{ 1, 40 }").eval.validation)
+  lu.assertNil(checked(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
+end
+
+-- Of length 1 there are two inputs and of length 2 four. The number of those expected elsewhere is that of uniform
+-- draws: 1 - (1 - 1 / inputs)^others.
+function TestValidation.test_what_coincides_is_counted()
+  local resolved, info = checked(2, "{ 1, 2 }")
+  local shares = validation.coincide(resolved, info.task)
+  local seen = 8 * 2 / 2
+  lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ seen - 0.75 ^ seen) / 2, 1e-12)
+  lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
+  local far, of_far = checked(10, "{ 40, 41 }")
+  local few = validation.coincide(far, of_far.task)
+  lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of its lengths is evaluated
+end
+
+function TestValidation.test_the_trainer_is_told()
+  local function text_of(more)
+    local resolved, info = checked(10, "{ 1, 3 }", more)
+    local plan = assert(plan_module.build(resolved, info))
+    return plan.defaults.text, plan_module.text(plan)
+  end
+  local text, page = text_of()
+  lu.assertStrContains(text, "\neval.validation_lengths 1,2,3\neval.validation_examples 128\n")
+  lu.assertStrContains(page, "validation  3 lengths, 1..3, 128 examples of each, from a stream of their own; at least ")
+  text, page = text_of("validation = { examples = 0 }")
+  lu.assertNotStrContains(text, "eval.validation")
+  lu.assertNotStrContains(page, "validation")
+end
+
+support.run()

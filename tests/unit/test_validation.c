@@ -1,0 +1,225 @@
+/* The validation stream of sampled tasks: no example and no draw of its own is one of training or of the evaluation at
+ * the end, and what a trainer does with it. */
+#include "lh_test.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "longhand/positions.h"
+#include "lh_run.h"
+#include "toy_program.h"
+#include "train/engine.h"
+
+#define FOLDER "toy/0123456789abcdef/lr0.01-seed1"
+enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
+
+/* An example that was made: its counter, its length, and its input as digits. */
+typedef struct made {
+    uint32_t key, word[3];
+    int n;
+    uint64_t input;
+} made;
+
+static made examples[MOST], passes[MOST];
+static atomic_int example_count, pass_count;
+
+lh_task_sample lh_task_bucket_sort;
+
+static void record_sample(lh_rng *rng, int n, lh_example *example) {
+    made *one = &examples[atomic_fetch_add(&example_count, 1) % MOST];
+    *one = (made){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
+    lh_task_bucket_sort(rng, n, example);
+    for (int i = 0; i < n; i++) one->input = one->input * 5 + example->input[i];
+}
+
+static void record_pass(const lh_cpu_step *step) {
+    made *one = &passes[atomic_fetch_add(&pass_count, 1) % MOST];
+    *one = (made){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
+}
+
+static void record_train(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                         lh_sums *sums) {
+    record_pass(step);
+    toy_float.train_block(step, block, workspace, gradient, sums);
+}
+
+static void record_forward(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
+    record_pass(step);
+    toy_float.forward_block(step, block, workspace, sums);
+}
+
+static lh_task task;
+static lh_cpu_program program;
+static const lh_cpu_program *const list[] = {&program, NULL};
+static lh_spec toy;
+
+static int make_toy(void **state) {
+    task = *lh_toy_spec.task;
+    task.sample = record_sample;
+    program = toy_float;
+    program.train_block = record_train;
+    program.forward_block = record_forward;
+    toy = lh_toy_spec_with(list);
+    toy.task = &task;
+    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, LONGEST, 1};
+    toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};
+    toy.eval.validation_examples = 4;
+    atomic_store(&example_count, 0);
+    atomic_store(&pass_count, 0);
+    return lh_test_make_directory(state);
+}
+
+static lh_run_result run(void **state, int code, const char *command) {
+    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
+static int count_of(const made *list_of, int count, uint32_t domain) {
+    int found = 0;
+    for (int i = 0; i < count; i++) found += list_of[i].word[0] >> 24 == domain;
+    return found;
+}
+
+static bool is_counter(const made *a, const made *b) {
+    return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
+}
+
+/* How many examples of a domain and a length have a counter, or an input, that some of another domain have. */
+static int shared_by(uint32_t domain, uint32_t other, int n, bool inputs) {
+    int shared = 0, count = atomic_load(&example_count);
+    for (int i = 0; i < count; i++) {
+        if (examples[i].word[0] >> 24 != domain || (n > 0 && examples[i].n != n)) continue;
+        bool found = false;
+        for (int k = 0; k < count && !found; k++)
+            found = examples[k].word[0] >> 24 == other && examples[k].n == examples[i].n &&
+                    (inputs ? examples[k].input == examples[i].input : is_counter(&examples[k], &examples[i]));
+        shared += found;
+    }
+    return shared;
+}
+
+/* With the seed of the evaluation in training: the domain alone tells the streams apart. */
+static void test_no_example_is_of_two_streams(void **state) {
+    toy.eval.during_every = 10;
+    run(state, 0, "train --out . --seed 1 --threads 2");
+    int count = atomic_load(&example_count), validation = LONGEST * 5 * 2 + 6 * 4; /* twice in training, once behind */
+    assert_in_range(count, 1, MOST);
+    assert_int_equal(count_of(examples, count, LH_DOMAIN_DATA), 20 * 8);
+    assert_int_equal(count_of(examples, count, LH_DOMAIN_EVAL), LONGEST * 10); /* those at the end alone */
+    assert_int_equal(count_of(examples, count, LH_DOMAIN_VALIDATION), validation);
+    assert_int_equal(count_of(examples, count, LH_DOMAIN_DATA) + LONGEST * 10 + validation, count);
+    static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            if (a != b) assert_int_equal(shared_by(domain[a], domain[b], 0, false), 0);
+    /* Of length 1 there are five inputs, which ten examples nearly fill; of length 9 nearly two million. */
+    assert_in_range(shared_by(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 1, true), 10, 14);
+    assert_int_equal(shared_by(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 9, true), 0);
+}
+
+/* What a pass draws hangs on its draw: the domain and step of positions, the step alone of noise and dropout. */
+static void test_no_draw_is_of_two_streams(void **state) {
+    toy.eval.during_every = 10;
+    run(state, 0, "train --out . --seed 1 --threads 1");
+    int count = atomic_load(&pass_count);
+    assert_in_range(count, 1, MOST);
+    static const uint32_t domain[] = {LH_DOMAIN_POSITIONS, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
+    int seen = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_true(count_of(passes, count, domain[i]) > 0);
+        seen += count_of(passes, count, domain[i]);
+    }
+    assert_int_equal(seen, count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(passes[i].word[0] >> 24 == LH_DOMAIN_VALIDATION, passes[i].word[2] >= LH_VALIDATION_STEP);
+}
+
+/* Positions, distances and sequences of both: 200 draws of 20 places below 2000, of which none is met twice. */
+static void test_positions_of_their_own(void **state) {
+    (void)state;
+    static int32_t drawn[200][20], scratch[2000];
+    int count = 0;
+    for (int n = 1; n <= 25; n++)
+        for (int which = 0; which < 2; which++) {
+            lh_condition c = which ? lh_validation_at(n, 8, 1, 0) : lh_condition_at(n, 8, 1, 0);
+            lh_draw_positions(&c.draw, 0, 0, 2000, 20, true, drawn[count++], scratch);
+            lh_draw_positions(&c.draw, 3, 0, 2000, 20, true, drawn[count++], scratch);
+            lh_draw_distances(&c.draw, 0, 2000, 20, drawn[count++], scratch);
+            lh_draw_sequence(&c.draw, 1, 5, 0, 2000, 20, true, drawn[count++], scratch);
+        }
+    assert_int_equal(count, 200);
+    for (int a = 0; a < count; a++)
+        for (int b = 0; b < a; b++) assert_memory_not_equal(drawn[a], drawn[b], sizeof drawn[a]);
+}
+
+static int count_text(const char *text, const char *what) {
+    int found = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++) found++;
+    return found;
+}
+
+static char *lines_of(void **state, const char *name) {
+    size_t bytes;
+    return lh_test_read(lh_test_path(*state, name), &bytes);
+}
+
+/* Lines of validation stand before those of the evaluation; `eval --splits validation` gives the same. */
+static void test_train_validates_first(void **state) {
+    lh_run_result result = run(state, 0, "train --out . --seed 1 --threads 2");
+    assert_non_null(strstr(result.out, "all validation      1..6               6 "));
+    assert_null(strstr(result.out, "\nvalidation ")); /* its rows are left out beside those of the evaluation */
+    char *text = lines_of(state, FOLDER "/eval.jsonl");
+    assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":1},\"examples\":4,"));
+    assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
+    assert_int_equal(count_text(text, "\"split\":\"in_distribution\""), 6);
+    assert_int_equal(count_text(text, "\"split\":\"beyond\""), 3);
+    *strstr(text, "{\"step\":20,\"split\":\"in_distribution\"") = 0;
+    run(state, 0, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out again");
+    char *again = lines_of(state, "again/eval.jsonl");
+    assert_string_equal(again, text);
+    free(again);
+    free(text);
+    result = run(state, 0,
+                 "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out far "
+                 "--lengths 9 --examples 3");
+    assert_non_null(strstr(result.out, "validation     9 "));
+    text = lines_of(state, "far/eval.jsonl");
+    assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":9},\"examples\":3,"));
+    free(text);
+    result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits test");
+    assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task has no finite data"));
+}
+
+/* A run of an older trainer has no validation: it counts as finished, and --resume makes up for it. */
+static void test_older_runs_are_finished_without(void **state) {
+    toy.eval.validation_examples = 0;
+    run(state, 0, "train --out . --seed 1");
+    char *text = lines_of(state, FOLDER "/eval.jsonl");
+    assert_int_equal(count_text(text, "validation"), 0);
+    free(text);
+    lh_run_result result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation");
+    assert_non_null(strstr(result.err, "--lengths: missing; the spec has no eval.validation"));
+    toy.eval.validation_examples = 4;
+    result = run(state, 0, "train --out . --seed 1 --missing");
+    assert_non_null(strstr(result.err, "1 of 1 runs are finished"));
+    run(state, 0, "train --out . --seed 1 --resume");
+    text = lines_of(state, FOLDER "/eval.jsonl");
+    assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
+    assert_int_equal(count_text(text, "\n"), 6 + LONGEST);
+    free(text);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_example_is_of_two_streams),       TEST(test_no_draw_is_of_two_streams),
+        cmocka_unit_test(test_positions_of_their_own), TEST(test_train_validates_first),
+        TEST(test_older_runs_are_finished_without),
+    };
+    return cmocka_run_group_tests_name("validation", tests, NULL, NULL);
+}
