@@ -27,13 +27,15 @@ function M.json(plan)
   return {
     id = plan.id, digest = plan.digest, parameters = plan.parameters,
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
-    memory_bytes = plan.memory_bytes, validation = plan.validation or nil, tensors = tensors, operations = network_page.json(plan),
+    memory_bytes = plan.memory_bytes, validation = plan.validation or nil, tensors = tensors,
+    operations = network_page.json(plan),
     choices = all_choices(plan),
   }
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations", "choices", "block",
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations", "choices",
+  "block",
   "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value",
   "why", "lengths", "examples", "coincide", "training", "evaluation",
 }

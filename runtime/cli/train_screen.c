@@ -17,7 +17,7 @@ lh_status lh_screen_open(lh_train_screen *screen, lh_member *members, int count,
     screen->shown = calloc((size_t)count, sizeof *screen->shown);
     if (screen->shown == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; i < count; i++)
-        screen->shown[i].view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};
+        screen->shown[i].view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};
     lh_progress_start(&screen->progress);
     return LH_OK;
 }
@@ -43,16 +43,33 @@ void lh_screen_note(lh_train_screen *screen, const lh_member *member, const char
     pthread_mutex_unlock(&screen->mutex);
 }
 
+/* "  validation 0.9300 at lengths 1..40  beyond 0.4100 at length 60" */
+static const char *during_text(const lh_training_view *view, char text[320]) {
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < view->during_count && used < 320; i++) {
+        const lh_during *during = &view->during[i];
+        const char *many = strcmp(during->axis, "length") == 0 ? "s" : ""; /* other axes are plurals: digits, vectors */
+        used += (size_t)snprintf(text + used, 320 - used, "  %s %.4f", during->split, during->accuracy);
+        if (during->first == LH_NO_VALUE || used >= 320) continue;
+        if (during->first == during->last)
+            used += (size_t)snprintf(text + used, 320 - used, " at %.40s %d", during->axis, during->first);
+        else
+            used += (size_t)snprintf(text + used, 320 - used, " at %.40s%s %d..%d", during->axis, many, during->first,
+                                     during->last);
+    }
+    return text;
+}
+
 static void show_one(lh_train_screen *screen, const lh_training_view *view) {
-    char bar[32], left[32], beyond[48] = "", chance[64] = "";
-    if (!isnan(view->beyond)) snprintf(beyond, sizeof beyond, "  beyond %.4f", view->beyond);
+    char bar[32], left[32], during[320], chance[64] = "";
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
     lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  accuracy %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
-                     view->loss, view->accuracy, beyond, chance, lh_duration(seconds, left));
+                     view->loss, view->accuracy, during_text(view, during), chance, lh_duration(seconds, left));
 }
 
 /* A group, summed up. */

@@ -151,16 +151,33 @@ static lh_status log_window(lh_loop *l, lh_error *error) {
     return status;
 }
 
-/* Over what is not of the training examples, unless all is. */
-static double mean_accuracy(const lh_eval_result *results, int count) {
-    double sums[2] = {0, 0};
-    int counts[2] = {0, 0};
+/* The split that an evaluation on the way is told by. */
+static const char *split_during(const lh_spec *spec, const lh_eval_result *result) {
+    if (result->group != NULL) return lh_set_name[result->group->set];
+    const char *split = lh_split_of_length(spec, result->n);
+    return strcmp(split, "in_distribution") == 0 ? "validation" : split;
+}
+
+/* Means by split, in the order in which results have them. */
+static void view_during(lh_loop *l, const lh_eval_result *results, int count) {
+    lh_training_view *view = &l->view;
+    int counts[LH_MOST_DURING] = {0};
+    view->during_count = 0;
     for (int i = 0; i < count; i++) {
-        bool trained = results[i].group != NULL && results[i].group->set == LH_SET_TRAIN;
-        sums[trained] += results[i].accuracy;
-        counts[trained]++;
+        const char *split = split_during(l->spec, &results[i]);
+        int at = 0, n = results[i].n;
+        while (at < view->during_count && strcmp(view->during[at].split, split) != 0) at++;
+        lh_during *during = &view->during[at];
+        if (at == view->during_count) {
+            view->during_count++;
+            *during = (lh_during){split, results[i].axis, n, n, 0};
+        }
+        if (n != LH_NO_VALUE && (n < during->first || during->first == LH_NO_VALUE)) during->first = n;
+        if (n != LH_NO_VALUE && n > during->last) during->last = n;
+        during->accuracy += results[i].accuracy;
+        counts[at]++;
     }
-    return counts[0] > 0 ? sums[0] / counts[0] : sums[1] / counts[1];
+    for (int at = 0; at < view->during_count; at++) view->during[at].accuracy /= counts[at];
 }
 
 static void count_line(void *context, const lh_eval_result *result, int done, int count) {
@@ -190,7 +207,7 @@ static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
     lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(l->engine, &request, results, error);
-    if (status == LH_OK) l->view.beyond = mean_accuracy(results, count);
+    if (status == LH_OK) view_during(l, results, count);
     free(results);
     return status;
 }
@@ -278,7 +295,7 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
     l->checkpoint_time = lh_clock();
     l->last_above_chance = engine->step;
     lh_alarm_open(&l->alarm, l->spec);
-    l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .beyond = NAN, .at_chance_since = -1};
+    l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};
     return LH_OK;
 }
 

@@ -4,12 +4,24 @@
 
 #include "train/run_files.h"
 
+/* The mean accuracy of an evaluation on the way over conditions of one split: of finite data a set, of a sampled task
+ * "validation" (training lengths, in the validation stream), "between" or "beyond". */
+typedef struct lh_during {
+    const char *split;   /* static text */
+    const char *axis;    /* what first and last count */
+    int32_t first, last; /* least and greatest; LH_NO_VALUE: its conditions have no value there */
+    double accuracy;
+} lh_during;
+
+enum { LH_MOST_DURING = 3 };
+
 /* What a watcher is told. */
 typedef struct lh_training_view {
-    int64_t step, steps;     /* done, and when training ends */
-    double steps_per_second; /* of late; evaluation and set-up left out */
-    double loss, accuracy;   /* means over the last full window, or the running one before the first */
-    double beyond;           /* mean accuracy of the last evaluation on the way; NaN before there is one */
+    int64_t step, steps;              /* done, and when training ends */
+    double steps_per_second;          /* of late; evaluation and set-up left out */
+    double loss, accuracy;            /* means over the last full window, or the running one before the first */
+    lh_during during[LH_MOST_DURING]; /* of the last evaluation on the way */
+    int during_count;
     int64_t at_chance_since; /* the step since which the training accuracy has been that of guessing; -1: it is not */
     bool logged;             /* a metrics line was just written */
     const char *warning;     /* to be said now, at most once in a training; NULL: nothing */

@@ -194,6 +194,26 @@ static void test_train_validates_first(void **state) {
     assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task has no finite data"));
 }
 
+/* The line of progress says what an evaluation on the way is of. */
+static void test_progress_tells_splits_apart(void **state) {
+    static const int32_t trained[] = {2, 4, 6};
+    toy.train.lengths = (lh_lengths){.list = trained, .count = 3};
+    toy.eval.during_every = 20;
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, 9, 1};
+    lh_run_result result = run(state, 0, "train --out . --seed 1 --no-eval");
+    const char *line = strstr(result.err, "step 20/20");
+    assert_non_null(line);
+    const char *validation = strstr(line, "  validation 0."), *between = strstr(line, "  between 0.");
+    assert_true(validation != NULL && between != NULL);
+    assert_non_null(strstr(validation, " at lengths 2..6  beyond 0."));
+    assert_non_null(strstr(between, " at lengths 1..5  validation 0."));
+    assert_non_null(strstr(line, " at lengths 7..9  0 s left"));
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 9, 9, 1};
+    result = run(state, 0, "train --out . --seed 1 --no-eval --overwrite");
+    assert_null(strstr(result.err, "  validation"));
+    assert_non_null(strstr(result.err, " at length 9  0 s left"));
+}
+
 /* A run of an older trainer has no validation: it counts as finished, and --resume makes up for it. */
 static void test_older_runs_are_finished_without(void **state) {
     toy.eval.validation_examples = 0;
@@ -219,7 +239,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_no_example_is_of_two_streams),       TEST(test_no_draw_is_of_two_streams),
         cmocka_unit_test(test_positions_of_their_own), TEST(test_train_validates_first),
-        TEST(test_older_runs_are_finished_without),
+        TEST(test_progress_tells_splits_apart),        TEST(test_older_runs_are_finished_without),
     };
     return cmocka_run_group_tests_name("validation", tests, NULL, NULL);
 }
