@@ -34,10 +34,9 @@ function M.json(plan)
 end
 
 M.JSON_ORDER = {
-  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations", "choices",
-  "block",
-  "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes", "scratch_bytes", "flops", "value",
-  "why", "lengths", "examples", "coincide", "training", "evaluation",
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations",
+  "choices", "block", "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes",
+  "scratch_bytes", "flops", "value", "why", "lengths", "examples", "coincide", "training", "evaluation",
 }
 
 local function tensor_lines(plan, lines)

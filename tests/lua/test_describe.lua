@@ -23,7 +23,7 @@ end
 function TestWords.test_json_has_the_documented_keys()
   local plan = build(everything())
   local object = plan_module.json(plan)
-  lu.assertEquals(keys(object), "choices digest flops_per_step id memory_bytes operations parameters tensors")
+  lu.assertEquals(keys(object), "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
   lu.assertEquals(#object.tensors, plan.tensor_count)
   for _, tensor in ipairs(object.tensors) do
     lu.assertEquals(keys(tensor), "name offset shape")
@@ -48,7 +48,7 @@ function TestWords.test_json_comes_in_the_documented_order()
     got[#got + 1] = name
   end
   lu.assertEquals(table.concat(got, " "),
-    "id digest parameters flops_per_step memory_bytes tensors operations choices")
+    "id digest parameters flops_per_step memory_bytes validation tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
   lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
