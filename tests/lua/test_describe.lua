@@ -23,7 +23,8 @@ end
 function TestWords.test_json_has_the_documented_keys()
   local plan = build(everything())
   local object = plan_module.json(plan)
-  lu.assertEquals(keys(object), "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
+  lu.assertEquals(keys(object),
+    "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
   lu.assertEquals(#object.tensors, plan.tensor_count)
   for _, tensor in ipairs(object.tensors) do
     lu.assertEquals(keys(tensor), "name offset shape")
