@@ -158,7 +158,7 @@ static const char *split_during(const lh_spec *spec, const lh_eval_result *resul
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
-/* Means by split, in the order in which results have them. */
+/* Means by split, in the order in which results have them; conditions without a label that counts are in none. */
 static void view_during(lh_loop *l, const lh_eval_result *results, int count) {
     lh_training_view *view = &l->view;
     int counts[LH_MOST_DURING] = {0};
@@ -166,6 +166,7 @@ static void view_during(lh_loop *l, const lh_eval_result *results, int count) {
     for (int i = 0; i < count; i++) {
         const char *split = split_during(l->spec, &results[i]);
         int at = 0, n = results[i].n;
+        if (results[i].counted == 0) continue;
         while (at < view->during_count && strcmp(view->during[at].split, split) != 0) at++;
         lh_during *during = &view->during[at];
         if (at == view->during_count) {
