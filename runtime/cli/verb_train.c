@@ -18,6 +18,7 @@ enum { MOST_RUNS = 4096 };
 
 static const lh_verb verb = {
     "train", "Trains, then evaluates. Files go to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
+    "The folder of a run on a file of examples has -data and 8 digits of the file's SHA-256 behind its name.\n"
     "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
     "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
     "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"

@@ -96,7 +96,8 @@ local function with_bench(cell, use)
     for _, mode in ipairs({ "train", "eval" }) do
       for i, tokens in ipairs({ 2, 4 }) do
         local operations = costs.forward(cell.spec.plan, tokens) * 4 * (mode == "train" and 3 or 1)
-        rows[#rows + 1] = { mode = mode, length = i, tokens = tokens, steps_per_second = 1 / (1e-3 + 1e-9 * operations) }
+        rows[#rows + 1] = { mode = mode, length = i, tokens = tokens,
+          steps_per_second = 1 / (1e-3 + 1e-9 * operations) }
       end
     end
     return rows
