@@ -147,6 +147,20 @@ local EVAL, METRICS = lines_of_run()
 
 local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
 
+-- What a sweep notes of a study of these runs, by two axes.
+local function noted_text()
+  local entries = {}
+  for i, id in ipairs({ "first_run", "second_run" }) do
+    entries[i] = { id = id, digest = reports.DIGEST, swept = "x", spec = SPEC, key = { task = "t" .. i, width = "16" },
+      files = { ["task.source"] = { name = "a.c", digest = reports.DIGEST } } }
+  end
+  return canonical.text({ study = "s", path = "no/such.lua", title = "Study", cells = entries, scored = {
+    split = "test", metric = "accuracy" }, axes = { { name = "task", values = { "t1", "t2" } },
+    { name = "width", values = { "16" } } } })
+end
+
+local NOTED = noted_text()
+
 -- Another name for one of the three folders that a run lies in.
 local function mutate_place(rng, place)
   local name = rng:pick(hostile.TEXTS):gsub("[%z/]", "_"):sub(1, 200)
@@ -174,12 +188,14 @@ local function make_run(rng, id, changes)
   return { folder = table.concat(place, "/"), files = files }
 end
 
--- The runs of one case, and a record of a sweep or nil.
+-- The runs of one case, a record of a sweep or nil, and what it noted of its study or nil.
 function M.case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
   local list = { make_run(rng, "first_run", rng:below(3) - 1),
     make_run(rng, "second_run", rng:chance(2) and 0 or 1) }
-  return list, rng:chance(8) and mutate_value(rng, RECORD) or nil
+  local record = rng:chance(8) and mutate_value(rng, RECORD) or nil
+  local noted = rng:chance(6) and (rng:chance(3) and NOTED or rng:pick(MUTATIONS)(rng, NOTED)) or nil
+  return list, noted and RECORD or record, noted
 end
 
 -- ---- running ----
@@ -249,7 +265,7 @@ local function check_spec(text)
 end
 
 -- Reads, compares and reports one case below `root`; pages go to `out`. "clean" or "damaged".
-local function run_case(root, out, list, record)
+local function run_case(root, out, list, record, noted)
   for _, run in ipairs(list) do
     for name, content in pairs(run.files) do
       make_file(("%s/%s/%s"):format(root, run.folder, name), content)
@@ -257,6 +273,9 @@ local function run_case(root, out, list, record)
   end
   if record then
     make_file(root .. "/s.json", record)
+  end
+  if noted then
+    make_file(root .. "/.studies/s.json", noted)
   end
   local said = {}
   local options = { project = reports.project, runs = root, out = out .. "/report", say = function(text)
@@ -294,11 +313,11 @@ end
 
 -- Runs one case: its outcome, or nil and what is wrong.
 local function try(seed, number)
-  local list, record = M.case(seed, number)
+  local list, record, noted = M.case(seed, number)
   local base = support.write("fuzz/base", ""):match("^(.*)/")
   local root, out = base .. "/runs", base .. "/out"
   debug.sethook(function() error("still running after " .. WORK .. " instructions", 2) end, "", WORK)
-  local good, outcome = xpcall(run_case, debug.traceback, root, out, list, record)
+  local good, outcome = xpcall(run_case, debug.traceback, root, out, list, record, noted)
   debug.sethook()
   if good then
     for _, name in ipairs({ "report", "compare" }) do
@@ -324,13 +343,13 @@ end
 -- ---- as a program ----
 
 local function show_case(seed, number)
-  local list, record = M.case(seed, number)
+  local list, record, noted = M.case(seed, number)
   for _, run in ipairs(list) do
     for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
       io.write(("---- %q\n%s\n"):format(run.folder .. "/" .. name, run.files[name]))
     end
   end
-  io.write(record and "---- s.json\n" .. record or "")
+  io.write(record and "---- s.json\n" .. record or "", noted and "---- .studies/s.json\n" .. noted or "", "\n")
 end
 
 if arg and arg[0] and arg[0]:find("fuzz_runs%.lua$") then
