@@ -48,6 +48,7 @@ local function write_run(cell, name, facts, lines)
   end
   support.write(dir .. "run.json", json.encode(all))
   support.write(dir .. "eval.jsonl", lines or "")
+  support.write(dir .. "checkpoint.safetensors", "")
 end
 
 local LINE = '{"step":%d,"split":"test","by":{"length":%d},"examples":%d,%s"draws":1,"accuracy":0.5,"exact_match":0,'
@@ -102,6 +103,7 @@ function TestFolders.test_an_older_one_of_the_same_file_counts()
   write_run(cell, "lr0.01-seed0", {}, line(18, 1))
   local state, words, _, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words, now.runs[1].others }, { "done", "lr0.01-seed0" })
+  lu.assertEquals({ now.runs[1].fresh, now.runs[2].fresh }, { own_name(TRAIN) }) -- in a bundle, say
   files(TRAIN:rep(2))
   local study
   state, words, study, now = survey()
@@ -139,6 +141,11 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   files(TRAIN, TEST:rep(2))
   local state, words = survey()
   lu.assertEquals({ state, words }, { "to evaluate", "test.jsonl has other bytes than the file that was evaluated" })
+  local place = cell.runs[1].dir
+  os.remove(cell.spec.data_files.data.real:match("^(.*)/") .. "/runs/" .. place .. "/checkpoint.safetensors")
+  state, words = survey()
+  lu.assertEquals({ state, words }, { "done", "test.jsonl has other bytes than the file that was evaluated, but there "
+    .. "is no checkpoint to evaluate" })
   write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, digits)
     .. line(18, 2, nil, sha256.hex(TEST:rep(2)):sub(1, 16)))
   lu.assertEquals(survey(), "done")

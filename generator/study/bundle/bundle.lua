@@ -89,7 +89,7 @@ local function line_of(options, group, files)
     rates[i] = grid.shortest(rate)
   end
   for i, run in ipairs(group.runs) do
-    runs[i] = run.dir:match("[^/]*$")
+    runs[i] = run.fresh or run.dir:match("[^/]*$")
   end
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ","), "--device", options.device,
     "--seeds", ("%d:%d"):format(table.unpack(group.seeds)), "--learning-rate", table.concat(rates, ","),

@@ -4,17 +4,16 @@
 --     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
---                   lost, data, runs = { { seed, learning_rate, dir, others } } } } }
+--                   lost, data, runs = { { seed, learning_rate, dir, fresh, others } } } } }
 -- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
--- is where the trainer puts the run. data: the file that the cell is trained on, { path, shown, digest, counts }, and
--- others runs that were trained on others, as run_folders.lua has both. stage: the name of the cell's, where it has
--- one. A cell that builds upon another's run has `source` = { id, cell, run, verb, options, file }: that cell, the
--- folder of its run below the folder of all runs, and the spec that the verb makes of it; run and file are nil where
--- that cell waits itself. While there is no such file the cell waits: it has no spec, and its runs no dir. choice: of
--- which cells (choice.lua); all unless given.
--- given: the text of the study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a
--- checkpoint to begin with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files,
--- writes none.
+-- is where the trainer puts the run, and fresh its name in another folder, where that differs. data: the file that the
+-- cell is trained on, { path, shown, digest, counts }, and others runs that were trained on others, as run_folders.lua
+-- has both. stage: the name of the cell's, where it has one. A cell that builds upon another's run has `source` = { id,
+-- cell, run, verb, options, file }: that cell, the folder of its run below the folder of all runs, and the spec that
+-- the verb makes of it; run and file are nil where that cell waits itself. While there is no such file the cell waits:
+-- it has no spec, and its runs no dir. choice: of which cells (choice.lua); all unless given. given: the text of the
+-- study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a checkpoint to begin with
+-- that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
 local choice = require("study.grid.choice")
@@ -149,8 +148,10 @@ local function runs_of(work, cell)
     for _, seed in ipairs(cell.seeds) do
       local run = { seed = seed, learning_rate = rate or nil }
       if plan then
-        run.dir, run.others = run_folders.of_run(work.out, plan, ("lr%s-seed%d"):format(M.shortest(rate), seed),
-          cell.data, work.listed)
+        local name = ("lr%s-seed%d"):format(M.shortest(rate), seed)
+        run.dir, run.others = run_folders.of_run(work.out, plan, name, cell.data, work.listed)
+        local fresh = run_folders.fresh_name(name, cell.data)
+        run.fresh = run.dir:match("[^/]*$") ~= fresh and fresh or nil
       end
       runs[#runs + 1] = run
     end

@@ -65,13 +65,18 @@ local function newest(list)
   return last
 end
 
+-- The name of a run's folder where there is none yet.
+function M.fresh_name(name, data)
+  return data and data.digest and ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS)) or name
+end
+
 -- The name of the folder that the trainer takes. list: sorted by name.
 local function own_name(list, name, data)
   if not data.digest then
     local last = newest(list)
     return last and last.name or name
   end
-  local own, found = ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS)), nil
+  local own, found = M.fresh_name(name, data), nil
   for _, one in ipairs(list) do
     local is_older = one.name == name and digest_of(one.facts) == data.digest
     found = (one.name == own or is_older and not trained_on_masked(one.facts, data)) and one.name or found

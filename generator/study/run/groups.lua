@@ -2,9 +2,9 @@
 --
 -- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
 -- further (of these: they have more steps than are asked for), running, failed, waiting (no such run can be trained
--- yet), left (the others; of these those "to train on", and "to evaluate"), gone and work (operations, of which `gone` are behind; those of cells that nobody knows are
--- taken to be like the others), share, rate (steps per second of what trains), pace (operations per second), best
--- (training accuracy, of the last lines) }. Pure.
+-- yet), left (the others; of these those "to train on", and "to evaluate"), gone and work (operations, of which `gone`
+-- are behind; those of cells that nobody knows are taken to be like the others), share, rate (steps per second of what
+-- trains), pace (operations per second), best (training accuracy, of the last lines) }. Pure.
 
 local M = {}
 

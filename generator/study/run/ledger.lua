@@ -124,11 +124,19 @@ local function state_by_steps(wanted, facts, step, total)
   end
 end
 
--- The state of a run that has all steps, by its evaluation.
+local function has_checkpoint(dir)
+  return lfs.attributes(dir .. "/checkpoint.safetensors", "mode") ~= nil
+    or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
+end
+
+-- The state of a run that has all steps, by its evaluation. One whose evaluation is another than is asked for counts as
+-- done where there is no checkpoint to evaluate: it would be trained anew.
 local function state_by_evaluation(dir, wanted, facts)
   if wanted.files then
     local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
-    return damage and "damaged" or problem and "to evaluate" or "done", damage or problem
+    local is_lost = problem and not has_checkpoint(dir)
+    return damage and "damaged" or problem and not is_lost and "to evaluate" or "done",
+      damage or is_lost and problem .. ", but there is no checkpoint to evaluate" or problem
   end
   local evaluated, damage = is_evaluated(dir, wanted, facts)
   return evaluated and "done" or damage and "damaged" or "to evaluate", damage
