@@ -137,6 +137,7 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
         .examples = eval->examples,
         .batch = eval->batch,
         .draws = eval->draws,
+        .teacher_forced = eval->teacher_forced,
         .seed = LH_EVAL_SEED,
         .step = step,
         .path = m->run.evaluations,

@@ -61,21 +61,15 @@ static const char *during_text(const lh_training_view *view, char text[320]) {
     return text;
 }
 
-/* What the accuracy in training is of: a generative model is given its target before it answers. */
-static const char *training_accuracy(const lh_train_screen *screen) {
-    return screen->members[0].spec->format->teacher_forced ? "teacher-forced accuracy" : "accuracy";
-}
-
 static void show_one(lh_train_screen *screen, const lh_training_view *view) {
     char bar[32], left[32], during[320], chance[64] = "";
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
-    lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
+    lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  accuracy %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
-                     view->loss, training_accuracy(screen), view->accuracy, during_text(view, during), chance,
-                     lh_duration(seconds, left));
+                     view->loss, view->accuracy, during_text(view, during), chance, lh_duration(seconds, left));
 }
 
 /* A group, summed up. */
@@ -137,10 +131,10 @@ static void show_group(lh_train_screen *screen) {
     if (all.failed > 0) snprintf(extra + used, sizeof extra - used, ", %d failed", all.failed);
     lh_progress_line(&screen->progress,
                      "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
-                     "%s %.4f to %.4f%s  %s left",
+                     "accuracy %.4f to %.4f%s  %s left",
                      lh_progress_bar(steps > 0 ? 1.0 - (double)all.to_do / steps : 1.0, bar), screen->count,
                      (long long)all.least, (long long)all.most, (long long)screen->members[0].flags->steps, rate,
-                     all.loss[0], all.loss[1], training_accuracy(screen), all.accuracy[0], all.accuracy[1], extra,
+                     all.loss[0], all.loss[1], all.accuracy[0], all.accuracy[1], extra,
                      lh_duration((double)all.to_do / rate, left));
 }
 
@@ -256,9 +250,7 @@ void lh_screen_summary(lh_train_screen *screen) {
            lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
            screen->members[0].run.root, spec->id, spec->plan_digest);
     int wide[LH_SPLITS];
-    int accuracy = (int)strlen(training_accuracy(screen));
-    if (accuracy < 10) accuracy = 10;
-    printf("%-13s %8s %10s %10s %*s", "learning rate", "seed", "step", "loss", accuracy, training_accuracy(screen));
+    printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss", "accuracy");
     for (int split = 0; split < LH_SPLITS; split++)
         if ((wide[split] = split_column(screen, lh_split_name[split])) > 0)
             printf(" %*s%s", wide[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
@@ -268,8 +260,8 @@ void lh_screen_summary(lh_train_screen *screen) {
         const lh_training_view *view = &screen->shown[i].view;
         printf("%-13s %8llu %10lld", lh_shortest(member->run.learning_rate, rate), (unsigned long long)member->run.seed,
                (long long)member->last_step);
-        if (!isnan(view->loss)) printf(" %10.4g %*.4f", view->loss, accuracy, view->accuracy);
-        else printf(" %10s %*s", "-", accuracy, "-");
+        if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
+        else printf(" %10s %10s", "-", "-");
         for (int split = 0; split < LH_SPLITS; split++)
             if (wide[split] > 0) print_accuracy(member, lh_split_name[split], wide[split]);
         printf("%s%s\n", outcome(member)[0] != 0 ? "  " : "", outcome(member));

@@ -10,17 +10,19 @@
 #include "data/pick.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order;
+    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding;
     lh_option_lengths lengths;
     bool lengths_given, examples_given, validation, resume;
     int64_t examples, batch, draws, seed, threads;
 } flags;
 
 static const lh_verb verb = {
-    "eval", "Token accuracy and exact match of a checkpoint, per length; appends to eval.jsonl beside it.",
+    "eval", "Exact match and accuracy of a checkpoint's answers, per length; appends to eval.jsonl beside it.",
     "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
     "goes on.\n"
+    "A decoder answers by itself, each answer behind those before (greedy): exact_match, accuracy; and behind the\n"
+    "target's own tokens: accuracy_teacher_forced, loss. --decoding teacher_forced has the second alone.\n"
     "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length. Where a "
     "condition\n"
     "has more examples than --examples, --seed chooses among them, or --order file takes the first ones."};
@@ -59,6 +61,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "which of finite data (the spec's)"},
         {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
+        {"--decoding", LH_OPTION_TEXT, &f->decoding, 0, 0, NULL, "NAME",
+         "of a decoder: greedy or teacher_forced (the spec's)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
         {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
         {"--wrong", LH_OPTION_TEXT, &f->wrong, 0, 0, NULL, "FILE",
@@ -71,6 +75,14 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status == LH_OK && !*done) status = settle_validation(cli->spec, f, error);
     return status;
+}
+
+static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error *error) {
+    bool known = name == NULL || strcmp(name, lh_greedy) == 0 || strcmp(name, lh_teacher_forced) == 0;
+    if (name == NULL || (known && spec->format->teacher_forced)) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE, "--decoding: %.80s\n  expected: %s", name,
+                   spec->format->teacher_forced ? "greedy or teacher_forced"
+                                                : "no such flag; an encoder answers everything at once");
 }
 
 /* The folder of eval.jsonl, for free(). */
@@ -106,6 +118,8 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .examples = (int)f->examples,
         .batch = (int)f->batch,
         .draws = (int)f->draws,
+        .teacher_forced =
+            f->decoding != NULL ? strcmp(f->decoding, lh_teacher_forced) == 0 : engine->spec->eval.teacher_forced,
         .seed = (uint64_t)f->seed,
         .validation = f->validation,
         .step = engine->step,
@@ -178,6 +192,8 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
         return lh_fail(error, LH_ERR_USAGE,
                        "--examples all: this trainer's examples are drawn, without end\n"
                        "  expected: a number");
+    status = check_decoding(cli->spec, f.decoding, error);
+    if (status != LH_OK) return status;
     if (f.wrong != NULL && cli->spec->eval.noise.count > 0 && cli->spec->eval.noise.deviation[0] > 0)
         return lh_fail(error, LH_ERR_USAGE,
                        "--wrong: wrong answers are those without noise, and eval.by.noise begins at %g\n"

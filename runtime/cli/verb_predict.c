@@ -31,7 +31,8 @@ static lh_status forward(prediction *p, lh_error *error) {
         return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
     query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
-    return lh_decode(p->engine, &query, 1, &(lh_answers){p->answers, &p->length, p->logits}, error);
+    return lh_decode(p->engine, &query, 1,
+                     &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);
 }
 
 /* The places of counted target tokens that the model does not answer with, or does not get to. */

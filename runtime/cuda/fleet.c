@@ -335,6 +335,7 @@ static const lh_engine_ops cuda_ops = {
     .reserve = lh_cuda_reserve,
     .evaluate = lh_cuda_evaluate_condition,
     .predict = lh_cuda_predict,
+    .answer = lh_cuda_answer_queries,
     .read_state = engine_read_state,
     .write_state = engine_write_state,
     .read_gradient = engine_read_gradient,

@@ -72,11 +72,12 @@ typedef struct lh_cuda_room {
 
 /* Room for evaluation, grown by reserve. */
 typedef struct lh_cuda_forward {
-    int longest_n, examples;                           /* largest request so far */
-    size_t batch, workspaces, shared, logits, answers; /* bytes */
-    size_t words;                                      /* lh_batch_words */
-    CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_answers, device_step;
-    void *host_batch, *host_answers, *host_logits, *host_step; /* pinned */
+    int longest_n, examples;                                    /* largest request so far */
+    size_t batch, workspaces, shared, logits, classes, answers; /* bytes */
+    size_t words;                                               /* lh_batch_words */
+    CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
+        device_step;
+    void *host_batch, *host_answers, *host_logits, *host_classes, *host_step; /* pinned */
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
 
@@ -230,6 +231,8 @@ lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *met
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 lh_status lh_cuda_evaluate_condition(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                                      lh_error *error);
+lh_status lh_cuda_answer_queries(lh_engine *engine, const lh_query *query, int count, uint16_t *answers,
+                                 lh_error *error);
 lh_status lh_cuda_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 void lh_cuda_forward_close(lh_cuda_fleet *fleet);
 

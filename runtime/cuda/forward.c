@@ -13,8 +13,8 @@ enum { ROWS = 32 /* sequences that a thread makes at a time */ };
 
 /* What a set of lengths needs. */
 typedef struct needs {
-    size_t batch, workspaces, shared, logits; /* bytes */
-    size_t words;                             /* lh_batch_words */
+    size_t batch, workspaces, shared, logits, classes; /* bytes */
+    size_t words;                                      /* lh_batch_words */
     int longest_n, longest[LH_MAX_STREAMS];
 } needs;
 
@@ -50,6 +50,7 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
     most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
     most->shared = larger(most->shared, fleet->program->shared_bytes(&shape));
     most->logits = larger(most->logits, logits);
+    most->classes = larger(most->classes, (size_t)examples * (size_t)shape.labels * sizeof(uint16_t));
     most->words = larger(most->words, lh_batch_words(spec, n));
     lh_longer_streams(most->longest, shape.length);
     most->longest_n = more(most->longest_n, n);
@@ -58,8 +59,10 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
 void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
     lh_cuda_forward *forward = &fleet->forward;
     CUdeviceptr *memory[] = {&forward->device_batch,  &forward->device_workspaces, &forward->device_shared,
-                             &forward->device_logits, &forward->device_answers,    &forward->device_step};
-    void **pinned[] = {&forward->host_batch, &forward->host_answers, &forward->host_logits, &forward->host_step};
+                             &forward->device_logits, &forward->device_answers,    &forward->device_step,
+                             &forward->device_classes};
+    void **pinned[] = {&forward->host_batch, &forward->host_answers, &forward->host_logits, &forward->host_step,
+                       &forward->host_classes};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) lh_cuda_release(fleet->device, memory[i]);
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) lh_cuda_unpin(fleet->device, pinned[i]);
     lh_cuda_lanes_close(&forward->lanes);
@@ -83,6 +86,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
         {&forward->device_batch, &forward->host_batch, most->batch, "the examples of an evaluation"},
         {&forward->device_answers, &forward->host_answers, answers, "the answers of an evaluation"},
         {&forward->device_logits, &forward->host_logits, most->logits, "logits"},
+        {&forward->device_classes, &forward->host_classes, most->classes, "the classes that are answered"},
         {&forward->device_step, &forward->host_step, STEP_BYTES, "an evaluation"},
     };
     lh_status status = LH_OK;
@@ -96,6 +100,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
     forward->workspaces = most->workspaces;
     forward->shared = most->shared;
     forward->logits = most->logits;
+    forward->classes = most->classes;
     forward->words = most->words;
     forward->longest_n = most->longest_n;
     forward->examples = examples;
@@ -113,12 +118,13 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     status = lh_cuda_need_tables(fleet, most.longest, error);
     bool enough = have->examples >= examples && have->longest_n >= most.longest_n && have->batch >= most.batch &&
                   have->workspaces >= most.workspaces && have->shared >= most.shared && have->logits >= most.logits &&
-                  have->words >= most.words;
+                  have->classes >= most.classes && have->words >= most.words;
     if (status != LH_OK || enough) return status;
     most.batch = larger(most.batch, have->batch);
     most.workspaces = larger(most.workspaces, have->workspaces);
     most.shared = larger(most.shared, have->shared);
     most.logits = larger(most.logits, have->logits);
+    most.classes = larger(most.classes, have->classes);
     most.words = larger(most.words, have->words);
     most.longest_n = more(most.longest_n, have->longest_n);
     examples = more(examples, have->examples);
@@ -213,7 +219,10 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     return status;
 }
 
-static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, bool logits, lh_error *error) {
+/* What a pass gives besides its sequences' sums. */
+typedef enum output { SUMS_ALONE, LOGITS, CLASSES } output;
+
+static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, output wanted, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
     cut c = cut_of(fleet, shape);
@@ -224,7 +233,8 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, boo
         .shared = (char *)(uintptr_t)forward->device_shared,
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_step + ARRIVALS_AT),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
-        .logits = logits ? (void *)(uintptr_t)forward->device_logits : NULL,
+        .logits = wanted == LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
+        .classes = wanted == CLASSES ? (unsigned short *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
         .workspace_stride = (long long)c.workspace,
         .group = c.group,
@@ -233,28 +243,31 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, boo
     return start_launches(engine, shape, &c, &evaluate, error);
 }
 
-static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, bool logits, lh_error *error) {
+static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, output wanted, lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     const lh_cuda_forward *forward = &fleet->forward;
-    size_t sequences = (size_t)shape->sequences;
+    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
                                                 sequences * sizeof(lh_cuda_answer), fleet->stream);
-    if (result == 0 && logits) {
-        size_t count = sequences * (size_t)shape->labels * (size_t)fleet->spec->classes;
+    if (result == 0 && wanted == LOGITS)
         result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
-                                           count * (size_t)fleet->program->real_bytes, fleet->stream);
-    }
+                                           labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
+                                           fleet->stream);
+    if (result == 0 && wanted == CLASSES)
+        result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(uint16_t),
+                                           fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
     return status == LH_OK ? wait(fleet, error) : status;
 }
 
-/* Sends host_batch through the model, with noise on its embeddings; answers, and where asked logits, are in the host's memory on return. */
-static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, double noise, bool logits,
+/* Sends host_batch through the model, with noise on its embeddings; sums of sequences, and what more is wanted, are in the
+ * host's memory on return. */
+static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, double noise, output wanted,
                      lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = send_batch(fleet, shape, draw, noise, error);
-    if (status == LH_OK) status = launch(engine, shape, logits, error);
-    if (status == LH_OK) status = fetch_answers(fleet, shape, logits, error);
+    if (status == LH_OK) status = launch(engine, shape, wanted, error);
+    if (status == LH_OK) status = fetch_answers(fleet, shape, wanted, error);
     bool stopped = status == LH_STOPPED;
     if (stopped) status = wait(fleet, error); /* the host's memory is in use until then */
     if (stopped && status == LH_OK) return LH_STOPPED;
@@ -326,6 +339,10 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     return LH_OK;
 }
 
+static void take_classes(const lh_cuda_fleet *fleet, const lh_shape *shape, uint16_t *to) {
+    memcpy(to, fleet->forward.host_classes, (size_t)shape->sequences * (size_t)shape->labels * sizeof *to);
+}
+
 lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                                      lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
@@ -334,8 +351,10 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     lh_status status = lh_cuda_enter(fleet, error);
     if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
     if (status != LH_OK) return status;
-    status = run(engine, &shape, &condition->draw, condition->noise, false, error);
+    status = run(engine, &shape, &condition->draw, condition->noise, condition->answers != NULL ? CLASSES : SUMS_ALONE,
+                 error);
     if (status != LH_OK) return status;
+    if (condition->answers != NULL) take_classes(fleet, &shape, condition->answers);
     const lh_cuda_answer *answers = fleet->forward.host_answers;
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < condition->examples; i++) {
@@ -346,27 +365,45 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     return LH_OK;
 }
 
-/* --- one sequence ----------------------------------------------------------------------------------------------- */
+/* --- sequences of one's own -------------------------------------------------------------------------------------- */
 
-/* The query's sequence in host_batch. */
-static void put_query(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
+/* The query's sequences in host_batch. */
+static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
-    lh_batch_put(batch, fleet->spec, query->n, 0, query->input, query->target);
-    lh_cuda_put_rows(&layout, fleet->forward.host_batch, 0, batch);
+    for (int first = 0; first < shape->sequences; first += ROWS) {
+        int left = shape->sequences - first;
+        lh_put_queries(batch, fleet->spec, query, first, left < ROWS ? left : ROWS);
+        lh_cuda_put_rows(&layout, fleet->forward.host_batch, first, batch);
+    }
     make_draws(fleet, &layout, shape, draw, query->positions, query->distances);
+}
+
+/* Sends the query's sequences through the model. */
+static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape, output wanted,
+                           lh_error *error) {
+    lh_draw draw = query->draw;
+    draw.first = query->example;
+    lh_status status = lh_cuda_enter(engine->fleet, error);
+    if (status != LH_OK) return status;
+    put_queries(engine->fleet, query, shape, &draw);
+    return run(engine, shape, &draw, query->noise, wanted, error);
+}
+
+lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,
+                                 lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_shape shape = lh_shape_at(engine->fleet->spec, query->n, count);
+    lh_status status = run_query(engine, query, &shape, CLASSES, error);
+    if (status == LH_OK) take_classes(engine->fleet, &shape, answers);
+    return status;
 }
 
 lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = lh_shape_at(fleet->spec, query->n, 1);
-    lh_draw draw = query->draw;
-    draw.first = query->example;
-    lh_status status = lh_cuda_enter(fleet, error);
-    if (status != LH_OK) return status;
-    put_query(fleet, query, &shape, &draw);
-    status = run(engine, &shape, &draw, 0, true, error);
+    lh_status status = run_query(engine, query, &shape, LOGITS, error);
     int64_t count = (int64_t)shape.labels * fleet->spec->classes;
     for (int64_t i = 0; status == LH_OK && i < count; i++)
         logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);

@@ -4,68 +4,176 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the answers of one sequence go. */
-typedef struct row {
-    uint16_t *answers;
-    int *length;     /* NULL: not wanted */
-    double *logits;  /* likewise */
-    double *of_pass; /* room for those of a pass */
-} row;
+/* Sequences that go on together, one pass for each answer. */
+typedef struct decoding {
+    lh_engine *engine;
+    const lh_query *query;
+    const lh_answers *to;
+    int count;
+    size_t labels, inputs, classes;
+    int *length;                        /* [count] answers that are there */
+    bool *ended;                        /* [count] */
+    int *of;                            /* [count] row of a pass -> sequence */
+    uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], twice [rows][labels] */
+    double *logits;                     /* of a pass over one sequence; NULL: none are wanted */
+} decoding;
 
-static void take(const row *to, int first, int count, int classes) {
-    size_t at = (size_t)first * (size_t)classes, size = (size_t)count * (size_t)classes * sizeof *to->of_pass;
-    if (to->logits != NULL) memcpy(to->logits + at, to->of_pass + at, size);
-    for (int i = first; i < first + count; i++)
-        to->answers[i] = (uint16_t)lh_best_class(to->of_pass + (size_t)i * (size_t)classes, classes);
+static int until_of(const decoding *d, int i) { return d->to->until != NULL ? d->to->until[i] : (int)d->labels; }
+
+static void end(decoding *d, int i) {
+    uint16_t *answers = d->to->answers + (size_t)i * d->labels;
+    int length = d->length[i];
+    d->ended[i] = true;
+    for (int label = length; label < (int)d->labels; label++) answers[label] = length > 0 ? answers[length - 1] : 0;
+    if (d->to->lengths != NULL) d->to->lengths[i] = length;
 }
 
-/* A pass over one sequence, unless a signal asks for an end. */
-static lh_status predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
-    return lh_is_stopped(engine) ? LH_STOPPED : engine->ops->predict(engine, query, logits, error);
-}
-
-/* A pass for each answer; the answers before it are then the target. */
-static lh_status decode_by_passes(lh_engine *engine, lh_query query, int labels, const row *to, lh_error *error) {
-    int length = 0;
-    lh_status status = LH_OK;
-    query.target = to->answers;
-    while (status == LH_OK && length < labels && (length == 0 || !lh_ends(engine->spec, to->answers[length - 1]))) {
-        status = predict(engine, &query, to->of_pass, error);
-        if (status == LH_OK) take(to, length++, 1, engine->spec->classes);
+/* Tokens that are given stand where no answer is asked for; ends a sequence that misses nothing. */
+static void settle(decoding *d, int i) {
+    const lh_query *query = d->query;
+    size_t first = (size_t)i * d->labels;
+    uint16_t *answers = d->to->answers + first;
+    int *length = &d->length[i];
+    bool ends = *length > 0 && lh_ends_at(d->engine->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
+    while (!ends && *length < until_of(d, i) && query->asked != NULL && !query->asked[first + (size_t)*length]) {
+        answers[*length] = query->target[first + (size_t)*length];
+        ++*length;
     }
+    if (ends || *length >= until_of(d, i)) end(d, i);
+}
+
+static void begin(decoding *d) {
+    const lh_answers *to = d->to;
+    if (to->logits != NULL) memset(to->logits, 0, (size_t)d->count * d->labels * d->classes * sizeof *to->logits);
+    for (int i = 0; i < d->count; i++) {
+        d->length[i] = to->known != NULL ? to->known[i] : 0;
+        memset(to->answers + (size_t)i * d->labels + d->length[i], 0,
+               (d->labels - (size_t)d->length[i]) * sizeof *to->answers);
+        settle(d, i);
+    }
+}
+
+/* The sequences of the next pass: those that miss an answer. Where a pass depends on their numbers, all from the first to
+ * the last of them. Returns how many there are. */
+static int choose_rows(decoding *d) {
+    bool by_number = lh_depends_on_number(d->engine->spec, d->query->noise);
+    int rows = 0, last = d->count - 1;
+    while (last >= 0 && d->ended[last]) last--;
+    for (int i = 0; i <= last; i++)
+        if (!d->ended[i] || (by_number && rows > 0)) d->of[rows++] = i;
+    return rows;
+}
+
+static void put_rows(decoding *d, int rows) {
+    for (int row = 0; row < rows; row++) {
+        memcpy(d->input + (size_t)row * d->inputs, d->query->input + (size_t)d->of[row] * d->inputs,
+               d->inputs * sizeof *d->input);
+        memcpy(d->target + (size_t)row * d->labels, d->to->answers + (size_t)d->of[row] * d->labels,
+               d->labels * sizeof *d->target);
+    }
+}
+
+/* The next answers of the rows of a pass. */
+static void take_rows(decoding *d, int rows) {
+    for (int row = 0; row < rows; row++) {
+        int i = d->of[row], label = d->length[i];
+        if (d->ended[i]) continue;
+        d->to->answers[(size_t)i * d->labels + (size_t)label] = d->answers[(size_t)row * d->labels + (size_t)label];
+        d->length[i]++;
+        settle(d, i);
+    }
+}
+
+/* A pass over the rows, unless a signal asks for an end. */
+static lh_status pass(decoding *d, int rows, lh_error *error) {
+    lh_query query = *d->query;
+    if (lh_is_stopped(d->engine)) return LH_STOPPED;
+    query.input = d->input;
+    query.target = d->target;
+    query.example += (uint32_t)d->of[0];
+    return d->engine->ops->answer(d->engine, &query, rows, d->answers, error);
+}
+
+/* The same for one sequence whose logits are wanted. */
+static lh_status pass_with_logits(decoding *d, lh_error *error) {
+    lh_query query = *d->query;
+    int i = d->of[0], label = d->length[i];
+    double *logits = d->logits + (size_t)label * d->classes;
+    if (lh_is_stopped(d->engine)) return LH_STOPPED;
+    query.input = d->input;
+    query.target = d->target;
+    query.example += (uint32_t)i;
+    lh_status status = d->engine->ops->predict(d->engine, &query, d->logits, error);
     if (status != LH_OK) return status;
-    for (int i = length; i < labels; i++) to->answers[i] = to->answers[length - 1];
-    if (to->length != NULL) *to->length = length;
+    d->answers[label] = (uint16_t)lh_best_class(logits, (int)d->classes);
+    memcpy(d->to->logits + ((size_t)i * d->labels + (size_t)label) * d->classes, logits, d->classes * sizeof *logits);
     return LH_OK;
 }
 
-static lh_status answer_at_once(lh_engine *engine, lh_query query, int labels, const row *to, lh_error *error) {
-    lh_status status = predict(engine, &query, to->of_pass, error);
-    if (status != LH_OK) return status;
-    take(to, 0, labels, engine->spec->classes);
-    if (to->length != NULL) *to->length = labels;
-    return LH_OK;
+static lh_status decode_by_passes(decoding *d, lh_error *error) {
+    lh_status status = LH_OK;
+    begin(d);
+    for (int rows; status == LH_OK && (rows = choose_rows(d)) > 0;) {
+        if (d->logits != NULL) rows = 1;
+        put_rows(d, rows);
+        status = d->logits != NULL ? pass_with_logits(d, error) : pass(d, rows, error);
+        if (status == LH_OK) take_rows(d, rows);
+    }
+    return status;
+}
+
+/* An encoder's: one pass over each sequence. */
+static lh_status answer_at_once(decoding *d, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; i < d->count && d->to->lengths != NULL; i++) d->to->lengths[i] = (int)d->labels;
+    if (d->logits == NULL) return d->engine->ops->answer(d->engine, d->query, d->count, d->to->answers, error);
+    for (int i = 0; status == LH_OK && i < d->count; i++) {
+        lh_query query = *d->query;
+        query.input += (size_t)i * d->inputs;
+        query.example += (uint32_t)i;
+        if (lh_is_stopped(d->engine)) return LH_STOPPED;
+        status = d->engine->ops->predict(d->engine, &query, d->logits, error);
+        for (size_t label = 0; status == LH_OK && label < d->labels; label++)
+            d->to->answers[(size_t)i * d->labels + label] =
+                (uint16_t)lh_best_class(d->logits + label * d->classes, (int)d->classes);
+        if (status == LH_OK)
+            memcpy(d->to->logits + (size_t)i * d->labels * d->classes, d->logits,
+                   d->labels * d->classes * sizeof *d->logits);
+    }
+    return status;
+}
+
+static bool open(decoding *d, lh_error *error) {
+    size_t count = (size_t)d->count;
+    d->length = lh_engine_memory(count * sizeof *d->length, "answers", error);
+    d->ended = lh_engine_memory(count * sizeof *d->ended, "answers", error);
+    d->of = lh_engine_memory(count * sizeof *d->of, "answers", error);
+    d->input = lh_engine_memory(count * (d->inputs + 2 * d->labels) * sizeof *d->input, "answers", error);
+    if (d->to->logits != NULL)
+        d->logits = lh_engine_memory(d->labels * d->classes * sizeof *d->logits, "logits", error);
+    if (d->input == NULL) return false;
+    d->target = d->input + count * d->inputs;
+    d->answers = d->target + count * d->labels;
+    return d->length != NULL && d->ended != NULL && d->of != NULL && (d->to->logits == NULL || d->logits != NULL);
 }
 
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
     const lh_spec *spec = engine->spec;
     bool forced = spec->format->teacher_forced;
-    if (forced && engine->decodes) return engine->ops->decode(engine, query, count, to, error);
-    size_t labels = (size_t)lh_shape_at(spec, query->n, 1).labels, logits = labels * (size_t)spec->classes;
-    double *of_pass = lh_engine_memory(logits * sizeof *of_pass, "logits", error);
-    lh_status status = of_pass != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
-    memset(to->answers, 0, (size_t)count * labels * sizeof *to->answers);
-    if (to->logits != NULL) memset(to->logits, 0, (size_t)count * logits * sizeof *to->logits);
-    for (int i = 0; status == LH_OK && i < count; i++) {
-        row one = {.answers = to->answers + (size_t)i * labels,
-                   .length = to->lengths != NULL ? to->lengths + i : NULL,
-                   .logits = to->logits != NULL ? to->logits + (size_t)i * logits : NULL,
-                   .of_pass = of_pass};
-        lh_query each = *query;
-        each.input += (size_t)i * (size_t)lh_input_length(spec, query->n);
-        each.example += (uint32_t)i;
-        status = (forced ? decode_by_passes : answer_at_once)(engine, each, (int)labels, &one, error);
-    }
-    free(of_pass);
+    if (forced && engine->decodes && !(query->noise > 0)) return engine->ops->decode(engine, query, count, to, error);
+    decoding d = {.engine = engine,
+                  .query = query,
+                  .to = to,
+                  .count = count,
+                  .labels = (size_t)lh_shape_at(spec, query->n, 1).labels,
+                  .inputs = (size_t)lh_input_length(spec, query->n),
+                  .classes = (size_t)spec->classes};
+    lh_status status = LH_ERR_ENVIRONMENT;
+    if (open(&d, error)) status = (forced ? decode_by_passes : answer_at_once)(&d, error);
+    free(d.length);
+    free(d.ended);
+    free(d.of);
+    free(d.input);
+    free(d.logits);
     return status;
 }

@@ -9,10 +9,11 @@
  * lh_answers.
  *
  * Where a stream holds the target (lh_format.teacher_forced) each answer, the greatest logit (the first of equals), is the
- * target of those behind it: token by token where the engine decodes, else one pass for each. A sequence ends with the
- * task's end symbol (lh_task.end), whatever the others do. Which of a batch's are right: compare with its labels where
- * its mask is 1. What a model attends to while it decodes is what it attends to in one pass over the answers:
- * lh_engine_ops.trace of a query with them for its target.
+ * target of those behind it: token by token where the engine decodes, else one pass for each, over all sequences that
+ * have not ended; as many as were reserved. A sequence ends with the task's end symbol (lh_task.end), whatever the others
+ * do. Where the query has the right answers, an end symbol that the target has at the same place does not end it before
+ * `until`, and what is not asked for is the target's token. What a model attends to while it decodes is what it attends
+ * to in one pass over the answers: lh_engine_ops.trace of a query with them for its target.
  *
  * Errors: those of predict, and LH_ERR_ENVIRONMENT; LH_STOPPED, between two tokens or passes, where engine->stop is set. */
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);

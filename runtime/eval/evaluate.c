@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "eval/eval_lines.h"
+#include "eval/greedy.h"
 #include "eval/wrong.h"
 #include "train/json_text.h"
 
@@ -73,6 +74,7 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
         lh_eval_write_place(&line, result);
         lh_json_integer(&line, "example", first + i);
         lh_json_integer(&line, "draw", draw);
+        if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
         lh_json_integer(&line, "correct", each[i].correct);
         lh_json_integer(&line, "counted", each[i].counted);
         lh_json_integer(&line, "exact", each[i].exact);
@@ -98,10 +100,19 @@ static void spread_add(spread *s, double x, int index) {
 /* What one draw of a length comes to. */
 typedef struct draw_sums {
     lh_sums all;
-    double accuracies;  /* of the batches, added up */
-    int batches, asked; /* asked: batches with a label that counts, which have one */
-    int wrong;          /* examples that lines say the answers of */
+    lh_greedy_sums greedy;
+    double accuracies, greedy_accuracies; /* of the batches, added up */
+    int batches, asked, greedy_batches;   /* asked: batches with a label that counts, which have an accuracy; of them
+                                           * those that were decoded */
+    int wrong;                            /* examples that lines say the answers of */
 } draw_sums;
+
+/* What is wanted of the examples of a condition one by one; each NULL: not wanted. */
+typedef struct one_by_one {
+    lh_sums *sums;     /* [examples] */
+    uint16_t *answers; /* [examples][labels] */
+    int *lengths;      /* [examples] answers of each */
+} one_by_one;
 
 /* The batches of a draw: how many a length has, and the sequences of one. */
 static int batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
@@ -111,18 +122,44 @@ static int batches_of(const lh_spec *spec, const lh_eval_result *result) {
     return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* at most */
 }
 
+/* The examples of a batch whose own answers are wanted. */
+static int greedy_examples(const lh_eval_result *result, int before, int examples) {
+    int left = result->decoding == lh_greedy ? result->greedy_examples - before : 0;
+    return left < 0 ? 0 : left < examples ? left : examples;
+}
+
+/* The model's own answers to the first examples of a batch, in the place of the pass's. */
+static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const one_by_one *each,
+                              draw_sums *sums, lh_error *error) {
+    lh_greedy_sums part;
+    int labels = lh_shape_at(engine->spec, condition->n, 1).labels;
+    for (int i = 0; each->lengths != NULL && i < condition->examples; i++) each->lengths[i] = labels;
+    if (count == 0) return LH_OK;
+    lh_status status = lh_answer_greedily(engine, condition, count, each->lengths, each->sums, &part, error);
+    if (status != LH_OK) return status;
+    lh_greedy_add(&sums->greedy, &part);
+    sums->greedy_accuracies += ratio((double)part.correct, (double)part.counted);
+    sums->greedy_batches += part.counted > 0;
+    return LH_OK;
+}
+
 /* Adds the sums of one batch, which has the draw of its own index. before: how many of the result's examples came. */
-static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
     if (result->batch > 0)
         condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
-    lh_status status = engine->ops->evaluate(engine, condition, &part, each, error);
+    condition->answers = each->answers;
+    lh_status status = engine->ops->evaluate(engine, condition, &part, each->sums, error);
+    if (status == LH_OK)
+        status =
+            answer_batch(engine, condition, greedy_examples(result, before, condition->examples), each, sums, error);
     if (status != LH_OK) return status;
-    if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each);
+    if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each->sums);
     if (request->wrong != NULL)
-        status = lh_write_wrong(request->wrong, engine, result, condition, draw, before, each, &sums->wrong, error);
+        status = lh_write_wrong(request->wrong, engine->spec, result, condition, draw, before, each->sums,
+                                each->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
     sums->accuracies += ratio((double)part.correct, (double)part.counted);
@@ -132,7 +169,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
 }
 
 /* The first `count` examples of a condition, batch by batch. */
-static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                   draw_sums *sums, lh_error *error) {
     int count = condition->examples, size = batch_size(result);
@@ -146,7 +183,7 @@ static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *requ
 }
 
 /* The examples of a group, one shape after the other. */
-static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
     const lh_groups *groups = result->groups;
@@ -166,7 +203,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     return status;
 }
 
-static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, each, result, draw, sums, error);
     lh_condition condition = request->validation ? lh_validation_at(result->n, result->examples, request->seed, draw)
@@ -175,10 +212,43 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
     return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
 }
 
-static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+/* Over all draws of a condition. */
+typedef struct condition_sums {
+    lh_sums all;
+    lh_greedy_sums greedy;
+    spread pass, own; /* accuracies of draws: of the pass, and of the model's own answers */
+} condition_sums;
+
+static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch, int index) {
+    double pass = ratio((double)draw->all.correct, (double)draw->all.counted);
+    double own = ratio((double)draw->greedy.correct, (double)draw->greedy.counted);
+    if (by_batch) pass = ratio(draw->accuracies, draw->asked);
+    if (by_batch) own = ratio(draw->greedy_accuracies, draw->greedy_batches);
+    lh_sums_add(&all->all, &draw->all);
+    lh_greedy_add(&all->greedy, &draw->greedy);
+    spread_add(&all->pass, pass, index);
+    spread_add(&all->own, own, index);
+}
+
+static void settle(lh_eval_result *result, const condition_sums *sums) {
+    const lh_sums *all = &sums->all;
+    const lh_greedy_sums *greedy = &sums->greedy;
+    bool by_batch = result->batch > 0, own = result->decoding == lh_greedy;
+    double squares = own ? sums->own.squares : sums->pass.squares;
+    result->teacher_forced = by_batch ? sums->pass.mean : ratio((double)all->correct, (double)all->counted);
+    result->accuracy = result->teacher_forced;
+    if (own) result->accuracy = by_batch ? sums->own.mean : ratio((double)greedy->correct, (double)greedy->counted);
+    result->ended_early = ratio((double)greedy->ended_early, (double)greedy->sequences);
+    result->not_ended = ratio((double)greedy->not_ended, (double)greedy->sequences);
+    result->exact_match = ratio((double)all->exact, (double)all->sequences);
+    result->counted = all->counted;
+    result->loss = all->positions > 0 ? all->loss / (double)all->positions : NAN;
+    result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
+}
+
+static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                     lh_eval_result *result, lh_error *error) {
-    lh_sums all = {0};
-    spread over_draws = {0, 0};
+    condition_sums all = {0};
     int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
     char name[LH_EVAL_NAME];
     if (indices > LH_MOST_DRAWS)
@@ -188,17 +258,9 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         draw_sums sums = {0};
         lh_status status = evaluate_draw(engine, request, each, result, draw, &sums, error);
         if (status != LH_OK) return status;
-        lh_sums_add(&all, &sums.all);
-        spread_add(&over_draws,
-                   result->batch > 0 ? ratio(sums.accuracies, sums.asked)
-                                     : ratio((double)sums.all.correct, (double)sums.all.counted),
-                   draw);
+        add_draw(&all, &sums, result->batch > 0, draw);
     }
-    result->accuracy = result->batch > 0 ? over_draws.mean : ratio((double)all.correct, (double)all.counted);
-    result->counted = all.counted;
-    result->exact_match = ratio((double)all.exact, (double)all.sequences);
-    result->loss = all.positions > 0 ? all.loss / (double)all.positions : NAN;
-    result->sd_over_draws = result->draws > 1 ? sqrt(over_draws.squares / (result->draws - 1)) : 0.0;
+    settle(result, &all);
     return LH_OK;
 }
 
@@ -221,7 +283,7 @@ static void take_back(FILE *file, off_t place) {
 }
 
 /* One condition and its lines, in all files or in none. */
-static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, lh_sums *each,
+static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                    lh_eval_result *result, lh_error *error) {
     off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);
     lh_status status = evaluate_condition(engine, request, each, result, error);
@@ -236,7 +298,7 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
 }
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
-                                  const bool *found, lh_sums *each, lh_error *error) {
+                                  const bool *found, const one_by_one *each, lh_error *error) {
     int count = lh_eval_conditions(request);
     for (int i = 0; i < count; i++) {
         if (lh_is_stopped(engine)) return LH_STOPPED;
@@ -284,6 +346,14 @@ static lh_eval_result group_result(const lh_spec *spec, const lh_eval_request *r
     };
 }
 
+static void name_decoding(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *result) {
+    int most = request->greedy_examples;
+    if (!spec->format->teacher_forced) return;
+    result->decoding = request->teacher_forced ? lh_teacher_forced : lh_greedy;
+    result->greedy_examples = most > 0 && most < result->examples ? most : result->examples;
+    result->ends = spec->task->end != NULL;
+}
+
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
     int quiet = quiet_conditions(request);
     for (int i = 0; i < count; i++) {
@@ -294,7 +364,32 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
         results[i].noise = results[i].noisy ? request->noise.deviation[i / quiet] : 0;
         results[i].draws = results[i].noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         results[i].batch = request->batch;
+        name_decoding(spec, request, &results[i]);
     }
+}
+
+/* Memory for what an evaluation wants one by one, at any of these lengths; closed whatever the outcome. */
+static lh_status open_each(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
+                           one_by_one *each, lh_error *error) {
+    size_t examples = (size_t)most_examples(request), labels = 0;
+    bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
+    for (int i = 0; i < lh_lengths_count(lengths); i++) {
+        size_t here = (size_t)lh_shape_at(spec, lh_lengths_at(lengths, i), 1).labels;
+        if (here > labels) labels = here;
+    }
+    if ((wrong || request->per_example != NULL) &&
+        (each->sums = lh_engine_memory(examples * sizeof *each->sums, "the evaluation", error)) == NULL)
+        return LH_ERR_ENVIRONMENT;
+    if (!wrong && !greedy) return LH_OK;
+    each->answers = lh_engine_memory(examples * labels * sizeof *each->answers, "answers", error);
+    each->lengths = lh_engine_memory(examples * sizeof *each->lengths, "answers", error);
+    return each->answers != NULL && each->lengths != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+}
+
+static void close_each(one_by_one *each) {
+    free(each->sums);
+    free(each->answers);
+    free(each->lengths);
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
@@ -303,21 +398,15 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, most, error);
     if (status != LH_OK) return status;
+    one_by_one each = {NULL, NULL, NULL};
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
-    lh_sums *each = NULL;
-    bool needs_each = request->per_example != NULL || request->wrong != NULL;
-    if (needs_each) each = lh_engine_memory((size_t)most * sizeof *each, "the evaluation", error);
-    if (found == NULL || (needs_each && each == NULL)) {
-        free(found);
-        free(each);
-        return LH_ERR_ENVIRONMENT;
-    }
-    name_results(engine->spec, request, results, count);
-    if (request->only_missing && request->path != NULL)
+    status = found != NULL ? open_each(engine->spec, request, lengths, &each, error) : LH_ERR_ENVIRONMENT;
+    if (status == LH_OK) name_results(engine->spec, request, results, count);
+    if (status == LH_OK && request->only_missing && request->path != NULL)
         status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
-    if (status == LH_OK) status = evaluate_missing(engine, request, results, found, each, error);
+    if (status == LH_OK) status = evaluate_missing(engine, request, results, found, &each, error);
     free(found);
-    free(each);
+    close_each(&each);
     return status;
 }
 

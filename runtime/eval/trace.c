@@ -126,7 +126,7 @@ static void close_pass(pass *p) {
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
     if (p->traces->spec->format->teacher_forced) {
-        status = lh_decode(p->engine, query, 1, &(lh_answers){p->answers, &p->answered, NULL}, error);
+        status = lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers, .lengths = &p->answered}, error);
         query->target = p->answers;
     }
     if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target);

@@ -4,16 +4,8 @@
 #include <stdlib.h>
 
 #include "data/symbols.h"
-#include "eval/decode.h"
 #include "eval/eval_lines.h"
 #include "train/json_text.h"
-
-/* One wrong example, and what is decoded. */
-typedef struct wrong {
-    lh_batch batch;
-    uint16_t *answers;
-    int length; /* of answers */
-} wrong;
 
 static lh_status write_symbols(lh_json *line, const char *key, const char *const *names, int symbols,
                                const uint16_t *tokens, const uint8_t *mask, int count, lh_error *error) {
@@ -27,6 +19,13 @@ static lh_status write_symbols(lh_json *line, const char *key, const char *const
     return status;
 }
 
+/* An example that is answered wrongly. */
+typedef struct wrong {
+    const lh_batch *batch; /* it alone */
+    const uint16_t *answers;
+    int length; /* of answers */
+} wrong;
+
 static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, const lh_eval_result *result, int n,
                             int example, int draw, lh_error *error) {
     const lh_task *task = spec->task;
@@ -35,11 +34,12 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
     lh_eval_write_place(&line, result);
     lh_json_integer(&line, "example", example);
     lh_json_integer(&line, "draw", draw);
-    lh_status status = write_symbols(&line, "input", task->input_symbol, task->input_symbols, w->batch.input, NULL,
+    if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
+    lh_status status = write_symbols(&line, "input", task->input_symbol, task->input_symbols, w->batch->input, NULL,
                                      lh_input_length(spec, n), error);
     if (status == LH_OK)
-        status = write_symbols(&line, "target", task->output_symbol, task->output_symbols, w->batch.labels,
-                               w->batch.mask, w->batch.shape.labels, error);
+        status = write_symbols(&line, "target", task->output_symbol, task->output_symbols, w->batch->labels,
+                               w->batch->mask, w->batch->shape.labels, error);
     if (status == LH_OK)
         status = write_symbols(&line, "answer", task->output_symbol, task->output_symbols, w->answers, NULL, w->length,
                                error);
@@ -48,31 +48,20 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
     return status;
 }
 
-static lh_status decode_example(wrong *w, lh_engine *engine, const lh_condition *condition, int i, lh_error *error) {
-    lh_status status = lh_batch_fill(&w->batch, engine->spec, &condition->source, condition->n,
-                                     (uint32_t)(condition->first + i), 1, error);
-    if (status != LH_OK) return status;
-    lh_query query = {.n = condition->n, .input = w->batch.input, .draw = condition->draw, .example = (uint32_t)i};
-    return lh_decode(engine, &query, 1, &(lh_answers){.answers = w->answers, .lengths = &w->length}, error);
-}
-
-lh_status lh_write_wrong(FILE *out, lh_engine *engine, const lh_eval_result *result, const lh_condition *condition,
-                         int draw, int before, const lh_sums *each, int *written, lh_error *error) {
-    const lh_spec *spec = engine->spec;
-    wrong w = {.length = 0};
+lh_status lh_write_wrong(FILE *out, const lh_spec *spec, const lh_eval_result *result, const lh_condition *condition,
+                         int draw, int before, const lh_sums *each, const int *lengths, int *written, lh_error *error) {
+    lh_batch batch;
     if (condition->noise > 0) return LH_OK;
-    lh_status status = lh_batch_open(&w.batch, spec, condition->n, 1, error);
+    lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
     if (status != LH_OK) return status;
-    w.answers =
-        lh_engine_memory((size_t)lh_shape_at(spec, condition->n, 1).labels * sizeof *w.answers, "answers", error);
-    if (w.answers == NULL) status = LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < condition->examples && *written < LH_MOST_WRONG; i++) {
         if (each[i].exact) continue;
-        status = decode_example(&w, engine, condition, i, error);
+        status =
+            lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
+        wrong w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};
         if (status == LH_OK) status = write_line(out, &w, spec, result, condition->n, before + i, draw, error);
         (*written)++;
     }
-    free(w.answers);
-    lh_batch_close(&w.batch);
+    lh_batch_close(&batch);
     return status;
 }

@@ -152,6 +152,7 @@ static const lh_engine_ops cpu_ops = {
     .reserve = lh_cpu_reserve,
     .evaluate = lh_cpu_evaluate,
     .predict = lh_cpu_predict,
+    .answer = lh_cpu_answer,
     .decode = lh_cpu_decode,
     .trace = lh_cpu_trace,
     .read_state = engine_read_state,

@@ -60,6 +60,7 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error);
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
+lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);
 lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 lh_status lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 

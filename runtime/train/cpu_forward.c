@@ -8,7 +8,6 @@
 
 #include "base/real.h"
 #include "base/team.h"
-#include "longhand/math.h"
 #include "train/cpu_engine.h"
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -41,8 +40,7 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
     lh_longer_streams(longest, shape.length);
     shape.sequences = sequences.together;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
-    size_t logits =
-        (size_t)sequences.part * (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
+    size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     most->logits = larger(most->logits, logits);
     most->words = larger(most->words, lh_batch_words(spec, n));
     most->longest_n = more(most->longest_n, n);
@@ -80,50 +78,30 @@ static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, 
     return step;
 }
 
-static double logit_at(const lh_cpu_engine *cpu, const void *logits, size_t index) {
-    return lh_real_at(logits, cpu->engine.real_bytes, (int64_t)index);
-}
-
-/* Cross-entropy at one position, and whether the label has the greatest logit (the first of equals wins). */
-static double score_position(const lh_cpu_engine *cpu, const void *logits, size_t first, int label, bool *correct) {
-    int classes = cpu->engine.spec->classes, best = 0;
-    double greatest = logit_at(cpu, logits, first), sum = 0;
-    for (int c = 1; c < classes; c++)
-        if (logit_at(cpu, logits, first + (size_t)c) > greatest) {
-            greatest = logit_at(cpu, logits, first + (size_t)c);
-            best = c;
-        }
-    for (int c = 0; c < classes; c++) sum += lh_exp(logit_at(cpu, logits, first + (size_t)c) - greatest);
-    *correct = best == label;
-    return lh_log(sum) + greatest - logit_at(cpu, logits, first + (size_t)label);
-}
-
-static void score_sequence(const lh_cpu_engine *cpu, const lh_cpu_block *block, int sequence, int labels,
-                           lh_sums *sums) {
-    const lh_spec *spec = cpu->engine.spec;
-    int64_t counted = 0, right = 0;
-    double loss = 0;
-    for (int i = 0; i < labels; i++) {
-        size_t at = (size_t)sequence * (size_t)labels + (size_t)i;
-        bool correct;
-        if (spec->task->loss == LH_LOSS_COUNTED && !block->mask[at]) continue;
-        loss += score_position(cpu, block->logits, at * (size_t)spec->classes, block->labels[at], &correct);
-        counted += block->mask[at];
-        right += block->mask[at] && correct;
-    }
-    *sums = lh_sums_of(spec, labels, counted, right, loss);
-}
-
+/* A pass over the examples of a condition, or over the sequences of a query. */
 typedef struct evaluation {
     lh_cpu_engine *cpu;
-    const lh_condition *condition;
+    const lh_condition *condition; /* NULL: query */
+    const lh_query *query;
+    int examples;
     lh_cpu_step step;
     cut sequences;
     int parts;
     atomic_int next;
     atomic_bool stopped; /* some sequences were left out */
-    lh_sums *each;
+    lh_sums *each;       /* [examples]; NULL: not wanted */
+    uint16_t *answers;   /* [examples][labels]; NULL: not wanted */
 } evaluation;
+
+/* Sequences first .. first + count - 1 of the job. */
+static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, int count, lh_error *error) {
+    const lh_condition *condition = job->condition;
+    if (condition != NULL)
+        return lh_batch_fill(batch, job->cpu->engine.spec, &condition->source, condition->n,
+                             (uint32_t)(condition->first + first), count, error);
+    lh_put_queries(batch, job->cpu->engine.spec, job->query, first, count);
+    return LH_OK;
+}
 
 /* Sequences of a part from `start` on; `first`: the first one's index in the condition. */
 static void evaluate_together(evaluation *job, lh_cpu_forward_lane *lane, int first, int start, int sequences,
@@ -131,22 +109,20 @@ static void evaluate_together(evaluation *job, lh_cpu_forward_lane *lane, int fi
     lh_cpu_engine *cpu = job->cpu;
     int labels = job->step.shape.labels;
     lh_cpu_block block = lh_batch_block(&lane->batch, start, sequences);
-    block.first_example = (uint32_t)first;
+    block.first_example = (uint32_t)first + (job->query != NULL ? job->query->example : 0);
     block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
-    block.logits = job->each != NULL ? lane->logits : NULL;
+    block.each = job->each != NULL ? job->each + first : NULL;
+    if (job->answers != NULL) block.answers = job->answers + (size_t)first * (size_t)labels;
     block.summed = job->sequences.summed;
     cpu->program->forward_block(&job->step, &block, lane->workspace, sums);
-    for (int i = 0; job->each != NULL && i < block.sequences; i++)
-        score_sequence(cpu, &block, i, labels, &job->each[first + i]);
 }
 
 static void evaluate_part(evaluation *job, lh_cpu_forward_lane *lane, int index) {
     lh_cpu_engine *cpu = job->cpu;
     const cut *sequences = &job->sequences;
-    int first = index * sequences->part, count = less(job->condition->examples - first, sequences->part);
+    int first = index * sequences->part, count = less(job->examples - first, sequences->part);
     lh_error error;
-    lh_status status = lh_batch_fill(&lane->batch, cpu->engine.spec, &job->condition->source, job->condition->n,
-                                     (uint32_t)(job->condition->first + first), count, &error);
+    lh_status status = fill_batch(job, &lane->batch, first, count, &error);
     if (status != LH_OK) {
         if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
         return;
@@ -181,25 +157,18 @@ static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     return first.status;
 }
 
-static lh_status run_evaluation(lh_cpu_engine *cpu, const lh_condition *condition, lh_sums *sums, lh_sums *each,
-                                lh_error *error) {
-    evaluation job = {
-        .cpu = cpu,
-        .condition = condition,
-        .step = forward_step(cpu, condition->n, condition->examples, &condition->draw),
-        .each = each,
-    };
-    job.step.noise = condition->noise;
-    job.sequences = cut_of(cpu, job.step.shape.length, condition->examples);
-    job.parts = (condition->examples + job.sequences.part - 1) / job.sequences.part;
-    atomic_init(&job.next, 0);
-    atomic_init(&job.stopped, false);
-    lh_team_run(cpu->engine.threads, evaluate_work, &job);
+static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error) {
+    lh_cpu_engine *cpu = job->cpu;
+    job->sequences = cut_of(cpu, job->step.shape.length, job->examples);
+    job->parts = (job->examples + job->sequences.part - 1) / job->sequences.part;
+    atomic_init(&job->next, 0);
+    atomic_init(&job->stopped, false);
+    lh_team_run(cpu->engine.threads, evaluate_work, job);
     lh_status status = take_failure(cpu, error);
-    if (status == LH_OK && atomic_load(&job.stopped)) status = LH_STOPPED;
+    if (status == LH_OK && atomic_load(&job->stopped)) status = LH_STOPPED;
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
-    int blocks = (condition->examples + job.sequences.summed - 1) / job.sequences.summed;
+    int blocks = (job->examples + job->sequences.summed - 1) / job->sequences.summed;
     for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
     return LH_OK;
 }
@@ -209,8 +178,24 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
-    status = run_evaluation(cpu, condition, sums, each, error);
+    evaluation job = {.cpu = cpu, .condition = condition, .examples = condition->examples, .each = each};
+    job.step = forward_step(cpu, condition->n, condition->examples, &condition->draw);
+    job.step.noise = condition->noise;
+    job.answers = condition->answers;
+    status = run_evaluation(&job, sums, error);
     lh_cpu_leave(cpu, status == LH_OK && isfinite(sums->loss));
+    return status;
+}
+
+lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_sums sums;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    evaluation job = {.cpu = cpu, .query = query, .examples = count, .answers = answers};
+    job.step = lh_cpu_query_step(cpu, query, count);
+    status = run_evaluation(&job, &sums, error);
+    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
     return status;
 }
 
@@ -218,13 +203,14 @@ lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, i
     lh_cpu_step step = forward_step(cpu, query->n, sequences, &query->draw);
     memcpy(step.positions, query->positions, sizeof step.positions);
     memcpy(step.distances, query->distances, sizeof step.distances);
+    step.noise = query->noise;
     return step;
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
     lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[0];
     *step = lh_cpu_query_step(cpu, query, 1);
-    lh_batch_put(&lane->batch, cpu->engine.spec, query->n, 0, query->input, query->target);
+    lh_put_queries(&lane->batch, cpu->engine.spec, query, 0, 1);
     *block = lh_batch_block(&lane->batch, 0, 1);
     block->first_example = query->example;
     block->loss_scale = 1.0;
@@ -234,7 +220,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
-        logits[i] = logit_at(cpu, cpu->room->forward_lanes[0].logits, i);
+        logits[i] = lh_real_at(cpu->room->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {

@@ -118,6 +118,16 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updat
                    isfinite(loss) ? "gradient's norm" : "loss", isfinite(loss) ? gradient : loss);
 }
 
+void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count) {
+    size_t inputs = (size_t)lh_input_length(spec, query->n), outputs = (size_t)lh_output_length(spec, query->n);
+    for (int row = 0; row < count; row++) {
+        size_t at = (size_t)(first + row);
+        lh_batch_put(batch, spec, query->n, row, query->input + at * inputs,
+                     query->target != NULL ? query->target + at * outputs : NULL);
+        memset(batch->mask + (size_t)row * outputs, 1, outputs); /* a loss that is not finite shows */
+    }
+}
+
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     int count = lh_lengths_count(lengths);
     if (spec->data != NULL) return LH_OK; /* the spec's task.longest is within the limit */

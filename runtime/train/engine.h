@@ -43,25 +43,33 @@ typedef struct lh_condition {
     int examples; /* how many */
     lh_source source;
     lh_draw draw;
-    double noise; /* on embeddings: its standard deviation; 0: none */
+    double noise;      /* on embeddings: its standard deviation; 0: none */
+    uint16_t *answers; /* [examples][labels] evaluate writes the class with the greatest logit; NULL: not wanted */
 } lh_condition;
 
-/* One sequence to run forward: its input tokens, and what stands in place of the position draws. */
+/* One sequence to run forward, or several side by side: their input tokens, and what stands in place of the position
+ * draws. */
 typedef struct lh_query {
     int n;                  /* task length */
-    const uint16_t *input;  /* [task input length] */
-    const uint16_t *target; /* [task output length] for streams that read it; NULL: all 0 */
+    const uint16_t *input;  /* [sequences][task input length] */
+    const uint16_t *target; /* [sequences][task output length] for streams that read it; NULL: all 0. To decode: right
+                             * answers; NULL: none is known */
+    const uint8_t *asked; /* like target, to decode: 0 where the target's token stands and no answer is asked for; NULL:
+                             * all are */
     /* By stream, [length] of it, or NULL: drawn; distances are for tokens 0, 1, ... apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
-    uint32_t example; /* the sequence's number within the batch that it stands for */
+    double noise;     /* as of a condition; decode has none */
+    uint32_t example; /* the first sequence's number within the batch that it stands for */
 } lh_query;
 
 /* Where answers of `count` sequences go. */
 typedef struct lh_answers {
     uint16_t *answers; /* [count][labels]; behind the end of a sequence its symbol again */
     int *lengths;      /* [count] answers up to the end, that included; NULL: not wanted */
-    double *logits;    /* [count][labels][classes], 0 behind the end; NULL: not wanted */
+    double *logits;    /* [count][labels][classes], 0 behind the end and before `known`; NULL: not wanted */
+    const int *known;  /* [count] so many of `answers` are there already; NULL: none */
+    const int *until;  /* [count] so many are wanted, at most; NULL: labels */
 } lh_answers;
 
 typedef struct lh_engine lh_engine;
@@ -87,6 +95,10 @@ typedef struct lh_engine_ops {
     /* Logits of one sequence at a reserved length, [labels][classes]. LH_ERR_ENVIRONMENT without memory; a device may
      * give LH_STOPPED, as evaluate has it. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
+
+    /* The class with the greatest logit of every label, [count][labels], for `count` sequences of a query, at most as many
+     * as were reserved; passes like those of evaluate, with its errors. */
+    lh_status (*answer)(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);
 
     /* Answers token by token, where a stream holds the target: as lh_decode (eval/decode.h) has them. Only where
      * engine->decodes. LH_ERR_ENVIRONMENT without memory. LH_STOPPED, between two tokens, as evaluate has it. */
@@ -172,12 +184,25 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
 /* Whether a signal asks for an end. */
 static inline bool lh_is_stopped(const lh_engine *engine) { return engine->stop != NULL && *engine->stop; }
 
+/* Makes sequences first .. first + count - 1 of a query rows 0, 1, ... of a batch. */
+void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count);
+
+/* Whether what a pass computes for a sequence depends on the sequence's number within its batch. */
+static inline bool lh_depends_on_number(const lh_spec *spec, double noise) {
+    return spec->eval.dropout || spec->draws_by_sequence || noise > 0;
+}
+
 /* The class with the greatest logit, the first of equals. */
 int lh_best_class(const double *logits, int classes);
 
 /* Whether an answer ends its sequence. */
 static inline bool lh_ends(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
+}
+
+/* The same where the right answer may be known: what the target has there as well, before its end, ends nothing. */
+static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t at, int answer) {
+    return lh_ends(spec, answer) && (query->target == NULL || query->target[at] != answer);
 }
 
 /* Zeroed memory, 64-byte aligned, for free(). NULL and a message with the bytes when there is none. */

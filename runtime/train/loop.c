@@ -21,6 +21,7 @@ enum {
     CHANCE_WINDOWS = 10 /* windows near chance before it is said */
 };
 static const double SECONDS_AT_ONCE = 0.1;
+enum { GREEDY_EXAMPLES = 128 }; /* of a condition, at most, that a generative model answers by itself on the way */
 static const double ABOVE_CHANCE = 0.02; /* accuracy that counts as more than guessing */
 
 struct lh_loop {
@@ -141,8 +142,7 @@ static void judge_chance(lh_loop *l, double accuracy) {
 static lh_status log_window(lh_loop *l, lh_error *error) {
     const lh_run *run = l->training.run;
     double rate = lh_learning_rate_at(&l->spec->train, run->learning_rate, l->engine->step);
-    lh_status status =
-        lh_window_log(l->window, run->metrics, l->engine->step, l->spec->format->teacher_forced, rate, l->rate, error);
+    lh_status status = lh_window_log(l->window, run->metrics, l->engine->step, rate, l->rate, error);
     view_window(l);
     judge_chance(l, l->view.accuracy);
     l->logged_once = true;
@@ -195,6 +195,8 @@ static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
         .lengths = eval->during_lengths,
         .groups = l->spec->corpus != NULL ? &l->spec->corpus->during : NULL,
         .examples = eval->during_examples,
+        .teacher_forced = eval->teacher_forced,
+        .greedy_examples = GREEDY_EXAMPLES,
         .draws = 1,
         .seed = LH_EVAL_SEED,
         .validation = l->spec->corpus == NULL,

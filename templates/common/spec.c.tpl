@@ -377,6 +377,9 @@ const lh_spec longhand_spec_${symbol} = {
 % if drawn_text.distance_range then
         .distance_range = ${drawn_text.distance_range},
 % end
+% if streams[1].by_sequence or streams[2] and streams[2].by_sequence then
+        .draws_by_sequence = true,
+% end
 % if limit then
         .limit = {${limit.tokens}, "${c_string(limit.because)}"},
 % end

@@ -81,7 +81,8 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
-/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], from x [${tokens}][WIDTH]. */
+/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], answers and sums of single sequences, from
+ * x [${tokens}][WIDTH]. */
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
 % if not cpu.tied then
@@ -91,6 +92,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
     real *out = block->logits;
     for (int s = 0; s < w->sequences; s++) {
         lh_sums *sum = block->summed > 0 ? sums + s / block->summed : sums;
+        lh_sums own = {0};
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
@@ -99,11 +101,16 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
                     ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
             judge(logits, label, block->mask[s * labels + i], &a);
+            if (block->answers) block->answers[s * labels + i] = (uint16_t)class_of(CLASSES, logits);
 % if task.counted then
             if (!block->mask[s * labels + i]) continue;
 % end
-            sum->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
+            const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
+            sum->loss += loss;
+            own.loss += loss;
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")
+        % call("add_sequence", "&a", not task.counted and "labels", "&own")
+        if (block->each) block->each[s] = own;
     }
 }

@@ -1,5 +1,5 @@
-/* The answers of a group, and its logits where they are asked for. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits) {
+/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. */
+INLINE void give_answers(lh_cuda_answer *answers, real *logits, unsigned short *classes) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
@@ -11,6 +11,13 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits) {
             answer.correct += b->mask[n] & w->correct[n];
         }
         answers[b->first + sequence] = answer;
+    }
+    for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS) {
+        const real *own = w->logits + n * CLASS_COLUMNS;
+        int best = 0;
+        for (int c = 1; c < CLASSES; c++)
+            if (own[c] > own[best]) best = c;
+        classes[(size_t)b->first * label_count + n] = (unsigned short)best;
     }
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)

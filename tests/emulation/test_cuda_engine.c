@@ -9,6 +9,7 @@
 
 #include "data/epoch.h"
 #include "emulation.h"
+#include "eval/evaluate.h"
 #include "runtime/cuda/fleet.h"
 #include "runtime/cuda/fleet_parts.h"
 #include "support/toy_cuda.h"
@@ -593,11 +594,16 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
     lh_condition condition = lh_condition_at(n, examples, 1, 2);
     condition.first = 7;
     lh_sums got, want, again, each[100], reference[100], total = {0};
+    static uint16_t answers[100 * 20], wanted[100 * 20];
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, examples, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, examples, &error), &error);
     lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &got, each, &error), &error);
+    condition.answers = answers;
     lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &again, NULL, &error), &error);
+    condition.answers = wanted;
     lh_assert_ok(cpu->ops->evaluate(cpu, &condition, &want, reference, &error), &error);
+    assert_true(examples <= 100 && n <= 20);
+    assert_memory_equal(answers, wanted, (size_t)(examples * n) * sizeof *answers);
     assert_memory_equal(&got, &again, sizeof got);
     lh_assert_close(&got.loss, &want.loss, 1, 1e-12, 0);
     got.loss = want.loss;
@@ -883,12 +889,38 @@ static lh_spec toy_pair(void) {
     return spec;
 }
 
+/* A model's own answers: a pass for each, over all sequences together; the CPU's are cached. */
+static void check_own_answers(const lh_spec *spec) {
+    lh_error error;
+    lh_engine *engines[2];
+    lh_eval_result results[2][2];
+    use_device((lh_emulation){.multiprocessors = 2});
+    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cuda_fleet_open(&device, NULL, &config, 1, &engines[0], &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &engines[1], &error), &error);
+    assert_true(!engines[0]->decodes && engines[1]->decodes);
+    for (int i = 0; i < 2; i++) {
+        lh_eval_request request = {.lengths = {NULL, 0, 6, 9, 3}, .examples = 70, .draws = 2, .seed = 1};
+        lh_assert_ok(lh_evaluate(engines[i], &request, results[i], &error), &error);
+        engines[i]->ops->close(engines[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_ptr_equal(results[0][i].decoding, lh_greedy);
+        assert_true(results[0][i].accuracy == results[1][i].accuracy);
+        assert_true(results[0][i].teacher_forced == results[1][i].teacher_forced);
+        assert_true(results[0][i].exact_match == results[1][i].exact_match);
+        assert_true(results[0][i].accuracy != results[0][i].teacher_forced);
+    }
+    end_device();
+}
+
 static void test_two_streams_numbers_are_those_of_the_cpu(void **state) {
     (void)state;
     lh_spec spec = toy_pair();
     check_against_cpu(&spec, config_of(&spec, 7));
     check_evaluations(&spec);
     check_predictions(&spec, 1);
+    check_own_answers(&spec);
 }
 
 /* --- finite data ------------------------------------------------------------------------------------------------ */

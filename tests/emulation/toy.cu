@@ -62,12 +62,14 @@ static __device__ double classify(const real *p, const real *h, int label, real 
     return lh_log(sum) + greatest - logits[label];
 }
 
-static __device__ bool is_right(const real *logits, int label) {
+static __device__ int best_class(const real *logits) {
     int best = 0;
     for (int c = 1; c < CLASSES; c++)
         if (logits[c] > logits[best]) best = c;
-    return best == label;
+    return best;
 }
+
+static __device__ bool is_right(const real *logits, int label) { return best_class(logits) == label; }
 
 static __device__ void mean(const real *p, const unsigned short *tokens, int count, real *m) {
     for (int d = 0; d < WIDTH; d++) {
@@ -242,6 +244,7 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m
         answer.loss += classify(p, h, label, logits, probability);
         answer.counted += counted;
         answer.correct += counted && is_right(logits, label);
+        if (a->classes) a->classes[s * labels + j] = (unsigned short)best_class(logits);
         for (int c = 0; c < CLASSES && a->logits != 0; c++)
             ((real *)a->logits)[(s * labels + j) * CLASSES + c] = logits[c];
     }

@@ -55,7 +55,9 @@ static void open_examples(lh_engine *engine, const lh_condition *condition, deco
 static void decode(lh_engine *engine, const lh_condition *condition, decoded *d) {
     lh_error error;
     lh_query query = {.n = condition->n, .input = d->input, .draw = condition->draw};
-    lh_assert_ok(lh_decode(engine, &query, EXAMPLES, &(lh_answers){d->answers, d->lengths, d->logits}, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, EXAMPLES,
+                           &(lh_answers){.answers = d->answers, .lengths = d->lengths, .logits = d->logits}, &error),
+                 &error);
 }
 
 /* Whether greedy decoding of an example gives its target as far as that counts: in these tasks nothing that counts is

@@ -132,7 +132,7 @@ static void test_eval_keeps_conditions_that_are_through(void **state) {
     run(state, EVAL "--out cut --resume --seed 3");
     assert_int_equal(calls, 0);
     assert_int_equal(lines_of(state, "cut/eval.jsonl"), 6);
-    run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out wrong --wrong wrong.jsonl"); /* while answers are decoded */
+    run_until(state, 5, LH_STOPPED, EVAL "--out wrong --wrong wrong.jsonl");
     assert_int_equal(lines_of(state, "wrong.jsonl"), 0);
     assert_false(lh_test_exists(lh_test_path(*state, "wrong/eval.jsonl")));
     run_until(state, 0, LH_ERR_USAGE, EVAL "--out cut --resume --per-example cut.jsonl");

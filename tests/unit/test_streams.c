@@ -289,7 +289,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     assert_true(engine->decodes == decodes);
     lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){answers, NULL, decoded}, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers, .logits = decoded}, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);
     query.target = answers;
     lh_assert_ok(engine->ops->predict(engine, &query, once, &error), &error);

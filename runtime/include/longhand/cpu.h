@@ -77,6 +77,8 @@ typedef struct lh_cpu_block {
     double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch, also
                                              * where some are masked: lh_cpu_program.scale */
     void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
+    uint16_t *answers;                      /* [sequences][labels] classes with the greatest logit, likewise */
+    lh_sums *each;                          /* [sequences] sums of single sequences, likewise */
     int summed;                             /* forward_block: so many sequences have one of the sums; 0: all of them */
 } lh_cpu_block;
 

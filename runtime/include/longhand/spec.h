@@ -11,7 +11,7 @@
 #include "longhand/cuda.h"
 #include "longhand/task.h"
 
-#define LH_ABI 3
+#define LH_ABI 4
 
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,         /* value */
@@ -207,6 +207,7 @@ typedef struct lh_spec {
         [LH_MAX_STREAMS]; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
     int first_position[LH_MAX_STREAMS]; /* 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
+    bool draws_by_sequence;             /* of these, each sequence of a batch has its own */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:
