@@ -40,18 +40,25 @@ lh_status lh_pick_sort(const lh_dataset *set, const lh_pick *choice, uint32_t *p
     return LH_OK;
 }
 
+lh_status lh_pick_places(const lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t *count,
+                         lh_error *error) {
+    if (choice->most == 0 || *count <= choice->most) return LH_OK;
+    lh_status status = lh_pick_sort(set, choice, place, *count, error);
+    if (status != LH_OK) return status;
+    *count = choice->most;
+    qsort(place, (size_t)*count, sizeof *place, compare_places);
+    return LH_OK;
+}
+
 /* The chosen ones come first in the group's part of place and pick, what is left out behind them. */
 static lh_status choose_of_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
                                  lh_group *group, lh_error *error) {
     const lh_dataset *set = lh_corpus_set(corpus, group->set);
     uint32_t *place = groups->place + group->first, *pick = groups->pick + group->first;
-    lh_status status = lh_pick_sort(set, choice, place, group->count, error);
-    if (status != LH_OK) return status;
-    group->count = choice->most;
-    qsort(place, (size_t)group->count, sizeof *place, compare_places);
-    for (int64_t i = 0; i < group->count; i++)
+    lh_status status = lh_pick_places(set, choice, place, &group->count, error);
+    for (int64_t i = 0; status == LH_OK && i < group->count; i++)
         pick[i] = place[i] - (uint32_t)set->first[lh_dataset_shape(set, corpus->shapes, place[i]) - 1];
-    return LH_OK;
+    return status;
 }
 
 lh_status lh_pick_examples(lh_groups *groups, const lh_corpus *corpus, const lh_pick *choice, lh_error *error) {

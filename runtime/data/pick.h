@@ -6,6 +6,8 @@
 
 #include "data/groups.h"
 
+struct lh_dataset;
+
 typedef struct lh_pick {
     int64_t most;  /* examples of a condition; 0: all */
     uint64_t seed; /* of the evaluation */
@@ -17,8 +19,11 @@ typedef struct lh_pick {
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 
 /* Sorts places of a set by this choice, the first to be taken first; LH_ERR_ENVIRONMENT without memory. */
-struct lh_dataset;
 lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t count,
                        lh_error *error);
+
+/* Leaves the chosen ones of *count places of a set, in ascending order. */
+lh_status lh_pick_places(const struct lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t *count,
+                         lh_error *error);
 
 #endif

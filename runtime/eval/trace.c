@@ -141,7 +141,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
     condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation by length */
     condition.source.set = request->set;
-    condition.source.pick = p->pick;
+    condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
     if (request->inputs == NULL) {
         *query = (lh_query){.n = n,
                             .input = p->batch.input,
@@ -313,6 +313,7 @@ lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st
 void lh_traces_close(lh_traces *traces) {
     for (int i = 0; traces->tensors != NULL && i < traces->count; i++) free(traces->tensors[i].data);
     free(traces->tensors);
+    for (int g = 0; g < traces->group_count; g++) free(traces->groups[g].pick);
     free(traces->groups);
     memset(traces, 0, sizeof *traces);
 }

@@ -50,11 +50,11 @@ typedef struct lh_trace_request {
     bool wanted[LH_TRACE_KINDS];
     bool average;
     bool exact;   /* means are over passes with every counted answer right; kept is nothing. Not with inputs */
-    bool shuffle; /* of finite data: examples drawn by the seed in place of the first of the set */
+    bool shuffle; /* of finite data: the first of each shape in an order drawn by the seed */
     int draws;    /* counts as 1 where the model draws nothing */
     uint64_t seed;
     lh_lengths lengths;    /* `examples` examples of the task at each: those that an evaluation sees first; with finite
-                         * data input lengths, and no more examples than the file has */
+                         * data input lengths, and those that an evaluation of so many of the length takes (data/pick.h) */
     const lh_dataset *set; /* of finite data, whose they are; NULL: of what an evaluation sees */
     int examples;
     const lh_query *inputs;       /* or these, those of one length together; their draw is filled in here; NULL: none */
@@ -81,6 +81,7 @@ typedef struct lh_traced {
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples, first_tensor, tensors;
+    uint32_t *pick;  /* [examples] of finite data, which of the shape's; NULL: the first, or shuffled ones */
     int64_t counted; /* passes that count, once they are done: all but those that `exact` leaves out */
     char label[32];  /* what its tensors' names begin with: "n41" */
 } lh_trace_group;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/pick.h"
 #include "eval/evaluate.h"
 #include "eval/trace.h"
 
@@ -57,15 +58,55 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* The examples of an input length that an evaluation sees by whatever it goes: shape after shape, until there are
- * enough. */
+static bool has_examples(const lh_traces *traces, const lh_dataset *set, int input, int n) {
+    const lh_spec *spec = traces->spec;
+    return spec->corpus->sizes[n - 1].input == input && lh_dataset_counts(set, spec->task->axes, n);
+}
+
+/* The places of a set's examples with this input length that an evaluation takes, in ascending order; for free(). */
+static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
+                             lh_error *error) {
+    const lh_spec *spec = traces->spec;
+    lh_pick choice = {traces->request.examples, traces->request.seed, spec->eval.in_order};
+    uint32_t *place = lh_engine_memory((size_t)set->count * sizeof *place, "a list of examples", error);
+    *count = 0;
+    for (int n = 1; place != NULL && n <= spec->corpus->shapes; n++)
+        for (int64_t at = set->first[n - 1]; at < set->first[n] && has_examples(traces, set, input, n); at++)
+            place[(*count)++] = (uint32_t)at;
+    if (place == NULL || lh_pick_places(set, &choice, place, count, error) == LH_OK) return place;
+    free(place);
+    return NULL;
+}
+
+/* A group for each shape of an input length of which an evaluation of so many examples takes some. */
+static lh_status group_picked(lh_traces *traces, int input, lh_error *error) {
+    const lh_corpus *corpus = traces->spec->corpus;
+    const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
+    int64_t count;
+    lh_status status = LH_OK;
+    uint32_t *place = pick_places(traces, set, input, &count, error);
+    if (place == NULL) return LH_ERR_ENVIRONMENT;
+    for (int64_t at = 0, next; status == LH_OK && at < count; at = next) {
+        int n = lh_dataset_shape(set, corpus->shapes, place[at]);
+        for (next = at; next < count && place[next] < set->first[n];) next++;
+        status = add_group(traces, n, (int)(next - at), error);
+        uint32_t *pick = lh_engine_memory((size_t)(next - at) * sizeof *pick, "a list of examples", error);
+        traces->groups[traces->group_count - 1].pick = pick;
+        if (pick == NULL) status = LH_ERR_ENVIRONMENT;
+        for (int64_t i = at; pick != NULL && i < next; i++) pick[i - at] = place[i] - (uint32_t)set->first[n - 1];
+    }
+    free(place);
+    return status;
+}
+
+/* The first examples of an input length in the order of a shuffle: shape after shape, until there are enough. */
 static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     lh_status status = LH_OK;
     for (int n = 1, left = traces->request.examples; status == LH_OK && left > 0 && n <= corpus->shapes; n++) {
         int64_t count = lh_dataset_count(set, n);
-        if (corpus->sizes[n - 1].input != input || !lh_dataset_counts(set, traces->spec->task->axes, n)) continue;
+        if (!has_examples(traces, set, input, n)) continue;
         if (count > left) count = left;
         status = add_group(traces, n, (int)count, error);
         left -= (int)count;
@@ -77,7 +118,7 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
     const lh_lengths *lengths = &traces->request.lengths;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status = group_shapes(traces, lh_lengths_at(lengths, i), error);
+        status = (traces->request.shuffle ? group_shapes : group_picked)(traces, lh_lengths_at(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "--lengths: there are no examples of these lengths but those made for one axis of eval.by\n"

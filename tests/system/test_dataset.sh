@@ -206,7 +206,17 @@ caps() {
         "$trainer" sample --split test --length 5 --count 7 >"$work/few" && head -7 "$work/got" | cmp - "$work/few" &&
         "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/want" && ! cmp -s "$work/want" "$work/got" &&
         [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
-        ends_with 2 'expected: hash' "$trainer" sample --order random &&
+        ends_with 2 'expected: hash' "$trainer" sample --order random || return
+    # A trace of 20 has the 20 of an evaluation, by their shapes.
+    "$trainer" sample --split test --length 5 --count 20 | sed 's/,"mask.*//' >"$work/sampled" &&
+        sed 's/}$//' examples/dataset/test.jsonl | awk -F'[][]' -v sampled="$work/sampled" '
+            BEGIN { while ((getline line <sampled) > 0) is_taken[line] = 1 }
+            is_taken[$0] { outputs = split($4, b, ","); print outputs, "{\"input\":[" $2 "],\"outputs\":" outputs "}" }' |
+        sort -s -n -k 1,1 | cut -d' ' -f2 >"$work/inputs.jsonl" && [ "$(wc -l <"$work/inputs.jsonl")" -eq 20 ] &&
+        "$trainer" trace --checkpoint "$file" --length 5 --examples 20 --split test --out "$work/taken" >/dev/null &&
+        "$trainer" trace --checkpoint "$file" --input "$work/inputs.jsonl" --out "$work/given" >/dev/null &&
+        $LUA tests/support/check_trace.lua same "$work/taken" "$work/given" || return
+    ends_with 2 'expected: hash' "$trainer" sample --order random &&
         ends_with 2 'expected: hash' "$trainer" eval --checkpoint "$file" --order random
 }
 
