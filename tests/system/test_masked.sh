@@ -1,0 +1,147 @@
+# Masked labels, in files of examples and in a task of one's own: which are in the loss, what run.json and evaluations
+# say of them, and what is refused.
+
+. tests/system/common.sh
+
+LUA=${LUA:-lua5.4}
+counted=$work/counted/trainer
+all=$work/all/trainer
+
+# Copies of three to six digits. masked.jsonl masks every second label, other.jsonl has other targets there; plain.jsonl
+# has the same without masks, and ones.jsonl with masks of ones. test.jsonl asks for nothing at length 4.
+write_files() {
+    (cd "$work" && "$LUA" - <<'END')
+local state = 1
+local function digit()
+  state = (state * 1103515245 + 12345) % 2147483648
+  return state // 65536 % 5
+end
+local files = {}
+for _, name in ipairs({ "masked", "other", "plain", "ones", "test" }) do
+  files[name] = assert(io.open(name .. ".jsonl", "w"))
+end
+local function put(file, input, target, mask)
+  file:write(('{"input":[%s],"target":[%s]%s}\n'):format(table.concat(input, ","), table.concat(target, ","),
+    mask and (',"mask":[%s]'):format(table.concat(mask, ",")) or ""))
+end
+for i = 1, 60 do
+  local input, other, mask, ones, none = {}, {}, {}, {}, {}
+  for k = 1, 3 + i % 4 do
+    input[k], mask[k], ones[k] = digit(), k % 2, 1
+    other[k] = k % 2 == 0 and (input[k] + 1) % 5 or input[k]
+    none[k] = (3 + i % 4 == 4) and 0 or k % 2
+  end
+  put(files.masked, input, input, mask)
+  put(files.other, input, other, mask)
+  put(files.plain, input, input)
+  put(files.ones, input, input, ones)
+  put(files.test, input, input, none)
+end
+END
+    cat >"$work/copies.lua" <<'END'
+return {
+  task = { data = "masked.jsonl", eval = "test.jsonl", input_symbols = 5, output_symbols = 5, longest = 12 },
+  model = { layers = 1, heads = 2, width = 16, feedforward = 32 },
+  encoding = { kind = "rope" },
+  train = { batch = 8, steps = 12, learning_rate = 1e-2, log_every = 4 },
+}
+END
+}
+
+builds() {
+    write_files || return
+    ends_with 0 'loss of the labels that count (mask 1)' ./longhand plan "$work/copies.lua" &&
+        ends_with 0 'loss of all labels, masked ones, too' ./longhand plan "$work/copies.lua" --set task.loss=all &&
+        ./longhand build "$work/copies.lua" --levels best --out "$work/counted" &&
+        ./longhand build "$work/copies.lua" --levels best --out "$work/all" --set task.loss=all
+}
+
+# What a trainer makes of a file: TRAINER FILE.
+parameters() {
+    rm -rf "$work/runs"
+    "$1" train --data "$work/$2.jsonl" --eval-data "$work/test.jsonl" --out "$work/runs" --threads 2 --no-eval \
+        >/dev/null 2>&1 &&
+        "$LUA" tests/bits/tensors.lua "$work"/runs/*/*/*/checkpoint.safetensors
+}
+
+# The parameters that two files come to are the same, or not: TRAINER yes|no FILE FILE.
+same() {
+    parameters "$1" "$3" >"$work/one" && parameters "$1" "$4" >"$work/two" && [ -s "$work/one" ] || return
+    if cmp -s "$work/one" "$work/two"; then found=yes; else found=no; fi
+    [ "$found" = "$2" ] || { echo "the same parameters from $3 and $4: $found, expected: $2" && return 1; }
+}
+
+# Without a masked label all labels count, to the last bit.
+same_without_masks() {
+    parameters "$counted" plain >"$work/one" && parameters "$all" plain >"$work/two" && cmp "$work/one" "$work/two"
+}
+
+run_json_says() {
+    "$counted" train --data "$work/masked.jsonl" --eval-data "$work/test.jsonl" --out "$work/told" >"$work/screen" || return
+    grep -q '"train_masked":120' "$work"/told/*/*/*/run.json && grep -q '"eval_masked":' "$work"/told/*/*/*/run.json &&
+        grep -q '"loss":"counted","seed"' "$work"/told/*/*/*/run.json || { cat "$work"/told/*/*/*/run.json && return 1; }
+    "$all" train --data "$work/plain.jsonl" --eval-data "$work/test.jsonl" --out "$work/told_all" --no-eval >/dev/null &&
+        grep -q '"loss":"all","seed"' "$work"/told_all/*/*/*/run.json && ! grep -q 'train_masked' "$work"/told_all/*/*/*/run.json
+}
+
+# The first steps' loss is that of guessing, ln 5, per label that counts: a sum over all labels would be smaller.
+loss_is_per_label_that_counts() {
+    sed -n 1p "$work"/told/*/*/*/metrics.jsonl | "$LUA" -e 'local loss = tonumber(io.read("a"):match("\"loss\":([%d.e-]+)"))
+        assert(loss > 1.2 and loss < 2.2, "a loss of " .. loss)'
+}
+
+uncounted_condition() {
+    grep -F '"by":{"length":4}' "$work"/told/*/*/*/eval.jsonl >"$work/line" &&
+        grep -q '"counted":0' "$work/line" && ! grep -q 'accuracy\|exact_match\|loss' "$work/line" &&
+        ! grep -F '"by":{"length":3}' "$work"/told/*/*/*/eval.jsonl | grep -q '"counted"' &&
+        grep -q 'no label counts' "$work/screen" || { cat "$work"/told/*/*/*/eval.jsonl "$work/screen" && return 1; }
+}
+
+# A sampler that masks without saying what that means, and with a line.
+own_task() {
+    cat >"$work/halves.c" <<'END'
+/* Halves: the input again, of which the first half counts.
+ *
+ * input symbols:  a b c
+ * output symbols: a b c
+ * input length:   n
+ * output length:  n
+ * chance:         0.333
+ */
+#include "longhand/task.h"
+
+lh_task_sample lh_task_halves;
+
+void lh_task_halves(lh_rng *rng, int n, lh_example *example) {
+    for (int i = 0; i < n; i++) example->target[i] = example->input[i] = (uint16_t)lh_rng_below(rng, 3);
+    for (int i = (n + 1) / 2; i < n; i++) example->mask[i] = 0;
+}
+END
+    cat >"$work/halves.lua" <<'END'
+return { task = { source = "halves.c" }, model = { layers = 1, heads = 2, width = 16, feedforward = 32 },
+  encoding = { kind = "rope" }, train = { batch = 8, steps = 4, learning_rate = 1e-2, lengths = { 2, 5 } },
+  eval = { lengths = { 2, 6 }, examples = 8 } }
+END
+    ends_with 1 'halves masks no label' ./longhand check "$work/halves.lua" --set task.loss=counted &&
+        ./longhand build "$work/halves.lua" --levels best --out "$work/halves" &&
+        ends_with 1 'mask[1] is 0' "$work/halves/trainer" train --out "$work/own" &&
+        ends_with 1 '`mask: loss`' "$work/halves/trainer" train --out "$work/own" &&
+        ends_with 1 '`mask: accuracy`' "$work/halves/trainer" train --out "$work/own" || return
+    sed -i 's/^ \* chance:/ * mask:           loss\n&/' "$work/halves.c" &&
+        ./longhand build "$work/halves.lua" --levels best --out "$work/halves" &&
+        "$work/halves/trainer" train --out "$work/own" && grep -q '"loss":"counted","seed"' "$work"/own/*/*/*/run.json
+}
+
+expect masked_builds builds
+if [ "$failures" -eq 0 ]; then
+    expect masked_targets_are_in_no_loss same "$counted" yes masked other
+    expect masked_targets_are_in_a_loss_of_all same "$all" no masked other
+    expect masked_labels_change_the_loss same "$counted" no masked plain
+    expect masks_of_ones_are_none same "$counted" yes plain ones
+    expect masked_loss_without_masks_has_the_bits_of_all same_without_masks
+    expect masked_run_json run_json_says
+    expect masked_loss_is_a_mean_of_labels_that_count loss_is_per_label_that_counts
+    expect masked_condition_without_a_label uncounted_condition
+    expect masked_own_task own_task
+fi
+finish
