@@ -88,7 +88,7 @@ static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int leng
 
 lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
-        "sample", "Examples of the task as JSON lines: input, target, mask (0: not counted in accuracy).",
+        "sample", "Examples of the task as JSON lines: input, target, mask (0: does not count).",
         "These are the examples that an evaluation of this length and seed sees; of finite data, training examples, "
         "of\n"
         "which --seed chooses, or --order file takes the first ones."};

@@ -489,6 +489,41 @@ static void test_step_infinite_update_stops(void **state) {
     end_device();
 }
 
+static void sample_masked(lh_rng *rng, int n, lh_example *example) {
+    bool all = rng->counter[2] % 4 == 1;
+    lh_toy_spec.task->sample(rng, n, example);
+    memset(example->mask, !all, (size_t)n);
+    if (n > 1) example->mask[0] = 0;
+}
+
+/* What the device does not count: labels in the loss, and sequences that are asked for anything, 10 of 13. */
+static void test_step_with_masks_counts_labels_and_sequences_that_count(void **state) {
+    (void)state;
+    lh_spec spec = toy();
+    lh_task task = *lh_toy_spec.task;
+    lh_engine *engine;
+    record *r = new_records(1);
+    task.sample = sample_masked;
+    spec.task = &task;
+    for (int i = 0; i < 2; i++) {
+        task.loss = i == 0 ? LH_LOSS_COUNTED : LH_LOSS_ALL;
+        use_device((lh_emulation){0});
+        open_fleet(&spec, NULL, 3, 1, &engine);
+        memset(r, 0, sizeof *r);
+        run_one(engine, STEPS, 7, r);
+        for (int step = 0; step < STEPS; step++) {
+            const lh_step_metrics *m = &r->metrics[step];
+            int64_t counted = 10 * (m->length > 1 ? m->length - 1 : 1);
+            assert_int_equal(m->sums.counted, counted);
+            assert_int_equal(m->sums.positions, i == 0 ? counted : 13 * m->length);
+            assert_int_equal(m->sums.sequences, 10);
+        }
+        close_all(&engine, 1);
+        end_device();
+    }
+    free(r);
+}
+
 static uint32_t wrong_step; /* its batch has a token that no alphabet has */
 
 static void sample_wrong_once(lh_rng *rng, int n, lh_example *example) {
@@ -980,6 +1015,7 @@ int main(void) {
         cmocka_unit_test(test_grid_teams_and_rounds),
         cmocka_unit_test(test_step_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu),
+        cmocka_unit_test(test_step_with_masks_counts_labels_and_sequences_that_count),
         cmocka_unit_test(test_engine_names_itself),
         cmocka_unit_test(test_fleet_every_replica_as_alone),
         cmocka_unit_test(test_chip_same_bits_on_any_number_of_blocks),
