@@ -113,7 +113,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     status = lh_data_files_set(spec, split, &set, error);
     if (status == LH_OK) status = lh_cli_order(spec, order, &in_order, error);
     if (status != LH_OK) return status;
-    lh_pick choice = {count, (uint64_t)seed, in_order};
+    lh_pick choice = {.most = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)
         return print_file(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
     lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};

@@ -50,12 +50,24 @@ lh_status lh_pick_places(const lh_dataset *set, const lh_pick *choice, uint32_t 
     return LH_OK;
 }
 
+/* Sorts chosen places so that a choice of `ahead` of them comes first; both parts are in ascending order. */
+static lh_status put_ahead(const lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t count,
+                           lh_error *error) {
+    if (choice->ahead == 0 || count <= choice->ahead) return LH_OK;
+    lh_status status = lh_pick_sort(set, choice, place, count, error);
+    if (status != LH_OK) return status;
+    qsort(place, (size_t)choice->ahead, sizeof *place, compare_places);
+    qsort(place + choice->ahead, (size_t)(count - choice->ahead), sizeof *place, compare_places);
+    return LH_OK;
+}
+
 /* The chosen ones come first in the group's part of place and pick, what is left out behind them. */
 static lh_status choose_of_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
                                  lh_group *group, lh_error *error) {
     const lh_dataset *set = lh_corpus_set(corpus, group->set);
     uint32_t *place = groups->place + group->first, *pick = groups->pick + group->first;
     lh_status status = lh_pick_places(set, choice, place, &group->count, error);
+    if (status == LH_OK) status = put_ahead(set, choice, place, group->count, error);
     for (int64_t i = 0; status == LH_OK && i < group->count; i++)
         pick[i] = place[i] - (uint32_t)set->first[lh_dataset_shape(set, corpus->shapes, place[i]) - 1];
     return status;
@@ -65,7 +77,6 @@ lh_status lh_pick_examples(lh_groups *groups, const lh_corpus *corpus, const lh_
     lh_status status = LH_OK;
     groups->in_order = choice->in_order;
     for (int i = 0; status == LH_OK && i < groups->count; i++)
-        if (choice->most > 0 && groups->group[i].count > choice->most)
-            status = choose_of_group(corpus, choice, groups, &groups->group[i], error);
+        status = choose_of_group(corpus, choice, groups, &groups->group[i], error);
     return status;
 }

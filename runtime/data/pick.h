@@ -12,9 +12,13 @@ typedef struct lh_pick {
     int64_t most;  /* examples of a condition; 0: all */
     uint64_t seed; /* of the evaluation */
     bool in_order; /* the first ones of the file */
+    int64_t ahead; /* so many of those come before the others, chosen likewise; 0: all are one list */
 } lh_pick;
 
-/* Leaves each group its chosen examples, in the order of their places; `of` keeps how many there are. Expects groups as
+/* On the way a generative model answers at most so many examples of a condition by itself: the first ones. */
+enum { LH_GREEDY_DURING = 128 };
+
+/* Leaves each group its chosen examples, in the order of their places (those ahead, then the others); `of` keeps how many there are. Expects groups as
  * lh_groups_open made them. LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 

@@ -182,6 +182,10 @@ static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *requ
     return status;
 }
 
+static bool is_shape(const lh_dataset *set, int n, int64_t place) {
+    return place >= set->first[n - 1] && place < set->first[n];
+}
+
 /* The examples of a group, one shape after the other. */
 static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
@@ -192,7 +196,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     lh_status status = LH_OK;
     for (int64_t at = first, next; status == LH_OK && at < end; at = next) {
         int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
-        for (next = at; next < end && groups->place[next] < set->first[n];) next++;
+        for (next = at + 1; next < end && is_shape(set, n, groups->place[next]);) next++;
         lh_condition condition = lh_condition_at(n, (int)(next - at), request->seed, draw);
         condition.draw.step = lh_group_number(groups, result->group); /* whatever other shapes there are */
         condition.noise = result->noise;

@@ -67,7 +67,7 @@ static bool has_examples(const lh_traces *traces, const lh_dataset *set, int inp
 static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
                              lh_error *error) {
     const lh_spec *spec = traces->spec;
-    lh_pick choice = {traces->request.examples, traces->request.seed, spec->eval.in_order};
+    lh_pick choice = {.most = traces->request.examples, .seed = traces->request.seed, .in_order = spec->eval.in_order};
     uint32_t *place = lh_engine_memory((size_t)set->count * sizeof *place, "a list of examples", error);
     *count = 0;
     for (int n = 1; place != NULL && n <= spec->corpus->shapes; n++)

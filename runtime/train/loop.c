@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "data/epoch.h"
+#include "data/pick.h"
 #include "eval/evaluate.h"
 #include "train/alarm.h"
 #include "train/schedule.h"
@@ -21,7 +22,6 @@ enum {
     CHANCE_WINDOWS = 10 /* windows near chance before it is said */
 };
 static const double SECONDS_AT_ONCE = 0.1;
-enum { GREEDY_EXAMPLES = 128 }; /* of a condition, at most, that a generative model answers by itself on the way */
 static const double ABOVE_CHANCE = 0.02; /* accuracy that counts as more than guessing */
 
 struct lh_loop {
@@ -196,7 +196,7 @@ static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
         .groups = l->spec->corpus != NULL ? &l->spec->corpus->during : NULL,
         .examples = eval->during_examples,
         .teacher_forced = eval->teacher_forced,
-        .greedy_examples = GREEDY_EXAMPLES,
+        .greedy_examples = LH_GREEDY_DURING,
         .draws = 1,
         .seed = LH_EVAL_SEED,
         .validation = l->spec->corpus == NULL,

@@ -105,10 +105,10 @@ static void test_a_cap_takes_examples_of_all_kinds(void **state) {
     int whole = count_large(&f, SUMS);
     assert_in_range(whole, 550, 650);
     for (uint64_t seed = 0; seed < 20; seed++) {
-        int large = pick(&f, (lh_pick){500, seed, false}, taken);
+        int large = pick(&f, (lh_pick){.most = 500, .seed = seed, .in_order = false}, taken);
         assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
     }
-    assert_int_equal(pick(&f, (lh_pick){0, 1, false}, taken), whole);
+    assert_int_equal(pick(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, taken), whole);
     assert_int_equal(f.corpus.final.group[0].count, f.spec.eval.examples);
     lh_corpus_close(&f.corpus);
 }
@@ -118,10 +118,10 @@ static void test_choices_are_nested_and_follow_the_seed(void **state) {
     bool few[SUMS + 1], many[SUMS + 1], again[SUMS + 1], other[SUMS + 1];
     int common = 0;
     open_sums(&f, *state);
-    pick(&f, (lh_pick){100, 1, false}, few);
-    pick(&f, (lh_pick){500, 1, false}, many);
-    pick(&f, (lh_pick){500, 1, false}, again);
-    pick(&f, (lh_pick){500, 2, false}, other);
+    pick(&f, (lh_pick){.most = 100, .seed = 1, .in_order = false}, few);
+    pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, many);
+    pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, again);
+    pick(&f, (lh_pick){.most = 500, .seed = 2, .in_order = false}, other);
     assert_memory_equal(many, again, sizeof many);
     for (int line = 1; line <= SUMS; line++) {
         assert_true(!few[line] || many[line]);
@@ -135,8 +135,33 @@ static void test_the_order_of_the_file_takes_its_first_lines(void **state) {
     fixture f;
     bool taken[SUMS + 1];
     open_sums(&f, *state);
-    assert_int_equal(pick(&f, (lh_pick){300, 1, true}, taken), count_large(&f, 300));
+    assert_int_equal(pick(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, taken), count_large(&f, 300));
     for (int line = 1; line <= SUMS; line++) assert_int_equal(taken[line], line <= 300);
+    lh_corpus_close(&f.corpus);
+}
+
+/* Those ahead are a choice of their own, in place of the shortest. */
+static void test_those_ahead_are_of_all_kinds(void **state) {
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    fixture f;
+    lh_groups groups;
+    lh_error error;
+    bool few[SUMS + 1];
+    int large = 0;
+    open_sums(&f, *state);
+    pick(&f, (lh_pick){.most = 128, .seed = 1}, few);
+    lh_pick choice = {.most = 500, .seed = 1, .ahead = 128};
+    lh_assert_ok(lh_groups_open(&groups, &f.corpus, &f.spec, &length, 0, &error), &error);
+    lh_assert_ok(lh_pick_examples(&groups, &f.corpus, &choice, &error), &error);
+    assert_int_equal(groups.group[0].count, 500);
+    for (int64_t i = 0; i < 500; i++) {
+        int line = (int)f.corpus.train.line[groups.place[i]];
+        assert_int_equal(few[line], i < 128);
+        assert_true(i == 0 || i == 128 || groups.place[i] > groups.place[i - 1]);
+        large += i < 128 && f.large[line];
+    }
+    assert_in_range(large, 60, 98); /* of 128: 79 in proportion */
+    lh_groups_close(&groups);
     lh_corpus_close(&f.corpus);
 }
 
@@ -149,7 +174,9 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     lh_eval_result result;
     lh_engine_config config = {.spec = &f->spec, .seed = 7, .threads = 1};
     lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &f->spec.eval.by, 0, &error), &error);
-    lh_assert_ok(lh_pick_examples(&groups, &f->corpus, &(lh_pick){100, 1, in_order}, &error), &error);
+    lh_assert_ok(
+        lh_pick_examples(&groups, &f->corpus, &(lh_pick){.most = 100, .seed = 1, .in_order = in_order}, &error),
+        &error);
     lh_eval_request request = {.groups = &groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
@@ -201,6 +228,7 @@ int main(void) {
         in_directory(test_a_cap_takes_examples_of_all_kinds),
         in_directory(test_choices_are_nested_and_follow_the_seed),
         in_directory(test_the_order_of_the_file_takes_its_first_lines),
+        in_directory(test_those_ahead_are_of_all_kinds),
         in_directory(test_lines_say_of_how_many),
     };
     return cmocka_run_group_tests_name("pick", tests, NULL, NULL);
