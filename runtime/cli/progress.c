@@ -89,9 +89,10 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
                          lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
                          lh_duration(seconds / done * (count - done), left));
     else
-        lh_progress_line(progress, "evaluation %s %d/%d  %s  accuracy %.4f  exact %.4f  %s left",
+        lh_progress_line(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
                          lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
-                         result->accuracy, result->exact_match, lh_duration(seconds / done * (count - done), left));
+                         result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
+                         result->exact_match, lh_duration(seconds / done * (count - done), left));
     if (done == count) lh_progress_wipe(progress);
 }
 
@@ -101,12 +102,39 @@ void lh_print_guessing(const lh_spec *spec) {
     printf("\n");
 }
 
-static void print_means(int wide, const char *name, const lh_eval_means *means) {
+/* The columns of numbers: of a generative model exact match first, and the accuracy of its own answers apart from that
+ * of the teacher-forced pass. decoding: lh_eval_result's. */
+static void print_titles(const char *decoding) {
+    if (decoding == NULL) printf(" %10s %12s", "accuracy", "exact match");
+    else printf(" %12s", "exact match");
+    if (decoding == lh_greedy) printf(" %10s", "accuracy");
+    if (decoding != NULL) printf(" %14s", "teacher-forced");
+    printf(" %10s\n", "loss");
+}
+
+static void print_numbers(const char *decoding, const lh_eval_means *means) {
+    if (decoding == NULL) printf(" %10.4f %12.4f", means->accuracy, means->exact_match);
+    else printf(" %12.4f", means->exact_match);
+    if (decoding == lh_greedy) printf(" %10.4f", means->accuracy);
+    if (decoding != NULL) printf(" %14.4f", means->teacher_forced);
+    printf(" %10.4f", means->loss);
+}
+
+static void print_no_numbers(const char *decoding) {
+    if (decoding == NULL) printf(" %10s %12s", "-", "-");
+    else printf(" %12s", "-");
+    if (decoding == lh_greedy) printf(" %10s", "-");
+    if (decoding != NULL) printf(" %14s", "-");
+    printf(" %10s", "-");
+}
+
+static void print_means(int wide, const char *name, const char *decoding, const lh_eval_means *means) {
     char lengths[48];
     snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
-    if (means->count > 0)
-        printf("%-*s %-12s %7d %10.4f %12.4f %10.4f\n", wide, name, lengths, means->count, means->accuracy,
-               means->exact_match, means->loss);
+    if (means->count == 0) return;
+    printf("%-*s %-12s %7d", wide, name, lengths, means->count);
+    print_numbers(decoding, means);
+    putchar('\n');
 }
 
 /* Of finite data, behind a row: how many examples some conditions have, and of how many these were chosen. */
@@ -145,8 +173,8 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
     if (count > 1) snprintf(number, sizeof number, "%d", count);
     if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
     printf("%-*s %-12s %7s", wide, results[0].split, value, number);
-    if (means.count > 0) printf(" %10.4f %12.4f %10.4f", means.accuracy, means.exact_match, means.loss);
-    else printf(" %10s %12s %10s", "-", "-", "-");
+    if (means.count > 0) print_numbers(results[0].decoding, &means);
+    else print_no_numbers(results[0].decoding);
     if (means.count < count) print_uncounted(results, count);
     print_examples(results, count);
 }
@@ -157,7 +185,7 @@ static void print_splits(int wide, const lh_eval_result *results, int count) {
         char name[32];
         lh_eval_means means = lh_eval_means_of(results, count, lh_split_name[split]);
         snprintf(name, sizeof name, "all %s", lh_split_name[split]);
-        print_means(wide, name, &means);
+        if (count > 0) print_means(wide, name, results[0].decoding, &means);
     }
 }
 
@@ -192,8 +220,8 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
     char noise[LH_NUMBER_TEXT];
     int same, first = count_validation(results, count), wide = split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
-    printf("%-*s %-12s %7s %10s %12s %10s\n", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number",
-           "accuracy", "exact match", "loss");
+    printf("%-*s %-12s %7s", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number");
+    print_titles(count > 0 ? results[0].decoding : NULL);
     if (first < count) print_splits(wide, results, first);
     for (int i = first < count ? first : 0; i < count; i += same) {
         for (same = 1; i + same < count && results[i + same].noise == results[i].noise;) same++;

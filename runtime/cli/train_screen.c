@@ -61,15 +61,21 @@ static const char *during_text(const lh_training_view *view, char text[320]) {
     return text;
 }
 
+/* What share of a training batch is right: a generative model reads the target's tokens there. */
+static const char *accuracy_name(const lh_spec *spec) {
+    return spec->format->teacher_forced ? "teacher-forced" : "accuracy";
+}
+
 static void show_one(lh_train_screen *screen, const lh_training_view *view) {
     char bar[32], left[32], during[320], chance[64] = "";
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
-    lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  accuracy %.4f%s%s  %s left",
+    lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
-                     view->loss, view->accuracy, during_text(view, during), chance, lh_duration(seconds, left));
+                     view->loss, accuracy_name(screen->members[0].spec), view->accuracy, during_text(view, during),
+                     chance, lh_duration(seconds, left));
 }
 
 /* A group, summed up. */
@@ -131,11 +137,11 @@ static void show_group(lh_train_screen *screen) {
     if (all.failed > 0) snprintf(extra + used, sizeof extra - used, ", %d failed", all.failed);
     lh_progress_line(&screen->progress,
                      "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
-                     "accuracy %.4f to %.4f%s  %s left",
+                     "%s %.4f to %.4f%s  %s left",
                      lh_progress_bar(steps > 0 ? 1.0 - (double)all.to_do / steps : 1.0, bar), screen->count,
                      (long long)all.least, (long long)all.most, (long long)screen->members[0].flags->steps, rate,
-                     all.loss[0], all.loss[1], all.accuracy[0], all.accuracy[1], extra,
-                     lh_duration((double)all.to_do / rate, left));
+                     all.loss[0], all.loss[1], accuracy_name(screen->members[0].spec), all.accuracy[0], all.accuracy[1],
+                     extra, lh_duration((double)all.to_do / rate, left));
 }
 
 void lh_screen_starts(lh_train_screen *screen, const lh_member *member) {
@@ -234,10 +240,12 @@ static int split_column(const lh_train_screen *screen, const char *split) {
     return 0;
 }
 
-static void print_accuracy(const lh_member *member, const char *split, int wide) {
+/* The score of a split: accuracy, or a generative model's exact match. */
+static void print_score(const lh_member *member, const char *split, int wide) {
     lh_eval_means means = {.count = 0};
     if (member->results != NULL) means = lh_eval_means_of(member->results, member->conditions, split);
-    if (means.count > 0) printf(" %*.4f", wide, means.accuracy);
+    if (means.count > 0)
+        printf(" %*.4f", wide, member->spec->format->teacher_forced ? means.exact_match : means.accuracy);
     else printf(" %*s", wide, "-");
 }
 
@@ -250,7 +258,8 @@ void lh_screen_summary(lh_train_screen *screen) {
            lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
            screen->members[0].run.root, spec->id, spec->plan_digest);
     int wide[LH_SPLITS];
-    printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss", "accuracy");
+    printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",
+           spec->format->teacher_forced ? "teach.-f." : "accuracy");
     for (int split = 0; split < LH_SPLITS; split++)
         if ((wide[split] = split_column(screen, lh_split_name[split])) > 0)
             printf(" %*s%s", wide[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
@@ -263,8 +272,10 @@ void lh_screen_summary(lh_train_screen *screen) {
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");
         for (int split = 0; split < LH_SPLITS; split++)
-            if (wide[split] > 0) print_accuracy(member, lh_split_name[split], wide[split]);
+            if (wide[split] > 0) print_score(member, lh_split_name[split], wide[split]);
         printf("%s%s\n", outcome(member)[0] != 0 ? "  " : "", outcome(member));
     }
+    if (spec->format->teacher_forced)
+        printf("teach.-f.: accuracy behind the target's own tokens; all ...: exact match\n");
     lh_print_guessing(spec);
 }

@@ -432,7 +432,7 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
 }
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split) {
-    lh_eval_means means = {0, 0, 0, 0, 0, 0};
+    lh_eval_means means = {.count = 0};
     double quietest = 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(results[i].split, split) != 0 || results[i].counted == 0) continue;
@@ -442,11 +442,13 @@ lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const c
         means.last = results[i].n;
         means.count++;
         means.accuracy += results[i].accuracy;
+        means.teacher_forced += results[i].teacher_forced;
         means.exact_match += results[i].exact_match;
         means.loss += results[i].loss;
     }
     if (means.count > 0) {
         means.accuracy /= means.count;
+        means.teacher_forced /= means.count;
         means.exact_match /= means.count;
         means.loss /= means.count;
     }

@@ -79,7 +79,7 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
  * there are. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */
-    double accuracy, exact_match, loss;
+    double accuracy, teacher_forced, exact_match, loss;
 } lh_eval_means;
 
 lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);

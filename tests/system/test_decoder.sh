@@ -2,9 +2,7 @@
 # gradients, as large decoders are made.
 
 . tests/system/common.sh
-
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
+. tests/system/own_answers.sh
 
 cat >"$work/reverse_decoder.lua" <<'END'
 return {
@@ -51,6 +49,11 @@ tells_wrong_answers() {
     done <"$work/fields"
 }
 
+counts_own_answers() {
+    run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
+    own_answers_are_those_of_predict "$work/trainer/trainer" "$run/checkpoint.safetensors" 6 100
+}
+
 # How fast it answers, with what it keeps and by passes; replicas have no such line.
 benches() {
     "$work/trainer/trainer" bench --seconds 0.02 --threads 1 --lengths 4 --json >"$work/rates" &&
@@ -76,6 +79,7 @@ if [ "$failures" -eq 0 ]; then
     expect decoder_learns learns
     expect decoder_predicts_token_by_token predicts
     expect decoder_tells_wrong_answers tells_wrong_answers
+    expect decoder_counts_own_answers counts_own_answers
     expect decoder_bench_has_decoding benches
     expect decoder_is_exported exports
     if "$PYTHON" -c 'import torch' 2>/dev/null; then

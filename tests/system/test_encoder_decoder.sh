@@ -2,6 +2,7 @@
 # and its device code.
 
 . tests/system/common.sh
+. tests/system/own_answers.sh
 
 cat >"$work/reverse_pair.lua" <<'END'
 return {
@@ -36,6 +37,11 @@ predicts() {
     echo "$right of 16" && [ $right -ge 12 ]
 }
 
+counts_own_answers() {
+    run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
+    own_answers_are_those_of_predict "$work/trainer/trainer" "$run/checkpoint.safetensors" 6 100
+}
+
 traces() {
     run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
     "$work/trainer/trainer" trace --checkpoint "$run/checkpoint.safetensors" --what attention --lengths 4 --examples 2 \
@@ -54,6 +60,7 @@ expect encoder_decoder_builds ./longhand build "$work/reverse_pair.lua" --levels
 if [ "$failures" -eq 0 ]; then
     expect encoder_decoder_learns learns
     expect encoder_decoder_predicts_token_by_token predicts
+    expect encoder_decoder_counts_own_answers counts_own_answers
     expect encoder_decoder_traces_all_attentions traces
 fi
 expect encoder_decoder_has_device_code has_device_code

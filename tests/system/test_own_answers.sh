@@ -1,0 +1,71 @@
+# A decoder whose targets end with a symbol, evaluated by its own answers: counted by hand from what predict gives.
+
+. tests/system/common.sh
+. tests/system/own_answers.sh
+
+cat >"$work/ends.lua" <<'END'
+return {
+  task = { kind = "binary_addition" },
+  encoding = { kind = "rope", positions = { kind = "randomized", max_position = 64 } },
+  model = { use = "ruoss_decoder", layers = 2, heads = 2, width = 32, feedforward = 64, dropout = 0,
+    norm = { place = "pre" } },
+  train = { use = "quick", batch = 64, lengths = { 1, 6 }, steps = 300, learning_rate = 3e-3 },
+  eval = { lengths = { 5, 5 }, examples = 50, during = { every = 200, examples = 150 } },
+}
+END
+END_TOKEN=2
+
+learns() {
+    "$work/trainer/trainer" train --out "$work/runs" --threads 2 >"$work/table" || return
+    checkpoint=$(echo "$work"/runs/ends/*/lr0.003-seed0/checkpoint.safetensors)
+    grep -q '"split":"during".*"examples":150,.*"decoding":"greedy","greedy_examples":128,"accuracy":' \
+        "$(dirname "$checkpoint")/eval.jsonl" && grep -q "exact match" "$work/table" &&
+        grep -q "teacher-forced" "$work/table"
+}
+
+counts() {
+    own_answers_are_those_of_predict "$work/trainer/trainer" "$checkpoint" 9 80 $END_TOKEN &&
+        awk '{ exit !($3 > 0 && $4 > 0) }' "$work/own/got"
+}
+
+# One example a line: their counts add up to the evaluation's, and each line says whose answers they are.
+lines_are_of_own_answers() {
+    "$work/trainer/trainer" eval --checkpoint "$checkpoint" --lengths 9 --examples 80 --out "$work/lines" \
+        --per-example "$work/each" --wrong "$work/wrong" >/dev/null || return
+    [ "$(grep -c '"decoding":"greedy"' "$work/each")" -eq 80 ] && [ "$(grep -c '"decoding":"greedy"' "$work/wrong")" -eq 20 ] &&
+        sed 's/.*"correct":\([0-9]*\),"counted":\([0-9]*\),"exact":\([01]\).*/\1 \2 \3/' "$work/each" |
+        awk -v a="$(number_of accuracy "$work/lines/eval.jsonl")" -v e="$(number_of exact_match "$work/lines/eval.jsonl")" \
+            '{ c += $1; n += $2; x += $3 } END { exit !((c / n - a) ^ 2 < 1e-18 && (x / NR - e) ^ 2 < 1e-18) }'
+}
+
+# A line of one decoding is none of the other, and an older one without the key is of the teacher-forced pass.
+decodings_are_apart() {
+    eval="$work/trainer/trainer eval --checkpoint $checkpoint --lengths 9 --examples 80 --resume --out $work/apart"
+    mkdir -p "$work/apart" && $eval --decoding teacher_forced >/dev/null && $eval >/dev/null || return
+    [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ] || return
+    first=$(head -n 1 "$work/apart/eval.jsonl")
+    case $first in *'"accuracy":'*) return 1 ;; esac
+    [ "$(number_of accuracy_teacher_forced "$work/apart/eval.jsonl")" = \
+        "$(echo "$first" | sed 's/.*"accuracy_teacher_forced":\([0-9.]*\).*/\1/')" ] || return
+    [ "$(number_of exact_match "$work/apart/eval.jsonl")" = \
+        "$(echo "$first" | sed 's/.*"exact_match":\([0-9.]*\).*/\1/')" ] || return
+    echo "$first" | sed 's/"decoding":"teacher_forced",//; s/accuracy_teacher_forced/accuracy/' >"$work/apart/eval.jsonl"
+    $eval --decoding teacher_forced >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 1 ] || return
+    $eval >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ]
+}
+
+names_are_known() {
+    "$work/trainer/trainer" eval --checkpoint "$checkpoint" --decoding beam 2>"$work/message"
+    [ $? -eq 2 ] && grep -q "expected: greedy or teacher_forced" "$work/message"
+}
+
+expect own_answers_trainer ./longhand build "$work/ends.lua" --levels best --out "$work/trainer"
+if [ "$failures" -eq 0 ]; then
+    expect own_answers_on_the_way learns
+    checkpoint=$(echo "$work"/runs/ends/*/lr0.003-seed0/checkpoint.safetensors)
+    expect own_answers_are_counted counts
+    expect own_answers_line_by_line lines_are_of_own_answers
+    expect own_answers_are_no_others decodings_are_apart
+    expect own_answers_have_names names_are_known
+fi
+finish
