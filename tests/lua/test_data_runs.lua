@@ -146,8 +146,15 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   state, words = survey()
   lu.assertEquals({ state, words }, { "done", "test.jsonl has other bytes than the file that was evaluated, but there "
     .. "is no checkpoint to evaluate" })
-  write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, digits)
-    .. line(18, 2, nil, sha256.hex(TEST:rep(2)):sub(1, 16)))
+  local both = line(18, 1, nil, digits) .. line(18, 2, nil, sha256.hex(TEST:rep(2)):sub(1, 16))
+  local data = { epoch_batches = 9, train = "train.jsonl", train_sha256 = sha256.hex(TRAIN), eval = "test.jsonl",
+    eval_sha256 = sha256.hex(TEST:rep(2)), eval_examples = 2 }
+  write_run(cell, own_name(TRAIN), { data = data }, both)
+  lu.assertEquals(survey(), "done")
+  files(TRAIN, TEST) -- the file before is back: the trainer takes its lines over, and names it in run.json
+  lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
+  data.eval_sha256, data.eval_examples = sha256.hex(TEST), 1
+  write_run(cell, own_name(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
 end
 

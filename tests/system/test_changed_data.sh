@@ -70,6 +70,16 @@ new_evaluation_data_is_evaluated() {
         ends_with 0 '2 done, 0 to do' sweep
 }
 
+# Back to the file before: its lines are there, and nothing is computed anew.
+evaluation_data_comes_back() {
+    cp "$work/test.jsonl" "$work/second.jsonl" && cp "$(run 0)/eval.jsonl" "$work/lines" && examples test.jsonl 20 7 &&
+        ends_with 0 'test.jsonl has other bytes than the file that was evaluated' status &&
+        ends_with 0 '2 of 2 runs done' sweep && cmp "$(run 0)/eval.jsonl" "$work/lines" &&
+        grep -q "\"eval_sha256\":\"$(sha256sum <"$work/test.jsonl" | cut -c 1-64)\"" "$(run 0)/run.json" &&
+        ends_with 0 '2 done, 0 to do' sweep && cp "$work/second.jsonl" "$work/test.jsonl" &&
+        ends_with 0 '2 of 2 runs done' sweep
+}
+
 new_training_data_is_another_run() {
     before=$(digits train.jsonl) old=$(run 0)
     cksum "$old"/* >"$work/before"
@@ -116,6 +126,7 @@ expect first_sweep first_sweep
 expect more_epochs_train_on more_epochs_train_on
 expect fewer_epochs_leave_what_is_there fewer_epochs_leave_what_is_there
 expect new_evaluation_data_is_evaluated new_evaluation_data_is_evaluated
+expect evaluation_data_comes_back evaluation_data_comes_back
 expect new_training_data_is_another_run new_training_data_is_another_run
 expect older_folder_counts older_folder_counts
 expect older_folder_of_masked_labels older_folder_of_masked_labels

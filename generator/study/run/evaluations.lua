@@ -58,16 +58,37 @@ local function goes_by(by, axes)
   return true
 end
 
--- The last line of each condition at the last step, by split: { [split] = { [condition] = line } }. Or nil and what is
--- damaged.
-local function read_lines(dir, wanted, step)
-  local lines = {}
+-- Whether a line is of as many examples as are asked for, chosen so.
+local function fits(line, wanted)
+  if line.of then
+    return line.examples == wanted.most and line.order == wanted.order
+  end
+  return line.examples <= wanted.most
+end
+
+-- Whether a line is of the file and the examples that are asked for. recorded: data of run.json.
+local function is_wanted(line, wanted, set, recorded)
+  local digest = line.data or (recorded[set.key .. "_sha256"] or ""):sub(1, DIGITS)
+  return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
+end
+
+-- Of each condition at the last step the last line that is as it is asked for, or else the last, by split:
+-- { [split] = { [condition] = line } }. Or nil and what is damaged. A trainer takes over lines that are there, so that
+-- those of a file that came back are not the last.
+local function read_lines(dir, wanted, facts, step)
+  local lines, sets = {}, {}
+  for _, set in ipairs(wanted.sets) do
+    sets[set.split] = set
+  end
   local damage = run_files.evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
     if row.step == step and not row.seed and row.draws == wanted.draws and goes_by(by, wanted.axes) then
+      local set, key = sets[row.split], canonical.text(by)
+      local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
+      line.is_wanted = set and is_wanted(line, wanted, set, facts.data or {})
       lines[row.split] = lines[row.split] or {}
-      lines[row.split][canonical.text(by)] = { examples = row.examples, of = row.of, order = row.order or "hash",
-        data = row.data }
+      local last = lines[row.split][key]
+      lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
     end
   end)
   return not damage and lines or nil, damage
@@ -83,20 +104,14 @@ local function are_whole(lines, most, count)
   return not is_full or sum == count
 end
 
--- Whether a line is of as many examples as are asked for, chosen so.
-local function fits(line, wanted)
-  if line.of then
-    return line.examples == wanted.most and line.order == wanted.order
-  end
-  return line.examples <= wanted.most
-end
-
 -- What is missing of one set, or nil.
 local function problem_of_set(set, lines, wanted, facts)
   local data, older = facts.data or {}, false
   local recorded = data[set.key .. "_sha256"]
   if not lines then
     return ("%s is not evaluated as it is asked for"):format(set.shown)
+  elseif set.digest and recorded and recorded ~= set.digest then -- also where lines of the file are there: what reads
+    return ("%s has other bytes than the file that was evaluated"):format(set.shown) -- runs goes by run.json
   end
   for _, line in pairs(lines) do
     local digest = line.data or (recorded or ""):sub(1, DIGITS)
@@ -113,7 +128,7 @@ end
 
 -- step: the last one. A set whose file is gone counts by what lines say of themselves. What is damaged comes second.
 function M.problem(dir, wanted, facts, step)
-  local lines, damage = read_lines(dir, wanted, step)
+  local lines, damage = read_lines(dir, wanted, facts, step)
   for _, set in ipairs(lines and wanted.sets or {}) do
     local problem = problem_of_set(set, lines[set.split], wanted, facts)
     if problem then
