@@ -56,6 +56,19 @@ local function validation_text(validation)
     100 * coincide.evaluation)
 end
 
+-- Whose answers an evaluation of a generative model counts, and what that costs.
+local function answers_text(plan)
+  local ends = plan.task.end_symbol and "ended by the model" or "answer length given"
+  if plan.resolved.eval.decoding == "teacher_forced" then
+    return "answers     of one pass over the target's own tokens (eval.decoding): cheap, and no model's own answers"
+  end
+  local cost = plan.cpu.decoding
+    and "those that have an error there go on token by token from it, with cached keys and values: at most as many "
+      .. "operations again as the pass, in up to 2 to 6 times its time; on a device, at most a pass for each answer"
+    or "those that have an error there go on together, at most a pass for each answer"
+  return ("answers     the model's own (greedy), %s; a pass over the target's tokens first, %s"):format(ends, cost)
+end
+
 function M.text(plan)
   local family = plan.first
   local lines = {
@@ -80,6 +93,7 @@ function M.text(plan)
       plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
   }
   lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
+  lines[#lines + 1] = plan.decoder and answers_text(plan) or nil
   table.move({ "", "choices" }, 1, 2, #lines + 1, lines)
   for _, c in ipairs(all_choices(plan)) do
     lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)

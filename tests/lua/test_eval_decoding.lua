@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
+local plan_page = require("plan.plan_page")
 
 TestDecoding = {}
 
@@ -71,6 +72,20 @@ function TestDecoding.test_it_is_a_default_of_the_trainer()
   lu.assertStrContains(forced.defaults.text, "\neval.teacher_forced true\n")
   lu.assertNotStrContains(greedy.defaults.text, "eval.teacher_forced")
   lu.assertEquals(forced.digest, greedy.digest)
+end
+
+function TestDecoding.test_the_plan_states_what_answers_cost()
+  local function page(kind, task, more)
+    local resolved, info = good(kind, task, more)
+    return plan_page.text(plan_module.build(resolved, { task = info.task }))
+  end
+  lu.assertStrContains(page("decoder", OPEN, ""), "answers     the model's own (greedy), answer length given; a pass")
+  lu.assertStrContains(page("encoder_decoder", ENDING, ""), "(greedy), ended by the model; a pass")
+  lu.assertStrContains(page("decoder", OPEN, ""), "with cached keys and values")
+  lu.assertStrContains(page("decoder", OPEN, "eval = { dropout = true }"), "a pass for each answer")
+  lu.assertNotStrContains(page("decoder", OPEN, "eval = { dropout = true }"), "cached")
+  lu.assertStrContains(page("decoder", OPEN, FORCED), "answers     of one pass over the target's own tokens")
+  lu.assertNotStrContains(page("encoder", OPEN, ""), "answers  ")
 end
 
 -- Texts of warnings, of a task with an end symbol unless another one is named.
