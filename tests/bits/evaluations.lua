@@ -1,6 +1,6 @@
 -- Reduces the evaluations in a list of bits (standard input) to what a commit computed, in one form for lines of all
--- ages: level, step, condition, examples, draws, accuracy (teacher-forced where a model answers by itself), exact match,
--- loss. All other lines pass through.
+-- ages: level, step, condition, examples, draws, accuracy (teacher-forced where a model answers by itself), exact
+-- match, loss. All other lines pass through.
 --
 --     lua5.4 tests/bits/evaluations.lua <LIST
 
