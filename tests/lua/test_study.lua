@@ -491,11 +491,12 @@ TestLedger = {}
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
--- run.json of the cell's first run: how it ended, nil where it goes on.
-local function ended(cell, step, code)
-  local run = cell.runs[1]
+-- run.json of the cell's first run: how it ended, nil where it goes on; kind: of its model.
+local function ended(cell, step, code, kind)
+  local run, spec = cell.runs[1], reports.spec_of("bucket_sort")
+  spec.model.kind = kind
   return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
-    learning_rate = run.learning_rate, spec = reports.spec_of("bucket_sort"), step = step or json.null,
+    learning_rate = run.learning_rate, spec = spec, step = step or json.null,
     exit = code or json.null }) .. "\n"
 end
 
@@ -505,7 +506,8 @@ local function state(cell, files)
     support.write(run .. name, text)
   end
   local dir = support.write(run .. "lock", ""):match("^(.*)/")
-  return ledger.state(dir, ledger.wanted(cell), {}), dir
+  local now, words = ledger.state(dir, ledger.wanted(cell), {})
+  return now, words, dir
 end
 
 function TestLedger.test_a_run_is_done_when_all_is_there()
@@ -536,6 +538,41 @@ function TestLedger.test_a_run_is_done_when_all_is_there()
   lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")
 end
 
+local function pair(cell, files)
+  local now, words = state(cell, files)
+  return { now, words }
+end
+
+-- Lines of a version before are of the teacher-forced pass. Where they alone are there and the checkpoint is not, they
+-- stay as they are.
+function TestLedger.test_answers_of_generative_models()
+  local file = probe()
+  local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
+  local given = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
+  local lines, greedy = "", ""
+  for _, n in ipairs({ 3, 6, 9 }) do
+    local line = LINE:format(70, "in_distribution", n, 2, "")
+    lines = lines .. line
+    greedy = greedy .. line:gsub('"accuracy"', '"decoding":"greedy","accuracy"')
+  end
+  local run = { ["run.json"] = ended(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
+  run["eval.jsonl"] = lines
+  lu.assertEquals(pair(cell, run), { "to evaluate", "greedy decoding is asked for" })
+  lu.assertEquals(pair(given, run), { "done" })
+  run["eval.jsonl"] = lines .. greedy
+  lu.assertEquals(pair(cell, run), { "done" })
+  run["eval.jsonl"] = greedy
+  lu.assertEquals(pair(given, run), { "to evaluate", "teacher-forced decoding is asked for" })
+  run["eval.jsonl"] = lines:match("^[^\n]*\n")
+  lu.assertEquals(pair(cell, run), { "to evaluate", "3 lengths are not evaluated as it is asked for" })
+  run["eval.jsonl"] = lines
+  local _, words, dir = state(cell, run)
+  lu.assertEquals(words, "greedy decoding is asked for")
+  os.remove(dir .. "/checkpoint.safetensors")
+  lu.assertEquals({ ledger.state(dir, ledger.wanted(cell), {}) }, { "done", "greedy decoding is asked for, but there "
+    .. "is no checkpoint to evaluate" })
+end
+
 -- A task length below 41 is one of training; a model that draws nothing has one draw.
 function TestLedger.test_conditions()
   local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
@@ -554,7 +591,7 @@ function TestLedger.test_validation_costs_and_is_not_wanted()
   lu.assertTrue(more > 0)
   lu.assertEquals(with.eval_work[3] - without.eval_work[3], more)
   local cell = expand(probe()).cells[2]
-  local _, dir = state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
+  local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
   lu.assertNil(ledger.progress(dir, ledger.wanted(cell)).evaluated)
 end
@@ -562,7 +599,7 @@ end
 function TestLedger.test_progress_is_counted_in_operations()
   local cell = expand(probe()).cells[2]
   local wanted = ledger.wanted(cell)
-  local _, dir = state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
+  local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
   local far = ledger.progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)

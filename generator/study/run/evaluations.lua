@@ -28,14 +28,16 @@ local function asked_sets(eval, files)
   return asked
 end
 
--- { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true } }.
-function M.wanted(cell)
+-- { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }; decoding:
+-- how the answers of a generative model come about, nil of others.
+function M.wanted(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
     return nil
   end
   local wanted = { sets = {}, most = eval.examples == "all" and math.huge or eval.examples,
-    order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {} }
+    order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {},
+    decoding = decoding }
   local asked = asked_sets(eval, files)
   for _, set in ipairs(SETS) do
     local file = asked[set[1]] and files[set[2]]
@@ -82,7 +84,8 @@ local function read_lines(dir, wanted, facts, step)
   end
   local damage = run_files.evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
-    if row.step == step and not row.seed and row.draws == wanted.draws and goes_by(by, wanted.axes) then
+    if row.step == step and not row.seed and row.draws == wanted.draws and goes_by(by, wanted.axes)
+      and (not wanted.decoding or row.decoding == wanted.decoding) then
       local set, key = sets[row.split], canonical.text(by)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
       line.is_wanted = set and is_wanted(line, wanted, set, facts.data or {})
@@ -90,7 +93,7 @@ local function read_lines(dir, wanted, facts, step)
       local last = lines[row.split][key]
       lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
     end
-  end)
+  end, facts)
   return not damage and lines or nil, damage
 end
 

@@ -51,7 +51,7 @@ local function settled(cell, dir, ending)
     return ending.step < wanted.steps and "to train on" or "trained further"
   end
   local is_whole = wanted.steps and not wanted.files
-    and (next(wanted.conditions) == nil or ledger.has_last(dir, wanted))
+    and (next(wanted.conditions) == nil and not wanted.decoding or ledger.has_last(dir, wanted))
   return is_whole and "done" or (ledger.state(dir, wanted, {}))
 end
 

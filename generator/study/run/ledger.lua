@@ -6,6 +6,7 @@
 local costs = require("plan.costs")
 local evaluations = require("study.run.evaluations")
 local lfs = require("lfs")
+local measures = require("spec.measures")
 local run_files = require("study.read.run_files")
 local safetensors = require("base.safetensors")
 local tasks = require("spec.tasks")
@@ -32,14 +33,15 @@ end
 
 -- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
 -- epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of finite data), log_every (in
--- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted) }; work
--- is in operations, that of evaluation a list of sums up to each length.
+-- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted),
+-- decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
     eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil, epochs = resolved.train.epochs,
-    files = evaluations.wanted(cell) }
+    decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
+  wanted.files = evaluations.wanted(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
   local function work_of(n, examples)
     return costs.forward(plan, tasks.streams(task, n)) * examples * draws
@@ -81,23 +83,48 @@ function M.locks()
   return held
 end
 
--- Whether eval.jsonl has every condition that is wanted, evaluated after the last step; nil and what is damaged.
-local function is_evaluated(dir, wanted, facts)
-  local missing, left = {}, 0
+-- How many of the conditions that are wanted eval.jsonl does not have of the last step, and whether it has others, of
+-- answers that came about otherwise, in the place of all of them. Or nil and what is damaged.
+local function count_missing(dir, wanted, facts)
+  local missing, left, others = {}, 0, {}
+  local is_there, is_so = false, false
   for text in pairs(wanted.conditions) do
     missing[text], left = true, left + 1
   end
   local damage = run_files.evaluations(dir, {}, function(row)
-    local text = row.step == wanted.steps and not row.seed and row.length
-      and condition(row.split, row.length, row.examples, row.draws)
-    if text and missing[text] then
+    if row.step ~= facts.step or row.seed or row.split == "during" then
+      return
+    end
+    local text = row.length and condition(row.split, row.length, row.examples, row.draws)
+    local fits = not wanted.decoding or row.decoding == wanted.decoding
+    is_there, is_so = true, is_so or fits
+    if text and missing[text] and fits then
       missing[text], left = nil, left - 1
+    elseif text then
+      others[text] = true
     end
   end, facts)
-  if damage then
-    return nil, damage
+  for text in pairs(missing) do
+    is_so = is_so or not others[text]
   end
-  return left == 0
+  return not damage and left, damage or is_there and not is_so
+end
+
+-- What is missing of the evaluation of a run that has all steps, in words, or nil; whether what is there is as a
+-- version before made it. Or nil and what is damaged, third.
+local function missing_of(dir, wanted, facts)
+  if wanted.files then
+    local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
+    return problem, problem ~= nil, damage
+  end
+  local left, is_older = count_missing(dir, wanted, facts)
+  if not left then
+    return nil, false, is_older
+  elseif is_older then
+    return ("%s decoding is asked for"):format(wanted.decoding == "greedy" and "greedy" or "teacher-forced"), true
+  end
+  return left > 0 and ("%s not evaluated as it is asked for"):format(wording.count(left, "length") .. (left == 1
+    and " is" or " are")) or nil, false
 end
 
 -- The step that a run goes on from which has not ended: that of its last checkpoint, looked up where its last line is
@@ -129,17 +156,16 @@ local function has_checkpoint(dir)
     or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
 end
 
--- The state of a run that has all steps, by its evaluation. One whose evaluation is another than is asked for counts as
+-- The state of a run that has all steps, by its evaluation. One that a version before evaluated otherwise counts as
 -- done where there is no checkpoint to evaluate: it would be trained anew.
 local function state_by_evaluation(dir, wanted, facts)
-  if wanted.files then
-    local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
-    local is_lost = problem and not has_checkpoint(dir)
-    return damage and "damaged" or problem and not is_lost and "to evaluate" or "done",
-      damage or is_lost and problem .. ", but there is no checkpoint to evaluate" or problem
+  local problem, is_older, damage = missing_of(dir, wanted, facts)
+  if damage then
+    return "damaged", damage
+  elseif problem and is_older and not has_checkpoint(dir) then
+    return "done", problem .. ", but there is no checkpoint to evaluate"
   end
-  local evaluated, damage = is_evaluated(dir, wanted, facts)
-  return evaluated and "done" or damage and "damaged" or "to evaluate", damage
+  return problem and "to evaluate" or "done", problem
 end
 
 -- What its files say of a run that no process has: its state, and what is damaged, or what is to be done.
@@ -190,6 +216,7 @@ end
 function M.has_last(dir, wanted)
   local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
   return row ~= nil and row.by.length == last and not row.seed and (not wanted.steps or row.step == wanted.steps)
+    and (not wanted.decoding or row.decoding == wanted.decoding)
     and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
 end
 
