@@ -53,7 +53,7 @@ trainers() {
 }
 
 nobody_trains() { ! trainers; }
-both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1/metrics.jsonl; }
+both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1*/metrics.jsonl; }
 
 bundles() {
     ends_with 0 '2 cells, 4 runs' ./longhand bundle "$work/packed.lua" --levels "$level" --out "$work/packed.tar.gz" &&
@@ -84,7 +84,7 @@ begin() {
 # It is TERM that a Ctrl-C becomes, too.
 stops() {
     begin && kill -TERM $! && sleep 0.5 && kill -CONT $(trainers) && wait $!
-    [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1/run.json || return
+    [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
     grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
 }
