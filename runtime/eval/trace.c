@@ -242,14 +242,14 @@ static void finish_mean(lh_traced *t, double passes) {
     }
 }
 
-/* Whether the pass gives every answer that counts. Where a stream holds the target this is what decoding token by token
- * would give, too: up to its first wrong answer it reads the same. */
+/* Whether the pass gives every answer that counts, and any does. Where a stream holds the target this is what decoding
+ * token by token would give, too: up to its first wrong answer it reads the same. */
 static bool is_exact(const pass *p) {
     int labels = lh_shape_at(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
     for (int i = 0; i < labels; i++)
         if (p->batch.mask[i] && lh_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
             return false;
-    return true;
+    return lh_batch_asked(&p->batch, p->traces->spec) > 0;
 }
 
 static lh_status run_pass(pass *p, lh_error *error) {

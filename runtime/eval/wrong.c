@@ -55,7 +55,7 @@ lh_status lh_write_wrong(FILE *out, const lh_spec *spec, const lh_eval_result *r
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
     if (status != LH_OK) return status;
     for (int i = 0; status == LH_OK && i < condition->examples && *written < LH_MOST_WRONG; i++) {
-        if (each[i].exact) continue;
+        if (each[i].exact || each[i].counted == 0) continue;
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
         wrong w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};

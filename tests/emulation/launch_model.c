@@ -179,8 +179,17 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     char *room = poisoned((size_t)blocks * workspace);
     char *shared = poisoned(spec->cuda->shared_bytes(&whole));
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
-    lh_cuda_evaluate arguments = {parameters,           step,  tables, shared,         &arrivals, answers, logits, room,
-                                  (long long)workspace, group, 0,      step->sequences};
+    lh_cuda_evaluate arguments = {.parameters = parameters,
+                                  .step = step,
+                                  .tables = tables,
+                                  .shared = shared,
+                                  .arrivals = &arrivals,
+                                  .answers = answers,
+                                  .logits = logits,
+                                  .workspace = room,
+                                  .workspace_stride = (long long)workspace,
+                                  .group = group,
+                                  .end = step->sequences};
     lh_emulation emulation = {.order = order, .multiprocessors = blocks};
     lh_emulation_set(&emulation);
     for (int first = 0; spec->cuda->launches != NULL && first < step->sequences; first += group) {

@@ -272,6 +272,9 @@ static void test_evaluate_condition_without_a_label_that_counts(void **state) {
     bool found[2] = {false};
     request.path = path;
     request.split = "beyond";
+    request.wrong_path = lh_test_path(*state, "wrong.jsonl");
+    request.wrong = fopen(request.wrong_path, "w");
+    assert_non_null(request.wrong);
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
     assert_true(results[0].counted == 20 * 5 && results[1].counted == 0);
     lh_eval_means means = lh_eval_means_of(results, 2, "beyond");
@@ -284,6 +287,11 @@ static void test_evaluate_condition_without_a_label_that_counts(void **state) {
     assert_null(strstr(second, "accuracy"));
     assert_null(strstr(second, "exact_match"));
     assert_true(strstr(text, "\"accuracy\":") != NULL && strstr(text, "\"accuracy\":") < second);
+    free(text);
+    fclose(request.wrong);
+    lh_assert_ok(lh_read_file(request.wrong_path, &text, &bytes, &error), &error);
+    assert_non_null(strstr(text, "\"length\":5,"));
+    assert_null(strstr(text, "\"length\":6,")); /* nothing was asked, so nothing is wrong */
     memcpy(back, results, sizeof back);
     back[0].counted = 0, back[1].counted = 9;
     lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, back, found, 2, &error), &error);
