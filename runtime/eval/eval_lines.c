@@ -53,6 +53,11 @@ void lh_eval_write_place(lh_json *line, const lh_eval_result *result) {
     lh_eval_write_by(line, result);
 }
 
+/* A number unless it is NAN. */
+static void put_known(lh_json *line, const char *key, double value) {
+    if (!isnan(value)) lh_json_number(line, key, value);
+}
+
 /* How many answers are right, and of a generative model whose answers. */
 static void write_answers(lh_json *line, const lh_eval_result *result) {
     bool greedy = result->decoding == lh_greedy;
@@ -66,6 +71,8 @@ static void write_answers(lh_json *line, const lh_eval_result *result) {
     if (greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
     if (result->decoding != NULL) lh_json_number(line, "accuracy_teacher_forced", result->teacher_forced);
     lh_json_number(line, "exact_match", result->exact_match);
+    put_known(line, "exact_match_low", result->exact_match_low);
+    put_known(line, "exact_match_high", result->exact_match_high);
     if (!greedy || !result->ends) return;
     lh_json_number(line, "ended_early", result->ended_early);
     lh_json_number(line, "not_ended", result->not_ended);
@@ -90,8 +97,9 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
     write_answers(&line, result);
-    if (!isnan(result->loss)) lh_json_number(&line, "loss", result->loss);
+    put_known(&line, "loss", result->loss);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
+    put_known(&line, "sd_over_sequences", result->sd_over_sequences);
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
@@ -103,6 +111,11 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
 }
 
 static double number_of(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
+
+/* NAN where the line does not have it. */
+static double known_number(const json_t *line, const char *key) {
+    return json_object_get(line, key) != NULL ? number_of(line, key) : NAN;
+}
 
 /* Whether "by" of a line says of every axis what the result does. */
 static bool is_condition(const json_t *by, const lh_eval_result *result) {
@@ -173,6 +186,8 @@ static void take_answers(const json_t *line, lh_eval_result *result) {
     result->teacher_forced = number_of(line, older ? "accuracy" : "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : number_of(line, "accuracy");
     result->exact_match = number_of(line, "exact_match");
+    result->exact_match_low = known_number(line, "exact_match_low");
+    result->exact_match_high = known_number(line, "exact_match_high");
     result->ended_early = number_of(line, "ended_early");
     result->not_ended = number_of(line, "not_ended");
 }
@@ -183,8 +198,9 @@ static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_
         if (is_result(line, step, seed, &results[i], recorded)) {
             found[i] = true;
             take_answers(line, &results[i]);
-            results[i].loss = json_object_get(line, "loss") != NULL ? number_of(line, "loss") : NAN;
+            results[i].loss = known_number(line, "loss");
             results[i].sd_over_draws = number_of(line, "sd_over_draws");
+            results[i].sd_over_sequences = known_number(line, "sd_over_sequences");
         }
 }
 

@@ -33,12 +33,15 @@ typedef struct lh_eval_result {
     int greedy_examples;   /* so many of `examples` were decoded; of these are accuracy and the next two */
     bool ends;             /* the task has an end symbol: there are the next two */
     double ended_early,
-        not_ended;        /* shares of decoded sequences: the end symbol came before the target's own, or not at
+        not_ended;      /* shares of decoded sequences: the end symbol came before the target's own, or not at
                                     * all */
-    int64_t counted;      /* label positions with mask 1 over all draws; 0: there is no accuracy and no exact match */
-    double exact_match;   /* share of sequences with every counted position correct, of those that have any */
-    double loss;          /* nats per label position that is in the loss; NAN where none is */
-    double sd_over_draws; /* of the accuracy, n - 1; 0 for one draw */
+    int64_t counted;    /* label positions with mask 1 over all draws; 0: there is no accuracy and no exact match */
+    double exact_match; /* share of sequences with every counted position correct, of those that have any */
+    double exact_match_low,
+        exact_match_high;     /* its 95% interval, by the sequences of one draw; NAN: nobody said, as in older lines */
+    double loss;              /* nats per label position that is in the loss; NAN where none is */
+    double sd_over_draws;     /* of the accuracy, n - 1; 0 for one draw */
+    double sd_over_sequences; /* of the shares of right labels of sequences, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
 typedef struct lh_eval_request {

@@ -1,0 +1,56 @@
+/* eval/by_sequence: the spread of sequences and bounds of shares. */
+#include "lh_test.h"
+
+#include <math.h>
+
+#include "eval/by_sequence.h"
+
+static lh_sums sums_of(int correct, int counted) { return (lh_sums){.correct = correct, .counted = counted}; }
+
+/* Bounds by the formula as it is printed, computed elsewhere to ten digits. */
+static void test_wilson_bounds(void **state) {
+    (void)state;
+    static const struct {
+        double share, count, low, high;
+    } cases[] = {
+        {0.5, 20, 0.2992980082, 0.7007019918}, {0.1, 10, 0.0178762131, 0.4041500268},    {0.0, 30, 0.0, 0.1135133932},
+        {1.0, 100, 0.9630065018, 1.0},         {0.968, 500, 0.9486551310, 0.9802084864},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double low, high;
+        lh_wilson(cases[i].share, cases[i].count, &low, &high);
+        lh_assert_close(&low, &cases[i].low, 1, 1e-8, 1e-9);
+        lh_assert_close(&high, &cases[i].high, 1, 1e-8, 1e-9);
+        assert_true(0 <= low && low <= cases[i].share && cases[i].share <= high && high <= 1);
+    }
+}
+
+/* Four sequences under two draws, the third without a label that counts: shares 0.75, 0.25 and 1. */
+static void test_deviation_over_sequences(void **state) {
+    (void)state;
+    double share[5];
+    lh_by_sequence of = {share, 0};
+    const lh_sums first[] = {sums_of(4, 4), sums_of(1, 4), sums_of(0, 0), sums_of(2, 2)};
+    const lh_sums second[] = {sums_of(2, 4), sums_of(1, 4), sums_of(0, 0), sums_of(2, 2)};
+    int asked;
+    lh_by_sequence_begin(&of, 4);
+    lh_by_sequence_add(&of, first, 0, 2); /* in batches */
+    lh_by_sequence_add(&of, first + 2, 2, 2);
+    lh_by_sequence_add(&of, second, 0, 4);
+    double want = sqrt(((0.75 - 2 / 3.0) * (0.75 - 2 / 3.0) + (0.25 - 2 / 3.0) * (0.25 - 2 / 3.0) + 1 / 9.0) / 2);
+    double got = lh_by_sequence_deviation(&of, 2, &asked);
+    lh_assert_close(&got, &want, 1, 1e-12, 0);
+    assert_int_equal(asked, 3);
+    lh_by_sequence_begin(&of, 1);
+    lh_by_sequence_add(&of, first, 0, 4); /* more than are wanted */
+    assert_true(isnan(lh_by_sequence_deviation(&of, 1, &asked)));
+    assert_int_equal(asked, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wilson_bounds),
+        cmocka_unit_test(test_deviation_over_sequences),
+    };
+    return cmocka_run_group_tests_name("by_sequence", tests, NULL, NULL);
+}
