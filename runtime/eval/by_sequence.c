@@ -19,16 +19,16 @@ void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int 
     }
 }
 
-double lh_by_sequence_deviation(const lh_by_sequence *of, int draws, int *asked) {
+double lh_by_sequence_deviation(const lh_by_sequence *of, int draws) {
     double mean = 0, squares = 0; /* Welford */
-    *asked = 0;
+    int asked = 0;
     for (int i = 0; i < of->count; i++) {
         if (of->share[i] < 0) continue;
         double share = of->share[i] / draws, off = share - mean;
-        mean += off / ++*asked;
+        mean += off / ++asked;
         squares += off * (share - mean);
     }
-    return *asked > 1 ? sqrt(squares / (*asked - 1)) : NAN;
+    return asked > 1 ? sqrt(squares / (asked - 1)) : NAN;
 }
 
 void lh_wilson(double share, double count, double *low, double *high) {

@@ -17,8 +17,8 @@ void lh_by_sequence_begin(lh_by_sequence *of, int count);
 void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int count);
 
 /* Standard deviation (n - 1) over sequences with a label that counts, of each one's mean over draws; NaN for fewer than
- * two. asked: how many have one. */
-double lh_by_sequence_deviation(const lh_by_sequence *of, int draws, int *asked);
+ * two. */
+double lh_by_sequence_deviation(const lh_by_sequence *of, int draws);
 
 /* The 95% interval of a share of `count` things, 0 <= share <= 1, count >= 1.
  * Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference". */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
 #include "eval/greedy.h"
 #include "eval/wrong.h"
@@ -107,9 +108,10 @@ typedef struct draw_sums {
     int wrong;                            /* examples that lines say the answers of */
 } draw_sums;
 
-/* What is wanted of the examples of a condition one by one; each NULL: not wanted. */
+/* The examples of a condition one by one; answers and lengths are NULL where nobody wants them. */
 typedef struct one_by_one {
     lh_sums *sums;     /* [examples] */
+    lh_by_sequence by; /* those whose answers count, over all draws */
     uint16_t *answers; /* [examples][labels] */
     int *lengths;      /* [examples] answers of each */
 } one_by_one;
@@ -144,7 +146,7 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
 }
 
 /* Adds the sums of one batch, which has the draw of its own index. before: how many of the result's examples came. */
-static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
+static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
@@ -156,6 +158,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
         status =
             answer_batch(engine, condition, greedy_examples(result, before, condition->examples), each, sums, error);
     if (status != LH_OK) return status;
+    lh_by_sequence_add(&each->by, each->sums, before, condition->examples);
     if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each->sums);
     if (request->wrong != NULL)
         status = lh_write_wrong(request->wrong, engine->spec, result, condition, draw, before, each->sums,
@@ -169,7 +172,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
 }
 
 /* The first `count` examples of a condition, batch by batch. */
-static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
+static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                   draw_sums *sums, lh_error *error) {
     int count = condition->examples, size = batch_size(result);
@@ -187,7 +190,7 @@ static bool is_shape(const lh_dataset *set, int n, int64_t place) {
 }
 
 /* The examples of a group, one shape after the other. */
-static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
+static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
     const lh_groups *groups = result->groups;
@@ -207,7 +210,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     return status;
 }
 
-static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
+static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, each, result, draw, sums, error);
     lh_condition condition = request->validation ? lh_validation_at(result->n, result->examples, request->seed, draw)
@@ -250,7 +253,15 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
     result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
 }
 
-static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
+/* How sure that is: n of exact match is the number of sequences of one draw that have a label which counts. */
+static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *by) {
+    double count = (double)sums->all.sequences / result->draws;
+    result->exact_match_low = result->exact_match_high = NAN;
+    if (count > 0) lh_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
+    result->sd_over_sequences = lh_by_sequence_deviation(by, result->draws);
+}
+
+static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                     lh_eval_result *result, lh_error *error) {
     condition_sums all = {0};
     int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
@@ -258,6 +269,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     if (indices > LH_MOST_DRAWS)
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in %d batches\n  expected: at most %d, all in all",
                        lh_eval_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
+    lh_by_sequence_begin(&each->by, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
     for (int draw = 0; draw < result->draws; draw++) {
         draw_sums sums = {0};
         lh_status status = evaluate_draw(engine, request, each, result, draw, &sums, error);
@@ -265,6 +277,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         add_draw(&all, &sums, result->batch > 0, draw);
     }
     settle(result, &all);
+    settle_errors(result, &all, &each->by);
     return LH_OK;
 }
 
@@ -287,7 +300,7 @@ static void take_back(FILE *file, off_t place) {
 }
 
 /* One condition and its lines, in all files or in none. */
-static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, const one_by_one *each,
+static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                    lh_eval_result *result, lh_error *error) {
     off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);
     lh_status status = evaluate_condition(engine, request, each, result, error);
@@ -302,7 +315,7 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
 }
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
-                                  const bool *found, const one_by_one *each, lh_error *error) {
+                                  const bool *found, one_by_one *each, lh_error *error) {
     int count = lh_eval_conditions(request);
     for (int i = 0; i < count; i++) {
         if (lh_is_stopped(engine)) return LH_STOPPED;
@@ -381,9 +394,10 @@ static lh_status open_each(const lh_spec *spec, const lh_eval_request *request, 
         size_t here = (size_t)lh_shape_at(spec, lh_lengths_at(lengths, i), 1).labels;
         if (here > labels) labels = here;
     }
-    if ((wrong || request->per_example != NULL) &&
-        (each->sums = lh_engine_memory(examples * sizeof *each->sums, "the evaluation", error)) == NULL)
-        return LH_ERR_ENVIRONMENT;
+    each->sums = lh_engine_memory(examples * sizeof *each->sums, "the evaluation", error);
+    if (each->sums == NULL) return LH_ERR_ENVIRONMENT;
+    each->by.share = lh_engine_memory(examples * sizeof *each->by.share, "the evaluation", error);
+    if (each->by.share == NULL) return LH_ERR_ENVIRONMENT;
     if (!wrong && !greedy) return LH_OK;
     each->answers = lh_engine_memory(examples * labels * sizeof *each->answers, "answers", error);
     each->lengths = lh_engine_memory(examples * sizeof *each->lengths, "answers", error);
@@ -392,6 +406,7 @@ static lh_status open_each(const lh_spec *spec, const lh_eval_request *request, 
 
 static void close_each(one_by_one *each) {
     free(each->sums);
+    free(each->by.share);
     free(each->answers);
     free(each->lengths);
 }
@@ -402,7 +417,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, most, error);
     if (status != LH_OK) return status;
-    one_by_one each = {NULL, NULL, NULL};
+    one_by_one each = {.sums = NULL};
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
     status = found != NULL ? open_each(engine->spec, request, lengths, &each, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) name_results(engine->spec, request, results, count);

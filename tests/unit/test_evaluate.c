@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
 #include "toy_program.h"
 
@@ -225,6 +226,48 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
     engine->ops->close(engine);
 }
 
+/* Bounds of exact match by the sequences of one draw, and the spread of sequences, of which lines give numbers; they are
+ * read back, and what an older line does not have is not a number. */
+static void test_evaluate_says_how_sure_it_is(void **state) {
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    lh_error error;
+    lh_spec spec = lh_toy_spec;
+    spec.position_range[0] = 64;
+    lh_engine *engine = open_engine(&spec, &toy_drawn);
+    lh_eval_request request = request_of(2, 2, 3);
+    lh_eval_result result, back;
+    bool found = false;
+    request.path = path;
+    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
+    double low, high, share[20] = {0}, mean = 0, squares = 0;
+    lh_wilson(result.exact_match, 20, &low, &high);
+    lh_assert_close(&result.exact_match_low, &low, 1, 1e-12, 0);
+    lh_assert_close(&result.exact_match_high, &high, 1, 1e-12, 0);
+    for (int d = 0; d < 3; d++) {
+        lh_sums all, each[20];
+        lh_condition condition = lh_condition_at(2, 20, 1, d);
+        lh_assert_ok(engine->ops->evaluate(engine, &condition, &all, each, &error), &error);
+        for (int i = 0; i < 20; i++) share[i] += (double)each[i].correct / (double)each[i].counted / 3;
+    }
+    for (int i = 0; i < 20; i++) mean += share[i] / 20;
+    for (int i = 0; i < 20; i++) squares += (share[i] - mean) * (share[i] - mean);
+    double sd = sqrt(squares / 19);
+    assert_true(sd > 0);
+    lh_assert_close(&result.sd_over_sequences, &sd, 1, 1e-10, 0);
+    back = result;
+    back.exact_match_low = back.exact_match_high = back.sd_over_sequences = -1;
+    lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, &back, &found, 1, &error), &error);
+    assert_true(found && back.exact_match_low == result.exact_match_low &&
+                back.exact_match_high == result.exact_match_high && back.sd_over_sequences == result.sd_over_sequences);
+    size_t bytes;
+    char *text = lh_test_read(path, &bytes);
+    assert_true(strstr(text, "\"exact_match\":") < strstr(text, "\"exact_match_low\":") &&
+                strstr(text, "\"exact_match_low\":") < strstr(text, "\"exact_match_high\":") &&
+                strstr(text, "\"sd_over_draws\":") < strstr(text, "\"sd_over_sequences\":"));
+    free(text);
+    engine->ops->close(engine);
+}
+
 static void test_evaluate_lines_read_back(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
@@ -330,6 +373,7 @@ static void test_evaluate_older_lines_are_found(void **state) {
     lh_test_write(path, lines, sizeof lines - 1);
     lh_assert_ok(lh_eval_find(path, 3, LH_EVAL_SEED, results, found, 4, &error), &error);
     for (int i = 0; i < 3; i++) assert_true(found[i] && results[i].accuracy == 0.25 * (i + 1));
+    assert_true(isnan(results[0].exact_match_low) && isnan(results[0].sd_over_sequences));
     assert_false(found[3]); /* a stream of its own, which older trainers did not have */
 }
 
@@ -411,6 +455,7 @@ int main(void) {
         cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
         cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
         WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
+        WITH_DIRECTORY(test_evaluate_says_how_sure_it_is),
         WITH_DIRECTORY(test_evaluate_lines_read_back),
         WITH_DIRECTORY(test_evaluate_condition_without_a_label_that_counts),
         cmocka_unit_test(test_evaluate_splits_name_gaps),
