@@ -14,7 +14,7 @@ return {
   base = {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
     train = { batch = 4, steps = $1, lengths = { 1, 4 }, log_every = 500 },
-    eval = { lengths = { 3, 6 }, examples = ${4:-16} },
+    eval = { lengths = { 3, 6 }, validation = { examples = 0 }, examples = ${4:-16} },
     encoding = { -- too large a learning rate makes it infinite
       score = function(x) return x.score - exp(x.speed) * abs(x.distance) end,
       parameters = { speed = { per = "head", init = 0, learned = true } },
