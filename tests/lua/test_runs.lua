@@ -368,6 +368,11 @@ function TestRuns.test_scores_of_a_file_count_examples()
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
     .. eval_line(100, "test", 9, 0):gsub('"examples":50', '"examples":150') }))
   lu.assertEquals({ runs.score(run), runs.score(run, "in_distribution") }, { 25.0, 100.0 })
+  -- A cap changes how many are looked at, not what a length stands for.
+  run = runs.read(write_run("capped", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
+    train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
+    .. eval_line(100, "test", 9, 0, ',"of":450') }))
+  lu.assertEquals({ runs.score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
 end
 
 function TestRuns.test_a_torn_line_is_skipped_and_told()

@@ -7,6 +7,7 @@
 -- lengths are the numbers on the first, conditions has { by, examples, beyond, trained } and the measures of each line,
 -- and the lists are the means over those that share a number on the first axis, or what a condition of that number
 -- alone has. weighted: a score is the mean over examples, not over lengths.
+-- counts are the examples of each; totals, where a cap took fewer than there are, how many there are.
 -- Invariants: the last step counts, and of a condition the last line.
 
 local axes = require("spec.axes")
@@ -56,6 +57,10 @@ function M.add(of, row)
   evaluation.places[key], evaluation.data = place, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.lengths[place], evaluation.counts[place] = n or 0, row.examples
+  if row.of or evaluation.totals then
+    evaluation.totals = evaluation.totals or {}
+    evaluation.totals[place] = row.of or row.examples
+  end
   for _, name in ipairs(M.MEASURES) do
     if row[name] ~= nil then
       evaluation[name] = evaluation[name] or {}
@@ -93,6 +98,11 @@ local function is_framed(by)
   return by[axes.FRAME] ~= nil and next(by, next(by)) ~= nil
 end
 
+-- How many examples a line speaks for: those that there are, of which a cap may have taken fewer.
+function M.weight(evaluation, place)
+  return evaluation.totals and evaluation.totals[place] or evaluation.counts[place]
+end
+
 -- Sums of measures over the conditions of a number, and the mean of each.
 local function add_sums(sums, evaluation, i, weight)
   sums.count = sums.count + weight
@@ -120,7 +130,9 @@ local function join(evaluation, axis)
       if #list == 0 or list[#list].n ~= n then
         list[#list + 1] = { n = n, count = 0, value = {}, weight = {} }
       end
-      add_sums(list[#list], evaluation, i, whole[n] and next(by, next(by)) and 0 or evaluation.counts[i])
+      local extra = whole[n] and next(by, next(by))
+      add_sums(list[#list], evaluation, i, extra and 0 or M.weight(evaluation, i))
+      list[#list].examples = (list[#list].examples or 0) + (extra and 0 or evaluation.counts[i])
     end
   end
   local had = {}
@@ -128,12 +140,16 @@ local function join(evaluation, axis)
     had[name], evaluation[name] = evaluation[name] ~= nil, nil
   end
   local uncounted = evaluation.uncounted and {}
-  evaluation.lengths, evaluation.counts, evaluation.uncounted = {}, {}, uncounted
+  local totals = evaluation.totals and {}
+  evaluation.lengths, evaluation.counts, evaluation.totals, evaluation.uncounted = {}, {}, totals, uncounted
   for i, sums in ipairs(list) do
     if uncounted then
       uncounted[i] = next(sums.weight) == nil
     end
-    evaluation.lengths[i], evaluation.counts[i] = sums.n, sums.count
+    evaluation.lengths[i], evaluation.counts[i] = sums.n, sums.examples
+    if totals then
+      totals[i] = sums.count
+    end
     for _, name in ipairs(JOINED) do
       if had[name] then
         evaluation[name] = evaluation[name] or {}
@@ -147,7 +163,7 @@ local function join(evaluation, axis)
 end
 
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "weighted" }
-local LISTS = { "lengths", "counts", "conditions", "beyond", "uncounted", table.unpack(M.MEASURES) }
+local LISTS = { "lengths", "counts", "totals", "conditions", "beyond", "uncounted", table.unpack(M.MEASURES) }
 
 -- The lines of an evaluation at some places, as an evaluation of its own.
 local function pick(evaluation, split, places)
@@ -198,6 +214,9 @@ local function complete(evaluation, axis)
     if evaluation.conditions and not evaluation.conditions[place] then
       evaluation.conditions[place] = { by = { [axis] = n }, examples = evaluation.counts[place],
         accuracy = evaluation.accuracy[place], exact_match = evaluation.exact_match[place] }
+    end
+    if evaluation.totals then
+      evaluation.totals[place] = M.weight(evaluation, place)
     end
     for _, name in ipairs({ "beyond", "uncounted" }) do
       if evaluation[name] and evaluation[name][place] == nil then

@@ -3,6 +3,7 @@
 -- Input: evaluations (evaluations.lua), cells with their runs read. Output: a grid { key, text }: key tells grids
 -- apart, text says it, "mean over 9 lengths 60..500".
 
+local evaluations = require("study.read.evaluations")
 local runs = require("study.read.runs")
 local wording = require("base.wording")
 
@@ -23,11 +24,12 @@ end
 function M.of(run, evaluation)
   local text = numbers_text(run.axis, evaluation.lengths)
   if evaluation.weighted then
-    local count = 0
-    for _, examples in ipairs(evaluation.counts) do
-      count = count + examples
+    local count, total = 0, 0
+    for i, examples in ipairs(evaluation.counts) do
+      count, total = count + examples, total + evaluations.weight(evaluation, i)
     end
-    text = ("share of %s, %s"):format(wording.count(count, "example"), text)
+    text = ("share of %s, %s"):format(total > count and ("%d examples, by %d of them"):format(total, count)
+      or wording.count(count, "example"), text)
   else
     text = (#evaluation.lengths > 1 and "mean over " or "") .. text
   end

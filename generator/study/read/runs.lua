@@ -330,14 +330,14 @@ function M.score(run, name, metric)
   return run.state == "evaluated" and M.percent(M.evaluation(run, name or "test"), metric) or nil
 end
 
--- The mean of an evaluation, shares in percent: the plain one over its lengths, or over its examples (weighted). nil of
--- none, or where a line does not have the metric; lines without anything that counts are left out.
+-- The mean of an evaluation, shares in percent: the plain one over its lengths, or over all examples that there are
+-- (weighted). nil of none, or where a line does not have the metric; lines without anything that counts are left out.
 function M.percent(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
   local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
   for i = 1, list and #evaluation.lengths or 0 do
-    local value, weight = tonumber(list[i]), evaluation.weighted and evaluation.counts[i] or 1
+    local value, weight = tonumber(list[i]), evaluation.weighted and evaluations.weight(evaluation, i) or 1
     if value then
       sum, weights = sum + weight * value, weights + weight
     elseif not uncounted[i] then
