@@ -135,10 +135,14 @@ function M.details(study, rated)
   return sentences({ M.grid(study) or false, M.answers(study) or false, rated and M.rates(study) or false })
 end
 
+-- Two texts of sentences as one; either may be nil.
+function M.join(first, second)
+  return first and second and first .. " " .. second or first or second
+end
+
 -- A sentence in lower case before details, either of which may be nil.
 function M.before(text, details)
-  local sentence = text and sentences({ text })
-  return sentence and details and sentence .. " " .. details or sentence or details
+  return M.join(text and sentences({ text }), details)
 end
 
 -- What a figure of curves by length says: how answers came about, how rates were chosen.

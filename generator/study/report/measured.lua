@@ -6,6 +6,7 @@
 
 local captions = require("study.report.captions")
 local entries = require("study.report.entries")
+local grids = require("study.read.grids")
 local lists = require("base.lists")
 local metrics = require("study.read.metrics")
 local runs = require("study.read.runs")
@@ -81,6 +82,19 @@ end
 local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
   .. "tokens whose target is known up to them"
 
+-- The grid of each set as a sentence, "Sets: validation (mean over 8 lengths 1..8)."; that of most runs.
+local function grids_text(study, sets)
+  local list, texts = {}, {}
+  for _, cell in ipairs(study.cells) do
+    table.move(shown_runs(cell), 1, #shown_runs(cell), #list + 1, list)
+  end
+  for _, set in ipairs(sets) do
+    local grid = grids.usual(list, set)
+    texts[#texts + 1] = grid and ("%s (%s)"):format(set, grid.text) or nil
+  end
+  return #texts > 0 and ("Sets: %s."):format(table.concat(texts, ", ")) or nil
+end
+
 -- What the numbers are, as a sentence in lower case; nil where they need none.
 local function about_text(names, parts)
   local own = lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil
@@ -117,8 +131,8 @@ function M.table(study)
     end
   end
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    about = captions.before(about_text(names, parts), captions.curves(study)), corner = "cell", subs = subs,
-    columns = columns, rows = rows, notes = {} }
+    about = captions.before(about_text(names, parts), captions.join(captions.curves(study), grids_text(study, sets))),
+    corner = "cell", subs = subs, columns = columns, rows = rows, notes = {} }
 end
 
 return M
