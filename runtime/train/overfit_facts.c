@@ -17,6 +17,12 @@ typedef struct window {
     double steps, loss, accuracy, gradient_norm, clipped, parameter_norm, update_norm;
 } window;
 
+/* A generative model's is of the teacher-forced pass. */
+static double accuracy_of(const json_t *line) {
+    const json_t *forced = json_object_get(line, "accuracy_teacher_forced");
+    return json_number_value(forced != NULL ? forced : json_object_get(line, "accuracy"));
+}
+
 /* The windows of the file, for free(); *count of them. */
 static window *read_windows(char *text, int *count) {
     size_t lines = 1;
@@ -31,7 +37,7 @@ static window *read_windows(char *text, int *count) {
             windows[(*count)++] = (window){
                 .steps = step - before,
                 .loss = json_number_value(json_object_get(line, "loss")),
-                .accuracy = json_number_value(json_object_get(line, "accuracy")),
+                .accuracy = accuracy_of(line),
                 .gradient_norm = json_number_value(json_object_get(line, "grad_norm")),
                 .clipped = json_number_value(json_object_get(line, "clipped_share")),
                 .parameter_norm = json_number_value(json_object_get(line, "parameter_norm")),

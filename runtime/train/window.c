@@ -87,7 +87,13 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
     return status;
 }
 
-lh_status lh_window_log(lh_window *window, const char *path, int64_t step, double learning_rate,
+/* What a mean is called in metrics.jsonl: a generative model is given its target before it answers. */
+static const char *metric_key(int index, bool teacher_forced) {
+    bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
+    return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
+}
+
+lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
                         double steps_per_second, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
@@ -97,7 +103,7 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, doubl
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     for (int i = sums.masked < sums.steps ? 0 : OF_LABELS; i < MEANS; i++)
-        lh_json_number(&line, fields[i].key,
+        lh_json_number(&line, metric_key(i, teacher_forced),
                        i < OF_LABELS ? lh_window_mean(&sums, *field(&sums, i)) : *field(&sums, i) / (double)sums.steps);
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);

@@ -36,8 +36,9 @@ double lh_window_mean(const lh_window *window, double sum);
 /* Begins the next window; seconds, lines and the epoch go on. */
 void lh_window_clear(lh_window *window);
 
-/* Appends the means to metrics.jsonl as the line of `step`, and counts it. */
-lh_status lh_window_log(lh_window *window, const char *path, int64_t step, double learning_rate,
+/* Appends the means to metrics.jsonl as the line of `step`, and counts it. teacher_forced: the accuracy is that of a
+ * generative model, and is called so. */
+lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
                         double steps_per_second, lh_error *error);
 
 /* Appends the sums as they stand at a checkpoint of `step`. */

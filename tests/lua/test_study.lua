@@ -603,6 +603,8 @@ function TestLedger.test_progress_is_counted_in_operations()
   local far = ledger.progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+  state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
+  lu.assertEquals(ledger.progress(dir, wanted).accuracy, 0.5) -- of a generative model
 end
 
 TestJobs = {}

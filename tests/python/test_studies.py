@@ -51,7 +51,8 @@ class Studies(unittest.TestCase):
             self.folder / "sweep.lua", title="two cells", base={
                 "model": {"use": "small_encoder", "layers": 1, "feedforward": 16},
                 "train": {"batch": 4, "steps": int(written["steps"]), "lengths": range(1, 5), "log_every": 500},
-                "eval": {"lengths": [3, 6], "examples": int(written["examples"])},
+                "eval": {"lengths": [3, 6], "examples": int(written["examples"]),
+                         "validation": {"examples": 0}},
                 "encoding": {"score": lambda x: x.score - f.exp(x.speed) * abs(x.distance),
                              "parameters": {"speed": {"per": "head", "init": 0, "learned": True}}}},
             axes={"task": {"parity": {"task": {"kind": "parity_check"}}, "sort": {"task": {"kind": "bucket_sort"}}}},

@@ -11,7 +11,7 @@ specs() {
     front='task = { kind = "reverse_string" },
         model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 },
         train = { batch = 8, learning_rate = 1e-3, steps = 30, lengths = { 1, 6 }, log_every = 10 },
-        eval = { lengths = { list = { 4, 8 } }, examples = 4 }'
+        eval = { lengths = { list = { 4, 8 } }, examples = 4, validation = { examples = 0 } }'
     cat >"$work/drawn.lua" <<SPEC
 return { $front, encoding = { use = "relative", positions = { kind = "randomized", max_position = 64 } } }
 SPEC

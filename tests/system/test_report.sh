@@ -53,7 +53,7 @@ two_runs() {
 
 torn() {
     printf '{"step":40,"split":"be' >>"$(echo "$work"/runs/*/*/lr0.001-seed1)/eval.jsonl"
-    ends_with $drawn "eval.jsonl: line 4 is torn, skipped" "$LUA" generator/main.lua report "$work/runs" \
+    ends_with $drawn "eval.jsonl: line 9 is torn, skipped" "$LUA" generator/main.lua report "$work/runs" \
         --out "$work/report"
 }
 

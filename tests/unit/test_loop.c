@@ -63,6 +63,18 @@ static void test_train_metrics_keys_in_order(void **state) {
     free(text);
 }
 
+/* A generative model is given its target before it answers, and the line says so. */
+static void test_train_metrics_of_generative_models(void **state) {
+    toy = lh_toy_pair_with(toy_float_list);
+    lh_run_result result = run(state, 0, "train --out . --no-eval --steps 10");
+    assert_non_null(strstr(result.err, "  teacher-forced 0."));
+    char *text = read_text(state, "toy_pair/0123456789abcdef/lr0.01-seed0/metrics.jsonl");
+    assert_int_equal(count_lines(text), 2);
+    assert_non_null(strstr(text, "\"accuracy_teacher_forced\":0."));
+    assert_null(strstr(text, "\"accuracy\":"));
+    free(text);
+}
+
 static void test_train_eval_lines_complete(void **state) {
     lh_run_result result = run(state, 0, "train --out . --threads 2");
     assert_non_null(strstr(result.out, "all beyond"));
@@ -621,7 +633,7 @@ static void test_window_log_without_a_label_that_counts(void **state) {
     lh_window window = {.steps = 2, .masked = 2, .parameter_norm = 4, .seconds = 1};
     char *text;
     size_t bytes;
-    lh_assert_ok(lh_window_log(&window, path, 2, 0.5, 10, &error), &error);
+    lh_assert_ok(lh_window_log(&window, path, 2, false, 0.5, 10, &error), &error);
     lh_assert_ok(lh_read_file(path, &text, &bytes, &error), &error);
     assert_non_null(strstr(text, "{\"step\":2,\"grad_norm\":0,"));
     assert_non_null(strstr(text, "\"parameter_norm\":2,"));
@@ -655,6 +667,7 @@ static void test_window_save_load_same_sums(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_train_metrics_keys_in_order),
+        RUN_TEST(test_train_metrics_of_generative_models),
         RUN_TEST(test_train_eval_lines_complete),
         RUN_TEST(test_train_run_json_complete),
         RUN_TEST(test_train_resumed_same_bits_and_lines),

@@ -225,7 +225,8 @@ end
 function M.progress(dir, wanted)
   local row = run_files.last_metrics(dir) or { step = 0 }
   local step, total = row.step, wanted.total
-  local far = { step = step, accuracy = row.accuracy, rate = row.steps_per_second, work = 0 }
+  local far = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
+    work = 0 }
   if total then
     far.work = math.min(1, step / math.max(1, total)) * wanted.train_work
   end
