@@ -108,6 +108,9 @@ local function entry_of(cell, set, names)
     local value = median(shown_runs(cell), set, name)
     entry.texts[i] = value and metrics.of[name].form:format(value) or ""
   end
+  if #shown_runs(cell) == 0 then
+    entry.texts[1], entry.missing = entries.MISSING, true
+  end
   return entry
 end
 
@@ -124,8 +127,7 @@ function M.table(study)
     columns[i] = { title = set }
   end
   for i, cell in ipairs(study.cells) do
-    local note = entries.about(cell, "mean", {})
-    rows[i] = { title = views.key_text(study, cell) .. (note and "*" or ""), cells = {} }
+    rows[i] = { title = views.key_text(study, cell), cells = {} }
     for j, set in ipairs(sets) do
       rows[i].cells[j] = entry_of(cell, set, names)
     end
