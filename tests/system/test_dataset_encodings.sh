@@ -42,9 +42,10 @@ same_bits() {
 traces_draws() {
     file=$(echo "$work"/drawn.1/*/*/lr*)/checkpoint.safetensors
     awk -F'[][]' 'split($2, a, ",") == 3 && split($4, b, ",") == 1' examples/dataset/test.jsonl |
-        sed 's/,"target".*/}/' | head -4 >"$work/inputs.jsonl"
+        head -4 >"$work/four.jsonl"
+    sed 's/,"target".*/}/' "$work/four.jsonl" >"$work/inputs.jsonl"
     "$work/drawn/trainer" trace --checkpoint "$file" --what attention,scores,entropy --length 3 --examples 4 --draws 3 \
-        --out "$work/examples" &&
+        --eval-data "$work/four.jsonl" --out "$work/examples" &&
         "$work/drawn/trainer" trace --checkpoint "$file" --what attention,scores,entropy --input "$work/inputs.jsonl" \
             --draws 3 --out "$work/given" &&
         $LUA tests/support/check_trace.lua tensors "$work/given" | grep -F 'n3.layers.1.scores	F32	3 4' &&

@@ -80,7 +80,7 @@ flags() {
 
 # The set that the task made, read from a file: the same puzzles to train on, and so the same numbers.
 validation_file() {
-    "$trainer" sample --length 16 --count 200 --split validation --text |
+    "$trainer" sample --length 16 --count 200 --split validation --order file --text |
         awk 'BEGIN { print "puzzles,solutions" } { print $1 "," $3 }' >"$work/items.csv" || return
     sed 's/seed = 3/seed = 3, validation = "items.csv"/' "$work/latin_small.lua" >"$work/latin_file.lua"
     [ "$(wc -l <"$work/items.csv")" -eq 109 ] &&
