@@ -275,6 +275,24 @@ function TestGlance.test_signs_of_life_at_the_first_look()
   lu.assertEquals(run.state, "running")
 end
 
+-- Examples that a task makes have conditions of their own, which only the trainer knows; the decoding is known.
+function TestGlance.test_a_decoder_without_lengths()
+  local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
+  local spec = reports.spec_of("successor")
+  spec.model.kind = "decoder"
+  local dir = support.write("glance/made/" .. run.dir .. "/run.json", ('{"id":"%s","digest":"%s","seed":%d,'
+    .. '"learning_rate":%.17g,"spec":%s,"step":70,"train_seconds":1,"ended":null,"exit":0}\n'):format(cell.id,
+    cell.spec.plan.digest, run.seed, run.learning_rate, json.encode(spec))):match("^(.*)/")
+  local line = '{"step":70,"split":"test","by":{"digits":3},"examples":8,"draws":1,%s"accuracy":0.5,"exact_match":0}\n'
+  for decoding, expected in pairs({ [""] = "to evaluate", ['"decoding":"greedy",'] = "done" }) do
+    support.write("glance/made/" .. run.dir .. "/eval.jsonl", line:format(decoding))
+    support.write("glance/made/" .. run.dir .. "/checkpoint.safetensors", "")
+    run.seen = nil
+    glance.look(cell, run, dir, {}, os.time())
+    lu.assertEquals(run.state, expected)
+  end
+end
+
 -- Nobody knows how many steps an epoch has before a run has begun.
 function TestGlance.test_epochs()
   local cell, run = probe_cell()
