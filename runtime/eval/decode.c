@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sequences that go on together, one pass for each answer. */
+/* Sequences that go on together, by passes. What stands behind a sequence's answers is a guess, of the caller or of the
+ * pass before, and read as their continuation: the next answer is right whatever the guess is, and where it is what was
+ * guessed, so is the one behind it. */
 typedef struct decoding {
     lh_engine *engine;
     const lh_query *query;
@@ -25,7 +27,19 @@ static void end(decoding *d, int i) {
     int length = d->length[i];
     d->ended[i] = true;
     for (int label = length; label < (int)d->labels; label++) answers[label] = length > 0 ? answers[length - 1] : 0;
+    if (d->to->logits != NULL)
+        memset(d->to->logits + ((size_t)i * d->labels + (size_t)length) * d->classes, 0,
+               (d->labels - (size_t)length) * d->classes * sizeof *d->to->logits);
     if (d->to->lengths != NULL) d->to->lengths[i] = length;
+}
+
+/* A guess of what comes behind the answers of sequence i, [labels]; what is given is known. */
+static void guess(decoding *d, int i, const uint16_t *guesses) {
+    size_t first = (size_t)i * d->labels;
+    for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
+        bool asked = d->query->asked == NULL || d->query->asked[first + label];
+        d->to->answers[first + label] = asked ? guesses[label] : d->query->target[first + label];
+    }
 }
 
 /* Tokens that are given stand where no answer is asked for; ends a sequence that misses nothing. */
@@ -47,8 +61,8 @@ static void begin(decoding *d) {
     if (to->logits != NULL) memset(to->logits, 0, (size_t)d->count * d->labels * d->classes * sizeof *to->logits);
     for (int i = 0; i < d->count; i++) {
         d->length[i] = to->known != NULL ? to->known[i] : 0;
-        memset(to->answers + (size_t)i * d->labels + d->length[i], 0,
-               (d->labels - (size_t)d->length[i]) * sizeof *to->answers);
+        if (to->known == NULL) memset(to->answers + (size_t)i * d->labels, 0, d->labels * sizeof *to->answers);
+        guess(d, i, to->answers + (size_t)i * d->labels);
         settle(d, i);
     }
 }
@@ -73,15 +87,21 @@ static void put_rows(decoding *d, int rows) {
     }
 }
 
-/* The next answers of the rows of a pass. */
-static void take_rows(decoding *d, int rows) {
-    for (int row = 0; row < rows; row++) {
-        int i = d->of[row], label = d->length[i];
-        if (d->ended[i]) continue;
-        d->to->answers[(size_t)i * d->labels + (size_t)label] = d->answers[(size_t)row * d->labels + (size_t)label];
-        d->length[i]++;
+/* The answers of a pass to sequence i that are its own; those behind them are the next guess. */
+static void take_row(decoding *d, int i, const uint16_t *of_pass) {
+    uint16_t *answers = d->to->answers + (size_t)i * d->labels;
+    for (bool guessed = true; guessed && !d->ended[i];) {
+        int label = d->length[i]++;
+        guessed = answers[label] == of_pass[label];
+        answers[label] = of_pass[label];
         settle(d, i);
     }
+    if (!d->ended[i]) guess(d, i, of_pass);
+}
+
+static void take_rows(decoding *d, int rows) {
+    for (int row = 0; row < rows; row++)
+        if (!d->ended[d->of[row]]) take_row(d, d->of[row], d->answers + (size_t)row * d->labels);
 }
 
 /* A pass over the rows, unless a signal asks for an end. */
@@ -97,16 +117,18 @@ static lh_status pass(decoding *d, int rows, lh_error *error) {
 /* The same for one sequence whose logits are wanted. */
 static lh_status pass_with_logits(decoding *d, lh_error *error) {
     lh_query query = *d->query;
-    int i = d->of[0], label = d->length[i];
-    double *logits = d->logits + (size_t)label * d->classes;
+    int i = d->of[0];
     if (lh_is_stopped(d->engine)) return LH_STOPPED;
     query.input = d->input;
     query.target = d->target;
     query.example += (uint32_t)i;
     lh_status status = d->engine->ops->predict(d->engine, &query, d->logits, error);
     if (status != LH_OK) return status;
-    d->answers[label] = (uint16_t)lh_best_class(logits, (int)d->classes);
-    memcpy(d->to->logits + ((size_t)i * d->labels + (size_t)label) * d->classes, logits, d->classes * sizeof *logits);
+    for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
+        const double *logits = d->logits + label * d->classes;
+        d->answers[label] = (uint16_t)lh_best_class(logits, (int)d->classes);
+        memcpy(d->to->logits + ((size_t)i * d->labels + label) * d->classes, logits, d->classes * sizeof *logits);
+    }
     return LH_OK;
 }
 
