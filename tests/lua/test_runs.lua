@@ -306,6 +306,23 @@ function TestRuns.test_lines_of_today()
   lu.assertEquals(slow, run)
 end
 
+-- Those of encoders have a pattern of their own.
+function TestRuns.test_lines_of_encoders_today()
+  local encoder = { decoding = false, accuracy_teacher_forced = false }
+  local fast, slow = new_line("beyond", 20, encoder) .. new_line("beyond", 30, encoder), ""
+  for line in fast:gmatch("[^\n]+") do
+    slow = slow .. line:gsub('"step":100,', ""):gsub("}$", ',"step":100}\n')
+  end
+  local a = runs.read(write_run("encoders", "rr", 1, 0.1, { exit = 0, eval = fast }))
+  local b = runs.read(write_run("slow_encoders", "rr", 1, 0.1, { exit = 0, eval = slow }))
+  lu.assertEquals({ a.beyond.exact_match_low, a.beyond.sd_over_sequences }, { { 0.125, 0.125 }, { 0.1, 0.1 } })
+  a.dir, b.dir = nil, nil
+  lu.assertEquals(a, b)
+  local bad = new_line("beyond", 20, { decoding = false, accuracy_teacher_forced = false, exact_match_high = 1.5 })
+  lu.assertEquals(runs.read(write_run("bad_encoders", "rr", 1, 0.1, { exit = 0, eval = bad })).notes,
+    { "eval.jsonl: line 1: exact_match_high: found 1.5; expected a number from 0 to 1" })
+end
+
 -- Older lines of a generative model say accuracy where the target was given; lengths that training skips are between.
 function TestRuns.test_older_lines_have_the_names_of_today()
   local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)

@@ -27,8 +27,12 @@ local OLDER = { train = true, test = true }
 
 -- Plain lines as the runtime writes them. Those whose numbers fit run_shapes.lua are taken apart by patterns; all
 -- others, with keys in another order or more of them, and those that are damaged, go through the JSON decoder.
-local OLDER_LINE = '^{"step":(%d+),"split":"(%a+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),'
-  .. '"accuracy":([%d.e+-]+),"exact_match":([%d.e+-]+),"loss":([%d.e+-]+),"sd_over_draws":[%d.e+-]+}$'
+local NUMBER = "([%d.e+-]+)"
+local OF_ENCODERS = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),"accuracy":'
+  .. NUMBER .. ',"exact_match":' .. NUMBER
+local OLDER_LINE = OF_ENCODERS .. ',"loss":' .. NUMBER .. ',"sd_over_draws":' .. NUMBER .. "}$"
+local LINE = OF_ENCODERS .. ',"exact_match_low":' .. NUMBER .. ',"exact_match_high":' .. NUMBER .. ',"loss":' .. NUMBER
+  .. ',"sd_over_draws":' .. NUMBER .. ',"sd_over_sequences":' .. NUMBER .. "}$"
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_]+)":([%d.e+-]+)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
@@ -55,18 +59,32 @@ local function set_front(row, step, split, length)
   return SPLITS[split] and fits(row.step, fields.step) and fits(row.length, fields.by.fields.length)
 end
 
-local function take_older(line, row)
-  local step, split, length, examples, draws, accuracy, exact, loss = line:match(OLDER_LINE)
-  if not step then
-    return false
-  end
+-- Takes what a pattern found of a line of an encoder.
+local function set_numbers(row, step, split, length, examples, draws, accuracy, exact, loss, spread)
   local fields = run_shapes.evaluation.fields
   clear(row)
   row.examples, row.draws, row.accuracy = tonumber(examples), tonumber(draws), tonumber(accuracy)
-  row.exact_match, row.loss = exact, loss
+  row.exact_match, row.loss, row.sd_over_draws = exact, loss, tonumber(spread)
   return set_front(row, step, split, length) and fits(row.examples, fields.examples) and fits(row.draws, fields.draws)
     and fits(row.accuracy, fields.accuracy) and fits(tonumber(exact), fields.exact_match)
-    and fits(tonumber(loss), fields.loss)
+    and fits(tonumber(loss), fields.loss) and fits(row.sd_over_draws, fields.sd_over_draws)
+end
+
+local function take_older(line, row)
+  local step, split, length, examples, draws, accuracy, exact, loss, spread = line:match(OLDER_LINE)
+  return step and set_numbers(row, step, split, length, examples, draws, accuracy, exact, loss, spread)
+end
+
+local function take_encoders(line, row)
+  local step, split, length, examples, draws, accuracy, exact, low, high, loss, spread, sequences = line:match(LINE)
+  if not step or not set_numbers(row, step, split, length, examples, draws, accuracy, exact, loss, spread) then
+    return false
+  end
+  local fields = run_shapes.evaluation.fields
+  row.exact_match_low, row.exact_match_high = tonumber(low), tonumber(high)
+  row.sd_over_sequences = tonumber(sequences)
+  return fits(row.exact_match_low, fields.exact_match_low) and fits(row.exact_match_high, fields.exact_match_high)
+    and fits(row.sd_over_sequences, fields.sd_over_sequences)
 end
 
 -- One pair of a name and a value behind `at`; returns where the next begins and the mark between, or nil.
@@ -166,7 +184,7 @@ function M.reader(facts)
   local rename = facts and renaming(facts)
   return function(line, row)
     local problem
-    if not take_older(line, row) and not take_plain(line, row) then
+    if not take_encoders(line, row) and not take_older(line, row) and not take_plain(line, row) then
       problem = take_any(line, row)
     end
     if rename and not problem then
