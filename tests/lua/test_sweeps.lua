@@ -371,7 +371,8 @@ function TestView.test_words_of_runs_that_have_ended()
   local study = grid_of(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
   end)
-  lu.assertEquals(show(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to train on, 1 to evaluate")
+  lu.assertEquals(show(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to train on, "
+    .. "1 to evaluate")
 end
 
 function TestView.test_a_line_for_each_group()

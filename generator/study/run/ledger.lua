@@ -215,7 +215,8 @@ end
 -- Whether eval.jsonl ends with the last of the conditions that are wanted, of the last step.
 function M.has_last(dir, wanted)
   local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
-  return row ~= nil and last ~= nil and row.by.length == last and not row.seed and (not wanted.steps or row.step == wanted.steps)
+  return row ~= nil and last ~= nil and row.by.length == last and not row.seed
+    and (not wanted.steps or row.step == wanted.steps)
     and (not wanted.decoding or row.decoding == wanted.decoding)
     and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
 end
