@@ -130,26 +130,29 @@ static void test_checkpoint_goes_on_only_where_it_came_from(void **state) {
     run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");
 }
 
-static double accuracy_of(void **state, const char *command) {
+/* The mean accuracy of a split, which stands behind its lengths and their number. */
+static double accuracy_of(void **state, const char *command, const char *split) {
     lh_run_result result = run(state, 0, command);
-    const char *line = strstr(result.out, "all beyond");
+    const char *line = strstr(result.out, split);
     assert_non_null(line);
-    double values[2];
-    assert_int_equal(sscanf(line, "all beyond %lf %lf", &values[0], &values[1]), 2);
-    return values[0];
+    double accuracy;
+    assert_int_equal(sscanf(line + strlen(split), " %*s %*d %lf", &accuracy), 1);
+    return accuracy;
 }
 
 static void test_checkpoint_evaluates_and_begins_on_either(void **state) {
     run(state, 0, "train --out . --steps 20 --no-eval --seed 1");
     const char *const checkpoint = PLAN "lr0.01-seed1/checkpoint.safetensors";
     char command[256];
-    double accuracy[2];
-    for (int cuda = 0; cuda < 2; cuda++) {
-        snprintf(command, sizeof command, "eval --checkpoint %s --out eval%d --device %s", checkpoint, cuda,
-                 cuda ? "cuda" : "cpu");
-        accuracy[cuda] = accuracy_of(state, command);
+    for (int validation = 0; validation < 2; validation++) {
+        double accuracy[2];
+        for (int cuda = 0; cuda < 2; cuda++) {
+            snprintf(command, sizeof command, "eval --checkpoint %s --out eval%d --device %s%s", checkpoint, cuda,
+                     cuda ? "cuda" : "cpu", validation ? " --splits validation --lengths 3:6" : "");
+            accuracy[cuda] = accuracy_of(state, command, validation ? "all validation" : "all beyond");
+        }
+        assert_true(accuracy[0] == accuracy[1]);
     }
-    assert_true(accuracy[0] == accuracy[1]);
     snprintf(command, sizeof command, "train --device cuda --out init --steps 5 --no-eval --init %s", checkpoint);
     run(state, 0, command);
     snprintf(command, sizeof command, "train --out back --steps 5 --no-eval --init init/%s",

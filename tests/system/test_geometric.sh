@@ -12,7 +12,7 @@ return {
   encoding = { kind = "geometric" },
   model = { layers = 2, heads = 4, width = 32, feedforward = 64, dropout = 0 },
   train = { batch = 64, learning_rate = 3e-3, steps = 500, lengths = { 1, 10 } },
-  eval = { lengths = { list = { 5, 10, 15, 20 } }, examples = 100 },
+  eval = { lengths = { list = { 5, 10, 15, 20 } }, examples = 100, validation = { examples = 0 } },
 }
 SPEC
     ./longhand gen "$work/walks.lua" --out "$work/src" >/dev/null &&
