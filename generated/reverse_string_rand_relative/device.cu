@@ -104,7 +104,7 @@ typedef struct lh_cuda_evaluate {
     unsigned int *arrivals;  /* zero before the launch */
     lh_cuda_answer *answers; /* [sequences] written */
     void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
-    unsigned short *classes; /* [sequences][label_count] those with the greatest logit, written; or NULL */
+    int *classes;            /* [sequences][label_count] those with the greatest logit, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
     int group;      /* sequences that go through the layers together */
@@ -2067,7 +2067,7 @@ longhand_train_reverse_string_rand_relative(const lh_cuda_train a) {
 }
 
 /* The answers of a group; and where they are asked for, its logits and the classes with the greatest. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits, unsigned short *classes) {
+INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
@@ -2085,7 +2085,7 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits, unsigned short *
         int best = 0;
         for (int c = 1; c < CLASSES; c++)
             if (own[c] > own[best]) best = c;
-        classes[(size_t)b->first * label_count + n] = (unsigned short)best;
+        classes[(size_t)b->first * label_count + n] = best;
     }
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)

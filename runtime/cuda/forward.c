@@ -50,7 +50,7 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *
     most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
     most->shared = larger(most->shared, fleet->program->shared_bytes(&shape));
     most->logits = larger(most->logits, logits);
-    most->classes = larger(most->classes, (size_t)examples * (size_t)shape.labels * sizeof(uint16_t));
+    most->classes = larger(most->classes, (size_t)examples * (size_t)shape.labels * sizeof(int));
     most->words = larger(most->words, lh_batch_words(spec, n));
     lh_longer_streams(most->longest, shape.length);
     most->longest_n = more(most->longest_n, n);
@@ -234,7 +234,7 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, out
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_step + ARRIVALS_AT),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
         .logits = wanted == LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
-        .classes = wanted == CLASSES ? (unsigned short *)(uintptr_t)forward->device_classes : NULL,
+        .classes = wanted == CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
         .workspace_stride = (long long)c.workspace,
         .group = c.group,
@@ -254,7 +254,7 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape
                                            labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
                                            fleet->stream);
     if (result == 0 && wanted == CLASSES)
-        result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(uint16_t),
+        result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(int),
                                            fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
     return status == LH_OK ? wait(fleet, error) : status;
@@ -340,7 +340,8 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
 }
 
 static void take_classes(const lh_cuda_fleet *fleet, const lh_shape *shape, uint16_t *to) {
-    memcpy(to, fleet->forward.host_classes, (size_t)shape->sequences * (size_t)shape->labels * sizeof *to);
+    const int *classes = fleet->forward.host_classes;
+    for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
 }
 
 lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,

@@ -1,5 +1,5 @@
 /* The answers of a group; and where they are asked for, its logits and the classes with the greatest. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits, unsigned short *classes) {
+INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
@@ -17,7 +17,7 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits, unsigned short *
         int best = 0;
         for (int c = 1; c < CLASSES; c++)
             if (own[c] > own[best]) best = c;
-        classes[(size_t)b->first * label_count + n] = (unsigned short)best;
+        classes[(size_t)b->first * label_count + n] = best;
     }
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)

@@ -244,7 +244,7 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m
         answer.loss += classify(p, h, label, logits, probability);
         answer.counted += counted;
         answer.correct += counted && is_right(logits, label);
-        if (a->classes) a->classes[s * labels + j] = (unsigned short)best_class(logits);
+        if (a->classes) a->classes[s * labels + j] = best_class(logits);
         for (int c = 0; c < CLASSES && a->logits != 0; c++)
             ((real *)a->logits)[(s * labels + j) * CLASSES + c] = logits[c];
     }

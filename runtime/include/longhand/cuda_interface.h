@@ -82,7 +82,7 @@ typedef struct lh_cuda_evaluate {
     unsigned int *arrivals;  /* zero before the launch */
     lh_cuda_answer *answers; /* [sequences] written */
     void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
-    unsigned short *classes; /* [sequences][label_count] those with the greatest logit, written; or NULL */
+    int *classes;            /* [sequences][label_count] those with the greatest logit, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
     int group;      /* sequences that go through the layers together */
