@@ -210,6 +210,16 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
+/* The products of x [D] with LANES rows, from `first` on, as dot_row adds them; lanes beyond row T - 1 repeat that row. */
+INLINE vector dot_with_rows(const int D, const real *x, int T, int first, int stride, const real *restrict rows) {
+    vector column[WIDEST_HEAD];
+    load_columns(D, T, first, stride, rows, 1, column);
+    vector sum = column[0] * x[0];
+    UNROLL
+    for (int d = 1; d < D; d++) sum += column[d] * x[d];
+    return sum;
+}
+
 /* sum[d] = what the rows' channels d add up to, each times its weight, for C <= SUM_TILE channels. */
 enum { SUM_TILE = 8 };
 INLINE void weighted_channels(const int C, int count, const real *weights, int stride, const real *restrict rows,

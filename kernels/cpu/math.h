@@ -105,4 +105,29 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
     return choose(largest == largest, sum, largest); /* a NaN of whatever bits */
 }
 
+/* The weights of exp_weights for one row [count], in the place of its logits; whole vectors are written. */
+INLINE void exp_row(int count, real *weights) {
+    LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
+    const int whole = (count + LANES - 1) / LANES * LANES;
+    vector highest = broadcast(-(real)__builtin_inf());
+    for (int j = count; j < whole; j++) weights[j] = highest[0];
+    for (int j = 0; j < whole; j += LANES) highest = maximum(highest, load(weights + j));
+    real largest = highest[0];
+    for (int lane = 1; lane < LANES; lane++) largest = largest > highest[lane] ? largest : highest[lane];
+    int j = 0;
+    for (; j + SIDE_BY_SIDE * LANES <= whole; j += SIDE_BY_SIDE * LANES) {
+        vector x[SIDE_BY_SIDE];
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) x[u] = load(weights + j + u * LANES) - largest;
+        exp_for_softmax(SIDE_BY_SIDE, x);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++) store(weights + j + u * LANES, x[u]);
+    }
+    for (; j < whole; j += LANES) {
+        vector x = load(weights + j) - largest;
+        exp_for_softmax(1, &x);
+        store(weights + j, x);
+    }
+}
+
 #endif
