@@ -146,7 +146,7 @@ dry_run() {
 # What a trainer has left here before: a run that was trained for a while, whose folder is replaced.
 trained_before() {
     ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
-        --out "$work/cluster" && ends_with 0 "1 stopped" sweep cluster status "$work/grid.lua"
+        --out "$work/cluster" && ends_with 0 "1 to train on" sweep cluster status "$work/grid.lua"
 }
 
 submits() {
