@@ -139,7 +139,7 @@ local function add_report(parser)
     .. "into RUNS, or all runs there")
   report:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
   report:option("--metric"):choices(measures.NAMES):description("what scores are of; default: the study's, or "
-    .. "exact_match where a model answers token by token, accuracy otherwise")
+    .. "exact_match where a model answers token by token, accuracy otherwise; of two runs, the only curves shown")
   report:flag("--max"):description("tables of the best of all seeds and learning rates, too, where a study lists none")
   report:option("--out"):argname("DIR"):description("where to; default: report, or report-STUDY, in RUNS; of two runs, "
     .. "nothing is written without it")
@@ -296,8 +296,8 @@ local function conflict(result)
         or "--target cpu,cuda")
     end
   end
-  if result.verb == "report" and result.other and (result.study or result.scale or result.metric or result.max) then
-    return "--study, --scale, --metric and --max are for a folder of runs: leave them out to compare two runs"
+  if result.verb == "report" and result.other and (result.study or result.scale or result.max) then
+    return "--study, --scale and --max are for a folder of runs: leave them out to compare two runs"
   elseif (result.verb == "report" or result.verb == "analyze" or result.verb == "export") and result.scale
     and not result.study then
     return "--scale is that of a study: add --study"

@@ -210,7 +210,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["build a --cuda-root /x"] = "--cuda-root is for the CUDA half: add --target cpu,cuda",
     ["report"] = "missing argument 'runs'",
     ["report a b c"] = "too many arguments",
-    ["report a b --study s"] = "--study, --scale, --metric and --max are for a folder of runs",
+    ["report a b --study s"] = "--study, --scale and --max are for a folder of runs",
     ["report a --scale small"] = "--scale is that of a study: add --study",
     ["build a --static --target cpu,cuda"] = "a static trainer can load no library",
   }

@@ -32,6 +32,21 @@ function TestCompare.test_what_differs_and_where_first()
   lu.assertStrContains(text, "20      51.0  61.0  +10.0")
 end
 
+local function curves_of(result)
+  local names = {}
+  for i, pair in ipairs(result.pairs) do
+    names[i] = pair.title
+  end
+  return names
+end
+
+function TestCompare.test_one_metric_alone()
+  local a = write_run("two", "run_d", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
+  lu.assertEquals(curves_of(compare.result(a, a)), { "Loss in training", "Accuracy by length, in percent" })
+  lu.assertEquals(curves_of(compare.result(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
+  lu.assertEquals(curves_of(compare.result(a, a, "exact_match")), { "Exact match by length, in percent" })
+end
+
 function TestCompare.test_the_same_run_twice()
   local a = write_run("two", "run_c", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
   local result = assert(compare.result(a, a))

@@ -193,13 +193,13 @@ local function samples(a, b, corner, form)
     rows = rows, notes = {} }
 end
 
--- A share by length of the last evaluation, in percent; along another axis of what is held out.
+-- A metric by length of the last evaluation, in its unit; along another axis of what is held out.
 local function by_length(run, metric)
-  local points = {}
+  local points, factor = {}, measures.of[metric].factor
   for _, evaluation in ipairs(runs.curve(run)) do
     for i, length in ipairs(evaluation[metric] and evaluation.lengths or {}) do
       local share = tonumber(evaluation[metric][i])
-      points[#points + 1] = share and { length, 100 * share }
+      points[#points + 1] = share and { length, factor * share }
     end
   end
   table.sort(points, function(x, y)
@@ -212,8 +212,9 @@ local function title_of(metric)
   return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
--- The curves to show: { name, title, corner, a, b, form, percent }; those that neither run has are left out.
-local function pairs_of_curves(a, b)
+-- The curves to show: { name, title, corner, a, b, form, percent }; those that neither run has are left out. metric: of
+-- this one alone; nil: of all.
+local function pairs_of_curves(a, b, metric)
   local list = {}
   local function add(name, title, corner, form, percent, points_a, points_b)
     if #points_a + #points_b > 0 then
@@ -221,17 +222,18 @@ local function pairs_of_curves(a, b)
         b = points_b }
     end
   end
-  add("loss", "Loss in training", "step", ".4f", false, column(a.metrics, "loss"), column(b.metrics, "loss"))
-  local generative = a.decoding or b.decoding
-  local names = generative and { "exact_match", "accuracy", "accuracy_teacher_forced" } or { "accuracy" }
-  for _, name in ipairs({ "accuracy", "accuracy_teacher_forced" }) do
+  for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
     add(name, title_of(name) .. " in training", "step", ".4f", false, column(a.metrics, name),
       column(b.metrics, name))
   end
+  local generative = a.decoding or b.decoding
+  local names = metric and { metric } or generative and { "exact_match", "accuracy", "accuracy_teacher_forced" }
+    or { "accuracy" }
   local axis = a.axis == b.axis and a.axis or "length"
   for _, name in ipairs(names) do
-    add(name == "accuracy" and "lengths" or "lengths_" .. name, ("%s by %s, in percent"):format(title_of(name), axis),
-      axis, ".1f", true, by_length(a, name), by_length(b, name))
+    local measure = measures.of[name]
+    add(name == "accuracy" and "lengths" or "lengths_" .. name, ("%s by %s, in %s"):format(title_of(name), axis,
+      measure.unit), axis, measure.form:sub(2), measure.factor == 100, by_length(a, name), by_length(b, name))
   end
   return list
 end
@@ -339,8 +341,8 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- What two runs come to, or nil and a message.
-function M.result(path_a, path_b)
+-- What two runs come to, or nil and a message. metric: whose curves; nil: those of all.
+function M.result(path_a, path_b, metric)
   local a, message = read(path_a)
   local b
   if a then
@@ -350,7 +352,7 @@ function M.result(path_a, path_b)
     return nil, message
   end
   local result = { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
-    pairs = pairs_of_curves(a, b), notes = {} }
+    pairs = pairs_of_curves(a, b, metric), notes = {} }
   for _, run in ipairs({ a, b }) do
     for _, note in ipairs(run.notes) do
       result.notes[#result.notes + 1] = ("%s/%s"):format(run.dir, note)
@@ -360,7 +362,7 @@ function M.result(path_a, path_b)
 end
 
 function M.run(options)
-  local result, message = M.result(options.runs, options.other)
+  local result, message = M.result(options.runs, options.other, options.metric)
   if not result then
     return INPUT, message
   end
