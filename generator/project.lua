@@ -183,7 +183,7 @@ function Project:plan(argument, sets)
   return add_plan(spec, d), d:text(), d:list()
 end
 
--- The same of a spec's text that stands in no file; shown: where it is from.
+-- Plans a spec's text that stands in no file; shown: where it is from.
 function Project:plan_text(text, id, shown)
   local d = diagnostics.new()
   local given = { text = text, origin = function()

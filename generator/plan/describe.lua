@@ -116,7 +116,7 @@ function M.encoding(plan, family)
   return table.concat(words, "; ")
 end
 
--- Which labels the loss is of, where some may be masked.
+-- The labels that the loss is of, where some may be masked.
 function M.loss(plan)
   return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
 end

@@ -34,7 +34,7 @@ local function counts_from_the_end(lines)
   return false
 end
 
--- What of the facets depends on how many tokens the stream of the target has: a list of { field, words }.
+-- The facets that depend on the number of tokens in the target's stream: a list of { field, words }.
 local function dependent(resolved, sides)
   local encoding, list = resolved.encoding, {}
   for side in pairs(sides) do
@@ -70,7 +70,7 @@ local function sides_of(seen)
   return sides
 end
 
--- Where a target has an end symbol, the number of its tokens is what the model is to find out.
+-- A model has to find out the number of tokens itself where its target has an end symbol.
 function M.warn(seen, warn)
   if not (seen.task and seen.task.end_symbol and features.is_causal(seen.resolved)) then
     return

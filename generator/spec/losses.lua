@@ -1,4 +1,4 @@
--- Which labels are in the loss: all of them, or those alone that count (mask 1).
+-- The labels in the loss: all of them, or only those that count (mask 1).
 --
 -- Input: the context of validate.lua with the resolved task, the node of that section, a task's facts with `mask`, what
 -- its header says (task_lines.lua). Output: facts.loss, "all" or "counted", nil where the task masks no label; out of

@@ -79,7 +79,7 @@ local function read_probe(value)
   return symbols and symbols[1], what, expected
 end
 
--- What masked labels leave, and so which ones the loss is of: with an encoder, with any other model.
+-- The labels that the loss is of, by what masked labels leave: with an encoder, with any other model.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },

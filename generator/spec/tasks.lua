@@ -61,7 +61,7 @@ function M.streams(facts, n)
   return M.streams_of(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
 end
 
--- The same of an example with so many tokens of input and target.
+-- Tokens of the streams of an example with so many tokens of input and target.
 function M.streams_of(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.apart and { input, output } or { input + output }

@@ -41,7 +41,7 @@ local function expected_share(inputs, others)
   return others / inputs < 1e-6 and others / inputs or 1 - (1 - 1 / inputs) ^ others
 end
 
--- What the least shares of validation inputs are that training and the evaluation at the end are expected to have as
+-- The least shares of validation inputs that training and the evaluation at the end are expected to have as
 -- well, means over its lengths: { training, evaluation }. facts: of the task.
 function M.coincide(resolved, facts)
   local validation, eval, trained = M.of(resolved), {}, tasks.lengths(resolved.train.lengths)

@@ -26,7 +26,7 @@ local function titled(set, text)
   return set.name ~= "" and ("%s: %s"):format(set.name, text) or text
 end
 
--- Where the examples of scores are from, of all runs; these are few texts.
+-- The sources of the examples that scores are of, for all runs; these are few texts.
 local function places_text(result, options)
   local places, seen = {}, {}
   for _, set in ipairs(result.sets) do
@@ -41,7 +41,7 @@ local function places_text(result, options)
   return table.concat(places, " or ")
 end
 
--- What the scores are, at the head of a table: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
+-- The scores, at the head of a table: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function scored_text(result, options)
   local of = metrics.of[result.metric]
   return ("%s in %s, %s, %s"):format(of.title:gsub("^%l", string.upper), of.unit, result.grid.text,
