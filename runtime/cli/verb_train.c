@@ -128,7 +128,8 @@ static void name_members(lh_member *members, lh_train_screen *screen, const lh_m
         }
 }
 
-/* --missing: claims the runs that are neither finished nor in the hands of another process, and keeps those alone. */
+/* --missing: claims the runs that are neither finished nor in the hands of another process nor behind a link, and keeps
+ * those alone. */
 static lh_status keep_missing(lh_member *members, int *count, lh_error *error) {
     int kept = 0, finished = 0, all = *count;
     lh_status status = LH_OK;
@@ -136,8 +137,9 @@ static lh_status keep_missing(lh_member *members, int *count, lh_error *error) {
         bool done = false;
         lh_member member = members[i];
         status = lh_member_claim(&member, error);
-        if (status != LH_OK && member.run.lock == LH_LOCK_HELD) {
-            fprintf(stderr, "%s: another process works here; left out\n", member.run.directory);
+        if (status != LH_OK && (member.run.lock == LH_LOCK_HELD || member.run.linked)) {
+            fprintf(stderr, "%s: %s; left out\n", member.run.directory,
+                    member.run.linked ? "lies behind a symbolic link" : "another process works here");
             status = LH_OK;
             continue;
         }

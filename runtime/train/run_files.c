@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -255,9 +256,26 @@ static lh_status refuse_trained(const lh_run *run, lh_error *error) {
                    run->directory);
 }
 
+static lh_status refuse_links(lh_run *run, lh_error *error) {
+    char path[sizeof run->directory];
+    struct stat found;
+    run->linked = false;
+    for (const char *end = run->directory + strlen(run->root); *end != '\0';) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        snprintf(path, sizeof path, "%.*s", (int)(end - run->directory), run->directory);
+        run->linked = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+        if (run->linked)
+            return lh_fail(error, LH_ERR_INPUT,
+                           "%s: is a symbolic link, expected a folder: no run is written through one", path);
+    }
+    return LH_OK;
+}
+
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
     run->checkpoint_step = -1;
     lh_status status = name_files(run, error);
+    if (status == LH_OK) status = refuse_links(run, error);
     if (status == LH_OK) status = lh_make_directories(run->directory, error);
     if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, &run->alone, error);
     if (status != LH_OK || start != LH_RUN_FRESH) return status;

@@ -38,11 +38,12 @@ typedef struct lh_run {
     char started[32];
     int lock;
     bool alone;              /* false: the file system has no locks, and another process may work here, too */
+    bool linked;             /* the folder lies behind a symbolic link below `root`, and was not claimed */
     int64_t checkpoint_step; /* of the newest checkpoint; -1: none */
 } lh_run;
 
-/* Makes and locks the folder. LH_ERR_INPUT where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on
- * any other error, nothing is changed and nothing is held. run->lock is LH_LOCK_HELD where another process has it. */
+/* Makes and locks the folder. LH_ERR_INPUT where a symbolic link below run->root is on the way to it, which may lead to
+ * files of somebody else's, and where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on any other error, nothing is changed and nothing is held. run->lock is LH_LOCK_HELD where another process has it. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Removes the files of an earlier run unless this one resumes it, and writes run.json; before that, lines of eval.jsonl

@@ -126,7 +126,47 @@ cancelled() {
         [ -z "$(ls "$SIMULATED/requeued")" ] && submit cancelled && task 2 0 && whole
 }
 
+# Runs of somebody else, in a folder of theirs: NAME.
+foreign() {
+    theirs=$work/$1_theirs/$place
+    mkdir -p "$theirs/$first" && echo '{"exit":0}' >"$theirs/$first/run.json" && echo keep >"$theirs/$first/metrics.jsonl"
+}
+untouched() { [ "$(cat "$theirs/$first/metrics.jsonl")" = keep ] && [ "$(ls -A "$theirs/$first" | wc -l)" -eq 2 ]; }
+
+# A link among the attempts leads to other runs: nothing is deleted there, nor taken from there.
+linked_attempt() {
+    submit linked && foreign linked && mkdir -p "$cell/.attempts" && ln -s "$work/linked_theirs" "$cell/.attempts/e" &&
+        task 1 0 && untouched && grep -q '"exit":0}$' "$cell/$first/run.json"
+}
+
+# Where the folder of the cell, or that of its attempts, is a link, nothing is trained.
+linked_cell() {
+    submit cell && foreign cell && mkdir -p "${cell%/*}" && ln -s "$theirs" "$cell" &&
+        sed -i "s/'$first $second'/$second/; s/--seeds 0:1/--seeds 1:1/" "$script/runs.txt" && task 1 1 && untouched &&
+        [ ! -e "$theirs/$second" ] && grep -q "$cell is a link" "$work/said" || return
+    rm "$cell" && mkdir "$cell" && ln -s "$theirs" "$cell/.attempts" && task 1 1 && untouched &&
+        grep -q "$cell/.attempts is a link" "$work/said"
+}
+
+# The same of a sweep that takes away what tasks have left.
+linked_sweep() {
+    submit sweeps && task 1 0 && foreign sweeps && rm "$SIMULATED"/queue/* && mkdir -p "$cell/.attempts" &&
+        ln -s "$work/sweeps_theirs" "$cell/.attempts/e" && ends_with 0 "2 of 2 runs done" simulate sweep sweeps && untouched
+}
+
+# A pipe where a checkpoint or a log should be does not keep a task.
+piped() {
+    submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place && mkdir -p "$cell/.attempts/9-1/$place/$first" &&
+        rm "$from/$first/eval.jsonl" "$from/$first/metrics.jsonl" 2>/dev/null
+    mkfifo "$from/$first/eval.jsonl" "$from/$first/metrics.jsonl" "$cell/.attempts/9-1/$place/$first/checkpoint.safetensors" &&
+        PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 timeout -s KILL 60 sh "$script/job.sh"
+}
+
 grid 400
+expect attempts_through_a_link linked_attempt
+expect attempts_where_the_cell_is_a_link linked_cell
+expect attempts_that_a_sweep_meets_through_a_link linked_sweep
+expect attempts_with_pipes piped
 expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused
 expect attempts_beyond_the_steps fewer_steps

@@ -79,6 +79,18 @@ from_python() {
     cp -r "$work/whole" "$work/python" && "$PYTHON" tests/python/test_studies.py "$work/sweep.lua" "$work/python"
 }
 
+# Nothing is trained, nor logged, where a link leads to files of somebody else's: of a run, then of a cell's folder.
+nothing_through_links() {
+    mkdir -p "$work/linked" && cp -r "$work/whole/parity" "$work/linked/" && cp -r "$work/whole/sort" "$work/theirs" &&
+        for run in "$work"/theirs/*/lr*; do rm "$run"/[!m]* || return; done && cp -r "$work/theirs" "$work/kept" || return
+    cp -r "$work/whole/sort" "$work/linked/" && set -- "$work"/linked/sort/*/lr0.001-seed1 && rm -r "$1" &&
+        ln -s "$work"/theirs/*/lr0.001-seed1 "$1" && ends_with 1 "$1: found a link; expected a folder" sweep linked &&
+        grep -q '3 of 4 runs done, 1 behind links' "$work/.got" && diff -r "$work/theirs" "$work/kept" &&
+        rm -r "$work/linked/sort" && ln -s "$work/theirs" "$work/linked/sort" &&
+        ends_with 1 "$work/linked/sort: found a link" sweep linked && diff -r "$work/theirs" "$work/kept" &&
+        grep -q '2 of 4 runs done, 2 behind links' "$work/.got"
+}
+
 # Another study of the same cells trains nothing and compiles nothing, and evaluates as it says itself.
 other_study_of_the_cells() {
     study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
@@ -185,6 +197,7 @@ if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; t
 else
     echo "skip sweep_reports_and_exports_from_python: no Python 3.9 or later"
 fi
+expect sweep_trains_nothing_through_links nothing_through_links
 expect sweep_other_study_of_the_cells other_study_of_the_cells
 expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
 expect sweep_killed_trainer_is_told killed_trainer_is_told

@@ -172,6 +172,23 @@ static void test_missing_does_what_is_missing(void **state) {
     free(after);
 }
 
+/* Runs that a link leads to may be somebody else's: nothing is written there. */
+static void test_nothing_is_written_through_a_link(void **state) {
+    lh_error error;
+    char target[512], link[512];
+    snprintf(target, sizeof target, "%s", lh_test_path(*state, "theirs"));
+    snprintf(link, sizeof link, "%s", lh_test_path(*state, "ours/" PLAN "lr0.01-seed3"));
+    lh_assert_ok(lh_make_directories(target, &error), &error);
+    lh_assert_ok(lh_make_directories(lh_test_path(*state, "ours/" PLAN), &error), &error);
+    assert_int_equal(symlink(target, link), 0);
+    lh_run_result result = run(state, LH_ERR_INPUT, "train --out ours --steps 3 --seed 3 --learning-rate 0.01");
+    assert_non_null(strstr(result.err, "lr0.01-seed3: is a symbolic link, expected a folder"));
+    result = run(state, 0, "train --out ours --steps 3 --seeds 3:4 --learning-rate 0.01 --missing");
+    assert_non_null(strstr(result.err, "lr0.01-seed3: lies behind a symbolic link; left out"));
+    assert_int_equal(rmdir(target), 0); /* it is empty still */
+    assert_true(lh_test_exists(lh_test_path(*state, "ours/" PLAN "lr0.01-seed4/run.json")));
+}
+
 /* Names of folders are bytes; a finished run is known by its run.json all the same. */
 static void test_missing_in_a_folder_that_is_no_text(void **state) {
     run(state, 0, "train --out p\xff --steps 5 --no-eval");
@@ -293,6 +310,7 @@ int main(void) {
         cmocka_unit_test(test_group_every_job_by_one_thread_at_a_time),
         cmocka_unit_test(test_group_jobs_take_turns),
         RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
+        RUN_TEST(test_nothing_is_written_through_a_link),
         RUN_TEST(test_missing_does_what_is_missing),
         RUN_TEST(test_missing_in_a_folder_that_is_no_text),
         RUN_TEST(test_file_system_without_locks_is_told_once),

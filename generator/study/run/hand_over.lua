@@ -6,6 +6,7 @@
 
 local build = require("render.build")
 local canonical = require("base.canonical")
+local inside = require("base.inside")
 local jobs = require("study.run.jobs")
 local ledger = require("study.run.ledger")
 local lfs = require("lfs")
@@ -67,15 +68,10 @@ local function ready(options, study, refused)
   return list, there
 end
 
--- The folder of a cell's source, made, and the log in it: no pipe, nor a link that leads out of the folder. nil and a
--- message.
+-- The log beside a cell's source, whose folder is made; nil and a message.
 local function open_log(options, source)
-  local folder = (options.out .. "/" .. source.file):match("^(.*)/")
-  local made, message = write.make_directory(folder)
-  local log = folder .. "/log.txt"
-  if made and lfs.symlinkattributes(log, "mode") ~= "file" then
-    os.remove(log)
-  end
+  local log = (options.out .. "/" .. source.file):match("^(.*)/") .. "/log.txt"
+  local made, message = inside.clear(options.out, log)
   return made and log, message
 end
 

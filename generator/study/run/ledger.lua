@@ -5,6 +5,7 @@
 
 local costs = require("plan.costs")
 local evaluations = require("study.run.evaluations")
+local inside = require("base.inside")
 local lfs = require("lfs")
 local measures = require("spec.measures")
 local run_files = require("study.read.run_files")
@@ -263,16 +264,22 @@ local function look(cell, out, locks)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
     run.state, run.words = M.state(run.path, cell.wanted, locks)
-    run.damage = run.state == "damaged" and run.words or nil
-    if run.state ~= "done" and run.state ~= "trained further" and not cell.lost_files[1] then
+    local is_open = run.state ~= "done" and run.state ~= "trained further"
+    run.link = is_open and inside.link(out, run.path)
+    if run.link then
+      run.state, run.words = "damaged", inside.words(run.link)
+    end
+    run.damage = run.state == "damaged" and not run.link and run.words or nil
+    if is_open and not run.link and not cell.lost_files[1] then
       table.insert(cell.missing, run)
     end
   end
 end
 
 -- Looks at every run of a study below `out`: run.state ("waiting" where the cell waits for another's run), run.words as
--- M.state has them, run.damage (what is wrong with a damaged one), and cell.wanted, cell.lost_files (those of its task
--- that are gone, { field, shown }), cell.missing (the runs that a trainer can do something for).
+-- M.state has them, run.damage (what is wrong with a damaged one), run.link (a link in the path of one that is not
+-- done), and cell.wanted, cell.lost_files (those of its task that are gone, { field, shown }), cell.missing (the runs
+-- that a trainer can do something for).
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do

@@ -106,15 +106,15 @@ function M.leave_note(options, study)
     options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
 end
 
--- Says what is wrong with damaged runs; whether there are any.
+-- Says what is wrong with damaged runs; whether there are any, or such as a link is in the way of.
 local function say_damaged(study)
   local any = false
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.runs) do
       if run.damage then
         M.say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
-        any = true
       end
+      any = any or run.damage ~= nil or run.link and true
     end
   end
   return any

@@ -5,6 +5,7 @@
 -- are not among these now, and plans that cells had.
 
 local canonical = require("base.canonical")
+local inside = require("base.inside")
 local lfs = require("lfs")
 local snapshots = require("study.read.snapshots")
 local write = require("base.write")
@@ -49,6 +50,10 @@ local function text_of(study, entries)
 end
 
 function M.keep(out, study)
+  local link = inside.link(out, ("%s/%s/sources"):format(out, snapshots.FOLDER))
+  if link then
+    return nil, inside.words(link)
+  end
   local sources, written, message = {}, true, nil
   local text = text_of(study, merge(snapshots.read(out, study.name, study.scale), study, sources))
   for _, path in ipairs(canonical.sorted_keys(sources)) do

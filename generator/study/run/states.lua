@@ -54,7 +54,9 @@ local function add_cell(sums, cell)
       cell.earlier.words, "; ")), cell, cell.earlier.runs)
   end
   for _, run in ipairs(cell.runs) do
-    if run.words and run.state ~= "damaged" and run.state ~= "running" then
+    if run.link then
+      add(sums, "behind a link", run.words, cell, 1)
+    elseif run.words and run.state ~= "damaged" and run.state ~= "running" then
       add(sums, run.state, (STAYS[run.state] or "%s"):format(run.words), cell, 1)
     end
     for _, other in ipairs(run.others or {}) do

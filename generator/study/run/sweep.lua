@@ -14,6 +14,7 @@ local failures = require("study.run.failures")
 local glance = require("study.run.glance")
 local grid = require("study.grid.grid")
 local hand_over = require("study.run.hand_over")
+local inside = require("base.inside")
 local jobs = require("study.run.jobs")
 local ledger = require("study.run.ledger")
 local lfs = require("lfs")
@@ -25,7 +26,6 @@ local trainer_flags = require("spec.trainer_flags")
 local trainers = require("study.run.trainers")
 local view = require("study.run.view")
 local wording = require("base.wording")
-local write = require("base.write")
 
 local M = {}
 
@@ -99,14 +99,10 @@ end
 -- A job: the cell, its log, and the line that trains a part of it; or nil and a message.
 local function make_job(options, item, part, threads)
   local cell = item.cell
-  local folder = ("%s/%s/%s"):format(options.out, cell.id, cell.spec.plan.digest)
-  local made, message = write.make_directory(folder)
+  local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
+  local made, message = inside.clear(options.out, log)
   if not made then
     return nil, message
-  end
-  local log = folder .. "/log.txt"
-  if lfs.symlinkattributes(log, "mode") ~= "file" then
-    os.remove(log) -- a pipe, or a link that leads out of the folder
   end
   local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), tongues.shell(log))
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
@@ -255,15 +251,16 @@ local function is_up(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
--- How many runs are not done and cannot be, since files of their tasks are gone.
-local function count_lost(study)
-  local count = 0
+-- How many runs are not done and cannot be: since files of their tasks are gone; since a link is in their way.
+local function count_barred(study)
+  local lost, linked = 0, 0
   for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.lost_files and cell.lost_files[1] and cell.runs or {}) do
-      count = count + (run.state ~= "done" and run.state ~= "trained further" and 1 or 0)
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      local is_lost = cell.lost_files[1] and run.state ~= "done" and run.state ~= "trained further"
+      lost, linked = lost + (is_lost and 1 or 0), linked + (run.link and 1 or 0)
     end
   end
-  return count
+  return lost, linked
 end
 
 -- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
@@ -276,9 +273,9 @@ local function conclude(options, study, how, code, failed, begun)
   local counts = counts_of(study)
   local line = ("%s: %d of %s%s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
     overview.part(study))
-  local lost = count_lost(study)
+  local lost, linked = count_barred(study)
   local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
-    { lost, "without their files" },
+    { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   for _, part in ipairs(rest) do
     line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
@@ -299,7 +296,7 @@ local function conclude(options, study, how, code, failed, begun)
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: what waits is made of runs of cells that are not among these")
     return AGAIN
-  elseif code == DONE and lost > 0 then
+  elseif code == DONE and lost + linked > 0 then
     return INPUT
   elseif code == DONE and counts.left > 0 then
     say("not all is done; the same command, once the other processes are through, does the rest")

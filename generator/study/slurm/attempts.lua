@@ -6,16 +6,17 @@
 
 local failures = require("study.run.failures")
 local input = require("base.input")
+local inside = require("base.inside")
 local lfs = require("lfs")
 local records = require("study.slurm.records")
 local run_files = require("study.read.run_files")
 local safetensors = require("base.safetensors")
 local shell = require("base.shell")
-local write = require("base.write")
 
 local M = {}
 
 local STOPPED = 75
+local TAIL = 65536 -- bytes that hold the last line of window.jsonl
 local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- and checkpoints: what trainers write into the folder of a run
 
@@ -25,7 +26,7 @@ local function step_of(dir)
     and not lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") then
     return nil
   end
-  local last = (write.read(dir .. "/window.jsonl") or ""):match("([^\n]*)\n?$")
+  local last = (input.tail(dir .. "/window.jsonl", TAIL) or ""):match("([^\n]*)\n?$")
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
@@ -40,13 +41,15 @@ local function names_in(path)
   return names
 end
 
--- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }.
+-- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }. What lies behind a link is
+-- none.
 local function all(out, run)
   local cell, list = out .. "/" .. run.dir:match("^(.*)/"), {}
   for _, name in ipairs(names_in(cell .. "/.attempts")) do
     local place = cell .. "/.attempts/" .. name
     for _, dir in ipairs({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }) do
-      list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and { dir = dir, step = step_of(dir) } or nil
+      list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and not inside.link(out, dir)
+        and { dir = dir, step = step_of(dir) } or nil
     end
   end
   return list
@@ -102,10 +105,10 @@ function M.words(out, run, dir)
 end
 
 -- Files beside a run that no trainer has written, as task.sh says: they go with it, where it has none of that name.
-local function carry(from, to)
+local function carry(out, from, to)
   for _, name in ipairs(names_in(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
-      os.rename(from .. "/" .. name, to .. "/" .. name)
+      inside.move(out, from .. "/" .. name, to .. "/" .. name)
     end
   end
 end
@@ -147,18 +150,18 @@ local function sort_out(list, own, keys)
 end
 
 -- Removes the folders above one that went, as far as they are empty.
-local function prune(dir)
+local function prune(out, dir)
   repeat
     dir = dir:match("^(.*)/")
-  until not lfs.rmdir(dir) or dir:find("/%.attempts$")
+  until not inside.remove_empty(out, dir) or dir:find("/%.attempts$")
 end
 
 -- Removes what attempts have of a run that is in its place; what lies beside it goes with it.
-local function drop(list, place)
+local function drop(out, list, place)
   for _, attempt in ipairs(list) do
-    carry(attempt.dir, place)
-    write.remove_tree(attempt.dir)
-    prune(attempt.dir)
+    carry(out, attempt.dir, place)
+    inside.remove(out, attempt.dir)
+    prune(out, attempt.dir)
   end
 end
 
@@ -171,10 +174,10 @@ function M.adopt(out, runs, trainer, device)
     local list, place = run.state == "absent" and all(out, run) or {}, out .. "/" .. run.dir
     own = own or list[1] and (input.decode((shell.capture(trainer))) or {})
     local best, rest = sort_out(list, own, ORIGIN[device:match("^%a+")])
-    if best and os.rename(best.dir, place) then
+    if best and inside.move(out, best.dir, place) then
       adopted, run.state = adopted + 1, "stopped"
-      prune(best.dir)
-      drop(rest, place)
+      prune(out, best.dir)
+      drop(out, rest, place)
     else
       strange = strange + (list[1] and M.best(out, run).step and 1 or 0)
     end
@@ -186,7 +189,7 @@ end
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do
-      drop(run.state == "done" and all(out, run) or {}, out .. "/" .. run.dir)
+      drop(out, run.state == "done" and all(out, run) or {}, out .. "/" .. run.dir)
     end
   end
 end

@@ -11,17 +11,17 @@
 
 local claim = require("base.claim")
 local input = require("base.input")
+local inside = require("base.inside")
 local json = require("dkjson")
 local lfs = require("lfs")
 local paths = require("base.paths")
 local script = require("study.slurm.script")
 local sha256 = require("base.sha256")
 local shapes = require("study.read.shapes")
-local write = require("base.write")
 
 local M = {}
 
-local LARGEST = 1 << 20
+local LARGEST, LARGEST_LIST = 1 << 20, 64 << 20 -- bytes of record.json and of runs.txt
 local TEXT = shapes.text(4096)
 local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, 256), site = TEXT,
   name = TEXT }, { required = { "study", "path", "set", "site", "name" }, others = shapes.any })
@@ -37,7 +37,7 @@ function M.job_name(out, study, n)
 end
 
 -- All there are, by number: { n, folder, study, path, scale, set, site, name, cancelled }. One without a record was
--- never submitted.
+-- never submitted, and what a link leads to is somebody else's.
 function M.list(out)
   local list, folder = {}, M.folder(out)
   if lfs.attributes(folder, "mode") ~= "directory" then
@@ -45,7 +45,7 @@ function M.list(out)
   end
   for name in lfs.dir(folder) do
     local dir = folder .. "/" .. name
-    local text = name:find("^%d+$") and input.read(dir .. "/record.json", LARGEST)
+    local text = name:find("^%d+$") and not inside.link(out, dir) and input.read(dir .. "/record.json", LARGEST)
     local record = text and input.decode(text)
     if type(record) == "table" and not shapes.problem(record, SHAPE) then
       record.n, record.folder = math.tointeger(tonumber(name)), dir
@@ -83,7 +83,7 @@ function M.in_queue(list, tasks)
       at[task.task] = task
     end
     if record.tasks then
-      for dir, number in pairs(script.runs_of(write.read(record.folder .. "/runs.txt") or "")) do
+      for dir, number in pairs(script.runs_of(input.read(record.folder .. "/runs.txt", LARGEST_LIST) or "")) do
         live[dir] = at[number] and { record = record, task = at[number] } or live[dir]
       end
     end
@@ -95,7 +95,7 @@ end
 function M.open(out)
   local list = M.list(out)
   local n = list[1] and list[#list].n or 0
-  local made, message = write.make_directory(M.folder(out) .. "/trainers")
+  local made, message = inside.make_directory(out, M.folder(out) .. "/trainers")
   if not made then
     return nil, message
   end
@@ -122,7 +122,7 @@ end
 -- Takes the folder for a while: a function that gives it back; nil and a message where another sweep has it.
 function M.take(out)
   local path = M.folder(out) .. "/submitting"
-  local made, message = write.make_directory(M.folder(out))
+  local made, message = inside.make_directory(out, M.folder(out))
   local held, who
   if made then
     held, who, message = claim.take(path)

@@ -9,6 +9,7 @@ local build = require("render.build")
 local choice = require("study.grid.choice")
 local estimate = require("study.run.estimate")
 local hand_over = require("study.run.hand_over")
+local inside = require("base.inside")
 local lfs = require("lfs")
 local overview = require("study.run.overview")
 local packing = require("study.slurm.packing")
@@ -252,8 +253,8 @@ local function accepted(name)
 end
 
 -- Takes what an array has in its folder; the folder stays, so that no other array is given its number and name.
-local function empty(folder)
-  write.remove_tree(folder)
+local function empty(options, folder)
+  inside.remove(options.out, folder)
   lfs.mkdir(folder)
 end
 
@@ -281,7 +282,7 @@ local function submit(options, study, site, plan, most)
   end
   job = job or written and accepted(plan.name)
   if not job then
-    empty(folder)
+    empty(options, folder)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
     return written and INPUT or ENVIRONMENT
   end

@@ -32,9 +32,38 @@ requeue() {
     exit 75
 }
 
+# Whether each folder on the way from $runs to a path is one itself. A link may lead to somebody else's runs: nothing is
+# read, moved or deleted through one.
+is_inside() { # PATH
+    case $1 in "$runs"/*) ;; *) return 1 ;; esac
+    upper=${1%/*}
+    while [ "$upper" != "$runs" ]; do
+        [ ! -L "$upper" ] || return
+        upper=${upper%/*}
+    done
+}
+
+# Whether a file is one: no link, and no pipe, which would not end.
+is_file() {
+    [ -f "$1" ] && [ ! -L "$1" ]
+}
+
+# The only ways in which files go from where they are.
+delete() { # PATH
+    is_inside "$1" && rm -rf "$1"
+}
+move() { # FROM TO, which must not be there
+    is_inside "$1" && is_inside "$2" && mv -T "$1" "$2"
+}
+
+# Whether run.json of a folder ends with an exit code: DIR PATTERN.
+has_ended() {
+    is_file "$1/run.json" && grep -q "\"exit\":$2}\$" "$1/run.json" 2>/dev/null
+}
+
 # Whether the run in a folder has ended well.
 is_finished() {
-    grep -q '"exit":0}$' "$1/run.json" 2>/dev/null
+    has_ended "$1" 0
 }
 
 # Whether a run is through. One that had a folder before this array was made is so once that was replaced. An unfinished
@@ -83,8 +112,8 @@ origin() {
 # What the checkpoint of a run in a folder says of itself, from its head: the newer one where there are two.
 checkpoint_facts() {
     newer=$1/checkpoint.safetensors
-    [ -e "$newer" ] || newer=$1/checkpoint.previous.safetensors
-    [ -e "$newer" ] && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
+    is_file "$newer" || newer=$1/checkpoint.previous.safetensors
+    is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
 }
 
 # What the trainer of a group says of itself: flags. It goes on from checkpoints of its like alone, and of no step
@@ -110,13 +139,15 @@ step_in() {
 # How far the run in a folder is, as far as this trainer can go on from it: the step of its last checkpoint, then how
 # many evaluations it has.
 reach() { # DIR RUN
-    facts=$(checkpoint_facts "$1") || return
+    is_inside "$1/any" && facts=$(checkpoint_facts "$1") || return
     step=$(value step "$facts")
     [ "$step" -ge 0 ] 2>/dev/null && [ "$step" -le "$last" ] || return
     [ -z "$own" ] || [ "$(origin "$keys" "$facts")" = "$own" ] || return
     below=$(step_in "$refused" "$2")
     [ -z "$below" ] || [ "$step" -lt "$below" ] || return
-    echo $((step * 1000000 + $(cat "$1/eval.jsonl" 2>/dev/null | wc -l)))
+    lines=0
+    ! is_file "$1/eval.jsonl" || lines=$(cat "$1/eval.jsonl" 2>/dev/null | wc -l)
+    echo $((step * 1000000 + lines))
 }
 
 # Takes on what an earlier attempt at a run has left: that of the one which got furthest, which may be at work still.
@@ -129,14 +160,15 @@ take() {
     done
     [ -n "$best" ] || return 0
     into=$attempt/$id/$digest
-    rm -rf "$into/.$1" && mkdir -p "$into/.$1" || return
+    delete "$into/.$1" && mkdir -p "$into/.$1" || return
     for file in "$best"/checkpoint*.safetensors; do
+        is_file "$file" || continue
         ln "$file" "$into/.$1/" 2>/dev/null || cp "$file" "$into/.$1/" || return
     done
     for file in metrics eval window; do
-        [ ! -e "$best/$file.jsonl" ] || cp "$best/$file.jsonl" "$into/.$1/" || return
+        ! is_file "$best/$file.jsonl" || cp "$best/$file.jsonl" "$into/.$1/" || return
     done
-    [ -d "$best" ] && mv "$into/.$1" "$into/$1" || return # moved away in between, it may be there in part
+    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # moved away in between, it may be there in part
     taken="$taken $1:$((furthest / 1000000))"
 }
 
@@ -146,7 +178,7 @@ carry() { # RUN
         case ${file##*/} in
             checkpoint* | metrics.jsonl | eval.jsonl | window.jsonl | run.json | lock) continue ;;
         esac
-        [ ! -e "$file" ] || [ -e "$from/${file##*/}" ] || cp -Rp "$file" "$from/" || return
+        [ ! -e "$file" ] || [ -e "$from/${file##*/}" ] || ! is_inside "$file" || cp -Rp "$file" "$from/" || return
     done
 }
 
@@ -157,9 +189,9 @@ publish() {
     ! is_done "$1" || return 0
     carry "$1" || { say "$id $1: what lies beside it cannot be copied; it stays in $from" && return; }
     if [ "$how" = again ] && [ -e "$cell/$1" ]; then
-        mkdir -p "$attempt/replaced" && mv -T "$cell/$1" "$attempt/replaced/$1"
+        mkdir -p "$attempt/replaced" && move "$cell/$1" "$attempt/replaced/$1"
     fi
-    mv -T "$from" "$cell/$1" || return 0
+    move "$from" "$cell/$1" || return 0
     [ "$how" = new ] || mkdir -p "$folder/replaced/$id.$digest.$1"
     published="$published $1"
     say "$id $1: done"
@@ -167,14 +199,14 @@ publish() {
 
 # Removes what an attempt has, and the folders above it that are empty then: a path below .attempts.
 remove() {
-    rm -rf "$1" 2>/dev/null
+    delete "$1" 2>/dev/null || return
     above=${1#"$cell/.attempts/"}
     (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
 }
 
 # Removes a run of an attempt, which loses its name first, so that nobody takes on half of it.
 drop() {
-    rm -rf "${1%/*}/.$run" && mv -T "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
+    delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
 # What attempts still have of runs that are through is of no use. One that is at work ends by it, as taken_away finds.
@@ -199,7 +231,7 @@ drop_older() {
         far=$(reach "$ours" "$run") || continue
         origin=$(origin "$every" "$(checkpoint_facts "$ours")")
         for old in "$cell"/.attempts/*/"$id/$digest/$run"; do
-            [ "$old" != "$ours" ] && grep -q '"exit":[1-9][0-9]*}$' "$old/run.json" 2>/dev/null || continue
+            [ "$old" != "$ours" ] && has_ended "$old" '[1-9][0-9]*' || continue
             theirs=$(reach "$old" "$run") && [ "$theirs" -le "$far" ] || continue
             [ "$(origin "$every" "$(checkpoint_facts "$old")")" = "$origin" ] || continue
             drop "$old"
@@ -258,6 +290,11 @@ group() {
     shift 6
     cell=$runs/$id/$digest refused=''
     ! all_done || return 0
+    if ! is_inside "$cell/.attempts/any"; then
+        say "$id: $upper is a link; nothing is trained through one"
+        failed=1
+        return
+    fi
     know_trainer "$@"
     until all_done; do
         more='' published=''

@@ -1,0 +1,73 @@
+-- Makes, moves and deletes inside a folder that others may have written to, never through a link: one that lies there
+-- may lead to files of somebody else's.
+--
+-- Input: the folder, and a path that begins with it. Output: true; or nil and a message, which names the link where one
+-- is in the way. The folder itself may be a link, since its user named it. What lies at the end of a path may be one,
+-- too: it is moved or deleted itself.
+
+local lfs = require("lfs")
+local tongues = require("base.tongues")
+local write = require("base.write")
+
+local M = {}
+
+-- The first link on the way from the folder to a path, the path included; nil where there is none.
+function M.link(folder, path)
+  assert(path:sub(1, #folder + 1) == folder .. "/", path)
+  for at in path:gmatch("()/", #folder + 2) do
+    if lfs.symlinkattributes(path:sub(1, at - 1), "mode") == "link" then
+      return path:sub(1, at - 1)
+    end
+  end
+  return lfs.symlinkattributes(path, "mode") == "link" and path or nil
+end
+
+-- What to say of a link.
+function M.words(link)
+  return tongues.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
+    .. "through a link"):format(link))
+end
+
+-- Calls act(path, ...) where no link is on the way to what holds the paths; else nil and a message.
+local function guard(act, folder, ...)
+  for _, path in ipairs({ ... }) do
+    local parent = path:match("^(.*)/")
+    local link = #parent > #folder and M.link(folder, parent)
+    if link then
+      return nil, M.words(link)
+    end
+  end
+  return act(...)
+end
+
+-- Removes a file, or a folder with all that is in it.
+function M.remove(folder, path)
+  return guard(write.remove_tree, folder, path)
+end
+
+-- Removes a folder that is empty.
+function M.remove_empty(folder, path)
+  return guard(lfs.rmdir, folder, path)
+end
+
+function M.move(folder, from, to)
+  return guard(os.rename, folder, from, to)
+end
+
+-- Makes a folder and those above it.
+function M.make_directory(folder, path)
+  return guard(function()
+    return write.make_directory(path)
+  end, folder, path .. "/any")
+end
+
+-- Makes the folder of a file that is to be written or appended to; what lies there and is no file goes.
+function M.clear(folder, path)
+  local made, message = M.make_directory(folder, (path:match("^(.*)/")))
+  if made and lfs.symlinkattributes(path, "mode") ~= "file" then
+    os.remove(path)
+  end
+  return made, message
+end
+
+return M

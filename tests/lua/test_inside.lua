@@ -1,0 +1,67 @@
+-- Making, moving and deleting inside a folder, never through a link.
+
+local support = dofile("tests/lua/support.lua")
+
+local inside = require("base.inside")
+local lfs = require("lfs")
+local lu = require("luaunit")
+
+-- A folder with a run, and a link there to runs of somebody else's, which have a file.
+local function folders(name)
+  local out = support.write(name .. "/out/a/run/mine", "m"):match("^(.*)/a/run/mine$")
+  local theirs = support.write(name .. "/theirs/run/file", "precious"):match("^(.*)/run/file$")
+  assert(lfs.link(theirs, out .. "/link", true))
+  return out, theirs
+end
+
+TestInside = {}
+
+function TestInside.test_the_first_link_on_the_way()
+  local out = folders("way")
+  lu.assertNil(inside.link(out, out .. "/a/run"))
+  lu.assertNil(inside.link(out, out .. "/a/none/deeper"))
+  lu.assertEquals(inside.link(out, out .. "/link"), out .. "/link")
+  lu.assertEquals(inside.link(out, out .. "/link/run/file"), out .. "/link")
+  assert(lfs.link(out, out .. "-link", true)) -- the folder itself may be one
+  lu.assertNil(inside.link(out .. "-link", out .. "-link/a/run"))
+end
+
+function TestInside.test_nothing_goes_through_a_link()
+  local out, theirs = folders("through")
+  for _, call in ipairs({
+    function() return inside.remove(out, out .. "/link/run") end,
+    function() return inside.remove_empty(out, out .. "/link/run") end,
+    function() return inside.move(out, out .. "/link/run", out .. "/a/other") end,
+    function() return inside.move(out, out .. "/a/run", out .. "/link/other") end,
+    function() return inside.make_directory(out, out .. "/link/new") end,
+    function() return inside.clear(out, out .. "/link/run/file") end,
+  }) do
+    local done, message = call()
+    lu.assertNil(done)
+    lu.assertStrContains(message, out .. "/link: found a link")
+  end
+  lu.assertEquals(support.read(theirs .. "/run/file"), "precious")
+  lu.assertEquals(support.read(out .. "/a/run/mine"), "m")
+  lu.assertNil((lfs.attributes(theirs .. "/new")))
+end
+
+function TestInside.test_a_link_at_the_end_goes_itself()
+  local out, theirs = folders("ends")
+  lu.assertTrue(inside.move(out, out .. "/link", out .. "/a/link"))
+  lu.assertTrue(inside.remove(out, out .. "/a/link"))
+  lu.assertTrue(inside.remove(out, out .. "/a/run"))
+  lu.assertTrue(inside.remove_empty(out, out .. "/a"))
+  lu.assertEquals(support.read(theirs .. "/run/file"), "precious")
+end
+
+function TestInside.test_what_is_no_file_goes_before_one_is_written()
+  local out, theirs = folders("clear")
+  assert(lfs.link(theirs .. "/run/file", out .. "/a/log.txt", true))
+  lu.assertNotNil(inside.clear(out, out .. "/a/log.txt"))
+  lu.assertNil(lfs.symlinkattributes(out .. "/a/log.txt", "mode"))
+  lu.assertNotNil(inside.clear(out, out .. "/new/deep/log.txt"))
+  lu.assertNotNil(inside.clear(out, out .. "/a/run/mine"))
+  lu.assertEquals(support.read(out .. "/a/run/mine"), "m")
+end
+
+support.run()
