@@ -162,11 +162,24 @@ piped() {
         PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 timeout -s KILL 60 sh "$script/job.sh"
 }
 
+# What is started is what was built: another program under the name of a staged trainer is replaced.
+foreign_trainer() {
+    submit trainer && rm "$SIMULATED"/queue/* || return
+    for name in "$work"/trainer/.slurm/trainers/*; do
+        printf '#!/bin/sh\n: >"%s"\n' "$work/started" >"$name"
+    done
+    chmod +x "$name" && simulate resubmit trainer && echo "PENDING x" >"$SIMULATED/queue/1_1" &&
+        script=$(ls -d "$work"/trainer/.slurm/[0-9]* | tail -n 1) && task 2 0 && whole && [ ! -e "$work/started" ] || return
+    rm "$SIMULATED"/queue/* && : >"$work/outside" && rm "$name" && ln -s "$work/outside" "$name" && rm -r "$cell" && simulate resubmit trainer &&
+        [ ! -L "$name" ] && [ ! -s "$work/outside" ]
+}
+
 grid 400
 expect attempts_through_a_link linked_attempt
 expect attempts_where_the_cell_is_a_link linked_cell
 expect attempts_that_a_sweep_meets_through_a_link linked_sweep
 expect attempts_with_pipes piped
+expect attempts_by_a_foreign_trainer foreign_trainer
 expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused
 expect attempts_beyond_the_steps fewer_steps

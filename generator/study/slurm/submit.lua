@@ -114,21 +114,23 @@ local function equip(groups, items)
   return true
 end
 
--- Copies the trainers beside the runs, each under a name that only these bytes have; nil and a message.
+-- Copies a file, mode and all, where no file of its bytes is; what else lies there is replaced.
+local COPY = [[{ [ -f "$2" ] && [ ! -L "$2" ] && [ -x "$2" ] && cmp -s -- "$1" "$2"; } ||
+  { rm -f -- "$2.partial" && cp -- "$1" "$2.partial" && sync "$2.partial" && mv -T -- "$2.partial" "$2"; } 2>&1 ||
+  { code=$?; rm -f -- "$2.partial"; exit "$code"; }]]
+
+-- Copies the trainers beside the runs, each under a name that only these bytes have; nil and a message. One that lies
+-- there under that name is believed by its bytes alone.
 local function stage(groups, items, folder)
   local dirs = {}
   for _, item in ipairs(items) do
     dirs[item.cell.id] = item.dir
   end
   for _, group in ipairs(groups) do
-    local path = folder .. "/" .. group.trainer
-    if lfs.attributes(path, "mode") ~= "file" then
-      local copy = '{ cp -- "$1" "$2.partial" && sync "$2.partial" && mv -- "$2.partial" "$2"; } 2>&1'
-      local said, code = shell.capture({ "sh", "-c", copy, "sh", dirs[group.cell.id] .. "/trainer", path })
-      if code ~= 0 then
-        os.remove(path .. ".partial")
-        return nil, (said:gsub("%s+$", ""))
-      end
+    local said, code = shell.capture({ "sh", "-c", COPY, "sh", dirs[group.cell.id] .. "/trainer",
+      folder .. "/" .. group.trainer })
+    if code ~= 0 then
+      return nil, (said:gsub("%s+$", ""))
     end
   end
   return true
