@@ -174,12 +174,21 @@ foreign_trainer() {
         [ ! -L "$name" ] && [ ! -s "$work/outside" ]
 }
 
+# A run whose files are damaged is set aside by the next array, and trained anew.
+damaged() {
+    submit damaged && task 1 0 && echo nothing >"$cell/$first/run.json" && rm "$SIMULATED"/queue/* &&
+        ends_with 0 "set aside as $cell/.damaged/$first-1" simulate resubmit damaged &&
+        echo "PENDING x" >"$SIMULATED/queue/1_1" && script=$(ls -d "$work"/damaged/.slurm/[0-9]* | tail -n 1) &&
+        task 2 0 && whole && grep -q nothing "$cell/.damaged/$first-1/run.json"
+}
+
 grid 400
 expect attempts_through_a_link linked_attempt
 expect attempts_where_the_cell_is_a_link linked_cell
 expect attempts_that_a_sweep_meets_through_a_link linked_sweep
 expect attempts_with_pipes piped
 expect attempts_by_a_foreign_trainer foreign_trainer
+expect attempts_at_a_damaged_run damaged
 expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused
 expect attempts_beyond_the_steps fewer_steps

@@ -79,6 +79,17 @@ from_python() {
     cp -r "$work/whole" "$work/python" && "$PYTHON" tests/python/test_studies.py "$work/sweep.lua" "$work/python"
 }
 
+# A run whose files are damaged is named, kept beside, and trained anew to the same bits.
+damaged_run_is_trained_anew() {
+    cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 && echo '{"step":' >"$work/line" &&
+        cat "$work/line" "$1/eval.jsonl" >"$work/lines" && cp "$work/lines" "$1/eval.jsonl" || return
+    ends_with 1 "damaged: $1/eval.jsonl: line 1: " status damaged &&
+        ends_with 0 "eval.jsonl: line 1: " sweep damaged && grep -q '4 of 4 runs done' "$work/.got" &&
+        grep -q "set aside as ${1%/*}/.damaged/lr0.001-seed1-1, and trained anew" "$work/.got" &&
+        cmp "$work/lines" "${1%/*}/.damaged/lr0.001-seed1-1/eval.jsonl" && results whole >"$work/want" &&
+        rm -r "${1%/*}/.damaged" && results damaged | cmp - "$work/want"
+}
+
 # Nothing is trained, nor logged, where a link leads to files of somebody else's: of a run, then of a cell's folder.
 nothing_through_links() {
     mkdir -p "$work/linked" && cp -r "$work/whole/parity" "$work/linked/" && cp -r "$work/whole/sort" "$work/theirs" &&
@@ -197,6 +208,7 @@ if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; t
 else
     echo "skip sweep_reports_and_exports_from_python: no Python 3.9 or later"
 fi
+expect sweep_trains_a_damaged_run_anew damaged_run_is_trained_anew
 expect sweep_trains_nothing_through_links nothing_through_links
 expect sweep_other_study_of_the_cells other_study_of_the_cells
 expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints

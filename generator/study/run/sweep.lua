@@ -20,6 +20,7 @@ local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local overview = require("study.run.overview")
+local set_aside = require("study.run.set_aside")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local trainer_flags = require("spec.trainer_flags")
@@ -208,11 +209,18 @@ end
 function Sweep:prepare(items, threads)
   local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
-    if item.fresh and self.options.left then
+    local able, message = true, nil
+    if item.fresh then
+      able, message = set_aside.runs(self.options.out, item.cell.missing)
+    end
+    if able and item.fresh and self.options.left then
       self.options.left.take_on(item.cell, info_words(item))
     end
     for _, part in ipairs(item.fresh and parts_of(item.cell, most) or {}) do
-      local job, message = make_job(self.options, item, part, threads)
+      local job
+      if able then
+        job, message = make_job(self.options, item, part, threads)
+      end
       if not job then
         say("longhand: ", message)
         self.code = ENVIRONMENT

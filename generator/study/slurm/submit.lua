@@ -17,6 +17,7 @@ local paths = require("base.paths")
 local queue = require("study.slurm.queue")
 local records = require("study.slurm.records")
 local script = require("study.slurm.script")
+local set_aside = require("study.run.set_aside")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local site_module = require("study.slurm.site")
@@ -39,8 +40,8 @@ local function is_plain(path)
   return tongues.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Which runs could be submitted: { cells, runs } with run.again where there is a folder already; how many tasks in the
--- queue have, and processes here.
+-- Which runs could be submitted: { cells, runs } with run.again where there is a folder that stays; how many tasks in
+-- the queue have, and processes here.
 local function to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -51,7 +52,7 @@ local function to_do(study, live)
       elseif run.state == "running" then
         count.running = count.running + 1
       else
-        run.again = lfs.attributes(run.path, "mode") ~= nil
+        run.again = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
         missing[#missing + 1] = run
       end
     end
@@ -277,6 +278,11 @@ local function submit(options, study, site, plan, most)
   end
   if written then
     written, message = write.make_directory(folder .. "/logs")
+  end
+  for _, group in ipairs(plan.groups) do
+    if written then
+      written, message = set_aside.runs(options.out, group.runs)
+    end
   end
   local job
   if written then

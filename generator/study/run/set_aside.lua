@@ -1,0 +1,51 @@
+-- Sets damaged runs aside, so that they can be trained anew: OUT/<id>/<digest>/.damaged/<run>-<n>. Nothing of them is
+-- lost, and no reader of run folders looks there.
+--
+-- Input: the folder of all runs; runs as ledger.survey leaves them. Output: runs that were moved are "absent"; what was
+-- done goes to stderr. true, or nil and a message where one cannot be moved.
+
+local inside = require("base.inside")
+local lfs = require("lfs")
+local overview = require("study.run.overview")
+local tongues = require("base.tongues")
+
+local M = {}
+
+-- A name that nothing has yet.
+local function place_of(run)
+  local parent, name = run.path:match("^(.*)/([^/]*)$")
+  local n = 1
+  while lfs.symlinkattributes(("%s/.damaged/%s-%d"):format(parent, name, n), "mode") do
+    n = n + 1
+  end
+  return ("%s/.damaged/%s-%d"):format(parent, name, n)
+end
+
+local function move(out, run)
+  local place = place_of(run)
+  local done, message = inside.make_directory(out, (place:match("^(.*)/")))
+  if done then
+    done, message = inside.move(out, run.path, place)
+  end
+  if not done then
+    return nil, message
+  end
+  overview.say(tongues.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
+    run.damage, place)))
+  run.state, run.words, run.damage = "absent", nil, nil
+  return true
+end
+
+function M.runs(out, runs)
+  for _, run in ipairs(runs) do
+    if run.state == "damaged" then
+      local done, message = move(out, run)
+      if not done then
+        return nil, message
+      end
+    end
+  end
+  return true
+end
+
+return M
