@@ -1,20 +1,25 @@
 """Runs as event files of TensorBoard, written by tensorboardX, or by torch with tensorboard, whichever is installed.
 
-python3 -m longhand.events RUNS OUT: what `./longhand export tensorboard` calls.
+python3 -m longhand.events RUNS OUT: what `./longhand export tensorboard` calls. Exit codes: 0; 1, a run is damaged and
+was left out; 4, there is no package that writes them, or no room on the disk.
 """
 
 import datetime
 import importlib
 import math
-import pathlib
 import statistics
 import sys
+import warnings
 
-from .errors import LonghandError, MachineError
+from .errors import LonghandError, LonghandWarning, MachineError
+from .files import make_folder
 from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
 OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")  # what a line has that is no measure
+
+
+PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # of what files say: a terminal obeys such characters
 
 
 def _writer():
@@ -43,12 +48,12 @@ def _clock(run):
     return lambda line: started + line["seconds"] if "seconds" in line else None
 
 
-def _write_run(run, writer):
+def _write_run(run, metrics, evaluations, writer):
     time_of, during = _clock(run), {}
-    for line in run.metrics():
+    for line in metrics:
         for name, value in _measures(line):
             writer.add_scalar(f"training/{name}", value, line["step"], walltime=time_of(line))
-    for line in run.evaluations():
+    for line in evaluations:
         by = line.get("by") or {}
         for name, value in _measures(line):
             if line.get("split") == "during":
@@ -64,30 +69,43 @@ def _write_run(run, writer):
 
 def export(of, out):
     """Writes a folder of events for each run (of: Runs, or a folder of them), at OUT/<id>/<digest>/<run>; returns how
-    many. Those of an earlier export of the run are replaced. Metrics stand by step; the means over all conditions of
+    many. Those of an earlier export of the run are replaced; a damaged run is left out with a warning. Metrics stand by step; the means over all conditions of
     evaluations in training, by step; those of the trained model by length, in the place of the step."""
-    writer_of = _writer()
-    of = of if isinstance(of, list) else runs(of)
-    for run in of:
-        folder = pathlib.Path(out, *place_of(run.path))
+    writer_of, count = _writer(), 0
+    for run in of if isinstance(of, list) else runs(of):
+        try:
+            lines = run.metrics(), run.evaluations()
+            folder = make_folder(out, *place_of(run.path))
+        except LonghandError as error:
+            warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=2)
+            continue
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()
         with writer_of(str(folder)) as writer:
-            _write_run(run, writer)
-    return len(of)
+            _write_run(run, *lines, writer)
+        count += 1
+    return count
 
 
 def main(words):
     if len(words) != 2:
         print("usage: python3 -m longhand.events RUNS OUT", file=sys.stderr)
         return 2
-    try:
-        count = export(*words)
-    except LonghandError as error:
-        print(f"longhand export tensorboard: {error}", file=sys.stderr)
-        return 4 if isinstance(error, MachineError) else 1
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            count = export(*words)
+        except LonghandError as error:
+            print(f"longhand export tensorboard: {error}", file=sys.stderr)
+            return 4 if isinstance(error, MachineError) else 1
+        except OSError as error:
+            print(f"longhand export tensorboard: {error.filename or words[1]}: {error.strerror}", file=sys.stderr)
+            return 4
+    left_out = [warning for warning in told if issubclass(warning.category, LonghandWarning)]
+    for warning in left_out:
+        print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
     print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")
-    return 0
+    return 1 if left_out else 0
 
 
 if __name__ == "__main__":

@@ -1,41 +1,126 @@
-"""JSON, and lines of it, as files of a run have them."""
+"""Files of runs, which somebody else may have written, as far as ./longhand itself believes them: regular files of
+bounded size, and lines of JSON that have what they must. Nothing is written or deleted through a link.
+"""
 
 import json
+import os
+import pathlib
+import stat
 import warnings
 
 from .errors import LonghandError
 
+# Bytes, as generator/study/read/run_shapes.lua has them.
+LARGEST = {"run.json": 4 << 20, "eval.jsonl": 256 << 20, "metrics.jsonl": 256 << 20}
+LONGEST_LINE = 65536
 
-def read_lines(path):
-    """The objects of a file of JSON lines. A torn last line is skipped with a warning."""
+
+def open_file(path, largest=None):
+    """A regular file, open to be read as bytes: no pipe, which would be waited for, and no device."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().split("\n")
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         raise LonghandError(f"{path}: {error.strerror}") from None
-    out = []
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        try:
-            value = json.loads(line)
-            problem = None if isinstance(value, dict) else " is no JSON object"
-        except ValueError as error:
-            problem = f": {error}"
-        if problem is None:
-            out.append(value)
-        elif number == len(lines):
-            warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
-        else:
-            raise LonghandError(f"{path}: line {number}{problem}")
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise LonghandError(f"{path}: found no regular file; expected one")
+    if largest is not None and found.st_size > largest:
+        os.close(handle)
+        raise LonghandError(f"{path}: found {found.st_size} bytes; expected at most {largest}")
+    return os.fdopen(handle, "rb")
+
+
+def decode(text):
+    """JSON of somebody else's; a ValueError where it is none, or nested too deep to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def _is(kind):
+    return lambda value: isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def _texts(value):
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _numbers(value):
+    return isinstance(value, dict) and all(map(_number, value.values()))
+
+
+# What fields of lines are, as far as they are used here; others may be anything.
+FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "set": (_is(str), "a text"),
+          "decoding": (_is(str), "a text"), "by": (_numbers, "numbers by name"), "beyond": (_texts, "a list of texts"),
+          "novel": (_is(bool), "true or false"), "seed": (_is(int), "a whole number"), "seconds": (_number, "a number")}
+
+
+def _problem(value):
+    """What is wrong with an object of a line of a run; None where nothing is."""
+    if value.get("step") is None:
+        return ": step: found nothing; expected a whole number"
+    for name, (fits, expected) in FIELDS.items():
+        if value.get(name) is not None and not fits(value[name]):
+            return f": {name}: found {str(value[name])[:40]!r}; expected {expected}"
+    return None
+
+
+def _line(text, problem_of):
+    """The object of a line, and what is wrong with it."""
+    try:
+        value = decode(text.decode("utf-8", errors="replace"))
+    except ValueError as error:
+        return None, f": {error}"
+    return value, problem_of(value) if isinstance(value, dict) else " is no JSON object"
+
+
+def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
+    """The objects of a file of JSON lines. A torn last line is skipped with a warning."""
+    out, number = [], 0
+    with open_file(path, largest) as file:
+        while line := file.readline(longest):
+            number += 1
+            if len(line) == longest:
+                raise LonghandError(f"{path}: line {number}: found {longest} bytes or more; expected fewer")
+            value, problem = _line(line, problem_of) if line != b"\n" else (None, None)
+            if problem and not line.endswith(b"\n"):
+                warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
+            elif problem:
+                raise LonghandError(f"{path}: line {number}{problem}")
+            elif value is not None:
+                out.append(value)
     return out
 
 
+def read_run_lines(folder, name):
+    """The lines of a run's file of that name; none where it is not there."""
+    path = os.path.join(folder, name)
+    return read_lines(path, LARGEST[name], LONGEST_LINE, _problem) if os.path.lexists(path) else []
+
+
 def read_json(path):
+    with open_file(path, LARGEST.get(os.path.basename(path))) as file:
+        text = file.read()
     try:
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-    except OSError as error:
-        raise LonghandError(f"{path}: {error.strerror}") from None
+        return decode(text)
     except ValueError as error:
         raise LonghandError(f"{path}: no JSON: {error}") from None
+
+
+def make_folder(root, *below):
+    """A folder below another, which its user has named; a LonghandError where a link there leads elsewhere."""
+    folder = pathlib.Path(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in below:
+        folder = folder / name
+        if folder.is_symlink():
+            raise LonghandError(f"{folder}: found a link; expected a folder of its own, since nothing is written or "
+                                "deleted through a link")
+        folder.mkdir(exist_ok=True)
+    return folder

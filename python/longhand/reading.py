@@ -13,7 +13,7 @@ import warnings
 
 from . import launcher, specs
 from .errors import InputError, LonghandError, LonghandWarning
-from .files import read_json, read_lines
+from .files import read_json, read_run_lines
 from .tensors import Tensors
 
 
@@ -36,16 +36,24 @@ class Run:
         self.info = read_json(os.path.join(self.path, "run.json"))
         if not isinstance(self.info, dict):
             raise LonghandError(f"{self.path}/run.json: no JSON object; this is no run of Longhand")
-        try:
-            self.id, self.digest = self.info["id"], self.info["digest"]
-            self.seed, self.learning_rate = self.info["seed"], self.info["learning_rate"]
-            self.spec = self.info["spec"]
-        except KeyError as error:
-            raise LonghandError(f"{self.path}/run.json: {error} is missing; this is no run of Longhand") from None
+        self.id, self.digest = self._field("id", str), self._field("digest", str)
+        self.seed, self.learning_rate = self._field("seed", int), self._field("learning_rate", (int, float))
+        self.spec = self._field("spec", dict)
+        for name in ("task", "model", "train", "eval"):
+            if not isinstance(self.spec.get(name) or {}, dict):
+                raise LonghandError(f"{self.path}/run.json: spec.{name} is no JSON object; this is no run of Longhand")
         name = str(self.id)
         self.task = _name_of_task(self.spec, name)
         self.axes = {}
         self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
+
+    def _field(self, name, kind):
+        if name not in self.info:
+            raise LonghandError(f"{self.path}/run.json: {name!r} is missing; this is no run of Longhand")
+        value = self.info[name]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise LonghandError(f"{self.path}/run.json: {name}: found {str(value)[:40]!r}; this is no run of Longhand")
+        return value
 
     def __repr__(self):
         return f"Run({self.path!r})"
@@ -54,14 +62,10 @@ class Run:
         """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, of generative models
         accuracy_teacher_forced in its place, exact_match, grad_norm, clipped_share, parameter_norm, update_norm,
         learning_rate, steps_per_second, ... None before the first."""
-        lines = self._lines("metrics.jsonl")
+        lines = read_run_lines(self.path, "metrics.jsonl")
         for line in lines if self.generative else []:
             _call_teacher_forced(line)
         return lines
-
-    def _lines(self, name):
-        path = os.path.join(self.path, name)
-        return read_lines(path) if os.path.lexists(path) else []
 
     def evaluations(self, every=False):
         """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
@@ -80,7 +84,7 @@ class Run:
         Splits of sampled tasks are in_distribution (a training length), between (none, but shorter than the longest)
         and beyond, also in lines of trainers that still called them train and test; validation is a stream of its own.
         Of finite data a split is a set: train, test or validation."""
-        lines = self._with_new_splits(self._lines("eval.jsonl"))
+        lines = self._with_new_splits(read_run_lines(self.path, "eval.jsonl"))
         for line in lines if self.generative else []:
             if "decoding" not in line:
                 line["decoding"] = "teacher_forced"

@@ -4,7 +4,6 @@ Files are mapped into memory: a tensor costs nothing until it is read. It is a n
 else a memoryview of the same shape (`weight[0, 3]`, `weight.shape`, `weight.tolist()`).
 """
 
-import json
 import math
 import mmap
 import os
@@ -14,6 +13,7 @@ import sys
 from collections.abc import Mapping
 
 from .errors import LonghandError
+from .files import decode, open_file
 
 try:
     import numpy
@@ -24,6 +24,7 @@ except ImportError:
 TYPES = {"F32": ("f", 4), "F64": ("d", 8), "I8": ("b", 1), "U8": ("B", 1), "I16": ("h", 2), "U16": ("H", 2),
          "I32": ("i", 4), "U32": ("I", 4), "I64": ("q", 8), "U64": ("Q", 8), "BOOL": ("?", 1)}
 LARGEST_HEADER = 100_000_000  # bytes, as the format has it
+MOST_DIMENSIONS = 64
 
 
 class Tensors(Mapping):
@@ -36,14 +37,11 @@ class Tensors(Mapping):
 
     def __init__(self, path):
         self.path = os.fspath(path)
-        try:
-            with open(self.path, "rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size < 8:
-                    raise LonghandError(f"{self.path}: {size} bytes; a safetensors file has at least 8")
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            raise LonghandError(f"{self.path}: {error.strerror}") from None
+        with open_file(self.path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < 8:
+                raise LonghandError(f"{self.path}: {size} bytes; a safetensors file has at least 8")
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         length, = struct.unpack_from("<Q", self._map)
         if length > min(LARGEST_HEADER, size - 8):
             raise LonghandError(f"{self.path}: no safetensors file, or cut short: a header of {length} bytes is "
@@ -62,11 +60,11 @@ class Tensors(Mapping):
 
     def _read_header(self, text):
         try:
-            header = json.loads(text.decode("utf-8"))
+            header = decode(text.decode("utf-8"))
         except ValueError as error:
             raise LonghandError(f"{self.path}: the header is no JSON: {error}") from None
-        if not isinstance(header, dict):
-            raise LonghandError(f"{self.path}: the header is no JSON object")
+        if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
+            raise LonghandError(f"{self.path}: the header is no JSON object, or has none as its __metadata__")
         return header
 
     def _check(self, name):
@@ -74,7 +72,8 @@ class Tensors(Mapping):
         try:
             entry = self._entries[name]
             kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-            whole = all(isinstance(n, int) and n >= 0 for n in [*shape, begin, end])
+            whole = isinstance(kind, str) and isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(
+                isinstance(n, int) and 0 <= n < 1 << 63 for n in [*shape, begin, end])
         except (TypeError, KeyError, ValueError):
             whole = False
         if not whole:

@@ -4,10 +4,14 @@ RUNS has the runs `plain` and `drawn` of tests/system/test_analyze.sh, TRACE is 
 library only; what numpy changes is checked where it is installed.
 """
 
+import contextlib
+import errno
 import importlib.util
+import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import sys
@@ -17,6 +21,7 @@ import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
 import longhand  # noqa: E402
+from longhand import events, files  # noqa: E402
 
 RUNS, TRACE = (pathlib.Path(path) for path in sys.argv[1:3])
 
@@ -188,9 +193,57 @@ class TestRuns(Files):
             runs = longhand.runs(self.folder)
         self.assertEqual([run.path for run in runs], [str(good)])
         self.assertEqual([pathlib.Path(path).name for path, _ in runs.skipped], ["foreign", "list", "torn"])
-        (good / "eval.jsonl").write_text("{}\n{\n{}\n")
+        (good / "eval.jsonl").write_text('{"step":1}\n{\n{"step":3}\n')
         with self.assertWarnsRegex(longhand.LonghandWarning, "eval.jsonl: line 2: .*skipped"):
             self.assertEqual(runs.evaluations(), [])
+
+    def test_limits_are_those_of_the_generator(self):
+        text = (pathlib.Path(__file__).parents[2] / "generator/study/read/run_shapes.lua").read_text()
+        sizes = dict(re.findall(r'\["([a-z.]+)"\] = (\d+ << \d+)', text))
+        numbers = {name: int(size.split()[0]) << int(size.split()[2]) for name, size in sizes.items()}
+        self.assertEqual(numbers, files.LARGEST)
+        self.assertIn(f"LONGEST_LINE = {files.LONGEST_LINE}\n", text)
+
+    def test_only_regular_files_are_opened(self):
+        """A pipe would be waited for, a device never ends."""
+        path = self.copied_run()
+        run = longhand.Run(path)
+        for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
+                           ("checkpoint.safetensors", run.checkpoint), ("run.json", lambda: longhand.Run(path))):
+            (path / name).unlink()
+            os.mkfifo(path / name)
+            self.refused("found no regular file", read)
+            (path / name).unlink()
+            (path / name).symlink_to("/dev/zero")
+            self.refused("found no regular file", read)
+
+    def test_large_files_and_lines_are_refused(self):
+        path = self.copied_run()
+        run = longhand.Run(path)
+        (path / "eval.jsonl").write_text('{"step":1,"x":"' + "x" * 65536 + '"}\n')
+        self.refused("line 1: found 65536 bytes or more", run.evaluations)
+        for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
+                           ("run.json", lambda: longhand.Run(path))):
+            os.truncate(path / name, files.LARGEST[name] + 1)  # of zeros that take no room on the disk
+            self.refused(f"expected at most {files.LARGEST[name]}", read)
+
+    def test_fields_of_other_types(self):
+        path = self.copied_run()
+        run, info = longhand.Run(path), json.loads((path / "run.json").read_text())
+        for field, value in (("by", [4]), ("by", {"length": [4]}), ("split", {}), ("set", 3), ("step", "x"),
+                             ("step", None), ("beyond", "length"), ("seed", []), ("decoding", ["greedy"]), ("novel", "yes")):
+            (path / "eval.jsonl").write_text(json.dumps({"step": 1, field: value}) + "\n")
+            self.refused(f"line 1: {field}: found", run.evaluations)
+        for field, value in (("id", 3), ("digest", None), ("seed", True), ("learning_rate", []), ("spec", [])):
+            (path / "run.json").write_text(json.dumps({**info, field: value}))
+            self.refused(f"run.json: {field}: found", longhand.Run, path)
+        (path / "run.json").write_text(json.dumps({**info, "spec": {"model": []}}))
+        self.refused("spec.model is no JSON object", longhand.Run, path)
+        for text in ("[" * 100000, '{"a":' * 100000, "1" * 5000):
+            (path / "run.json").write_text(text)
+            self.refused("no", longhand.Run, path)
+            (path / "eval.jsonl").write_text(text[:60000] + "\n")
+            self.refused("line 1", run.evaluations)
 
     def test_runs_are_rows(self):
         row = longhand.runs(RUNS).rows()[0]
@@ -329,9 +382,84 @@ class TestTensors(Files):
         for entry, what in (({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, "bytes 0 to 4 are not those"),
                             ({"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}, "elements are BF16"),
                             ({"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}, "no dtype, shape"),
+                            ({"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}, "no dtype, shape"),
+                            ({"dtype": "F32", "shape": "1", "data_offsets": [0, 4]}, "no dtype, shape"),
+                            ({"dtype": "F32", "shape": [1 << 70], "data_offsets": [0, 4]}, "no dtype, shape"),
                             ({"shape": [1]}, "no dtype, shape"), ([], "no dtype, shape"), (3, "no dtype, shape")):
             self.refused(what, longhand.Tensors, self.written({"a": entry}, b"1234"))
         self.refused("no JSON object", longhand.Tensors, self.written([1], b""))
+        self.refused("no JSON object", longhand.Tensors, self.written({"__metadata__": [1]}, b""))
+        text = b"[" * 100000
+        path = self.folder / "deep.safetensors"
+        path.write_bytes(struct.pack("<Q", len(text)) + text)
+        self.refused("nested too deep", longhand.Tensors, path)
+
+
+class Writer:
+    """Stands in for the package that writes event files."""
+
+    def __init__(self, folder):
+        self.path = pathlib.Path(folder, "events.out.tfevents.1")
+        if self.path.parts[-4] == "full":
+            raise OSError(errno.ENOSPC, "No space left on device", str(self.path))
+        self.path.write_text("new")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def add_scalar(self, *_, **__):
+        pass
+
+
+class TestEvents(Files):
+    def setUp(self):
+        super().setUp()
+        writer, events._writer = events._writer, lambda: Writer
+        self.addCleanup(setattr, events, "_writer", writer)
+
+    def exported(self, of, out):
+        """The exit code of the command, and what it says of errors."""
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+            code = events.main([str(of), str(out)])
+        return code, said.getvalue()
+
+    def test_nothing_is_written_or_deleted_through_a_link(self):
+        theirs, out = self.folder / "theirs", self.folder / "out"
+        run, other = longhand.runs(RUNS)
+        place = pathlib.Path(*pathlib.Path(run.path).parts[-3:])
+        (theirs / place.name).mkdir(parents=True)
+        (theirs / place.name / "events.out.tfevents.1").write_text("keep")
+        (out / place.parts[0]).mkdir(parents=True)
+        (out / place.parts[0] / place.parts[1]).symlink_to(theirs)
+        code, said = self.exported(RUNS, out)
+        self.assertEqual(code, 1)
+        self.assertIn(f"{out / place.parts[0] / place.parts[1]}: found a link", said)
+        self.assertEqual((theirs / place.name / "events.out.tfevents.1").read_text(), "keep")
+        self.assertTrue(list(out.glob(f"{other.id}/*/*/events.out.*")))  # the others go on
+
+    def test_damaged_runs_are_left_out_and_told(self):
+        shutil.copytree(RUNS, self.folder / "runs")
+        first = longhand.runs(self.folder / "runs")[0]
+        pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
+        code, said = self.exported(self.folder / "runs", self.folder / "out")
+        self.assertEqual(code, 1)
+        self.assertIn("eval.jsonl: line 1", said)
+        self.assertEqual([path.parts[-4] for path in (self.folder / "out").glob("*/*/*/*")], ["plain"])
+
+    def test_what_files_say_does_not_reach_the_terminal_as_it_is(self):
+        shutil.copytree(RUNS, self.folder / "runs\33[2J")
+        first = longhand.runs(self.folder / "runs\33[2J")[0]
+        pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
+        self.assertNotIn("\33", self.exported(self.folder / "runs\33[2J", self.folder / "out")[1])
+
+    def test_a_full_disk(self):
+        shutil.copytree(longhand.runs(RUNS)[0].path, self.folder / "full" / "digest" / "run")
+        code, said = self.exported(self.folder / "full", self.folder / "out")
+        self.assertEqual(code, 4)
+        self.assertIn("No space left on device", said)
 
 
 if __name__ == "__main__":
