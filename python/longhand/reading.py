@@ -40,7 +40,7 @@ class Run:
         self.seed, self.learning_rate = self._field("seed", int), self._field("learning_rate", (int, float))
         self.spec = self._field("spec", dict)
         for name in ("task", "model", "train", "eval"):
-            if not isinstance(self.spec.get(name) or {}, dict):
+            if not isinstance(self.spec.get(name), (dict, type(None))):
                 raise LonghandError(f"{self.path}/run.json: spec.{name} is no JSON object; this is no run of Longhand")
         name = str(self.id)
         self.task = _name_of_task(self.spec, name)
