@@ -12,10 +12,11 @@
 --               would cost: { per_token }, else false; of blocks: whether the first repetition has, by direction
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
 --               workspace: the same as data; of blocks likewise, there `kept`
---   places      dropout sites of a layer, at most; masks: whether values have some; tied: the output layer's weight is
---               the table of tokens
+--   places      dropout sites of a layer, at most; masks: whether values have some; tied: the table of tokens that is
+--               the output layer's weight, or false
 --   attended    family -> { queries, keys, direction }: what a layer's state calls them
---   embeddings  { routine, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each
+--   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each;
+--               vectors: the parameter
 --   labelled    of which stream labels are
 --   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
 --               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
@@ -108,8 +109,9 @@ local function embedding_functions(cpu)
   local list = {}
   for _, op in ipairs(cpu.net.ops) do
     if op.kind == "embed" then
-      list[#list + 1] = { number = #list, routine = embeddings.routine(cpu.net, op), keep = op.keep or false,
-        scale = embeddings.scale(cpu.net, op), stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream),
+      list[#list + 1] = { number = #list, routine = embeddings.routine(cpu.net, op), vectors = op.p.name,
+        keep = op.keep or false, scale = embeddings.scale(cpu.net, op), stream = op.stream.index,
+        of = rooms.of_stream(cpu.net, op.stream),
         drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS,
         vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
     end
@@ -190,7 +192,7 @@ end
 -- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
 -- nil.
 function M.derive(net, lists, structs, room, part, vocabulary, stream)
-  local taken = names.taken()
+  local taken, tied = names.taken(), net.classified.op.tied
   local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
     vocabulary = vocabulary,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
@@ -214,7 +216,7 @@ function M.derive(net, lists, structs, room, part, vocabulary, stream)
     part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
     vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
-    tied = net.classified.op.tied and true or false, places = builder.most_places(net), masks = has_masks(net),
+    tied = tied and tied.name or false, places = builder.most_places(net), masks = has_masks(net),
     embeddings = embedding_functions(cpu),
     attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false,
     labelled = rooms.of_stream(net, net.classified.op.x.stream) }

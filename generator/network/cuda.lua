@@ -18,6 +18,7 @@
 --              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
 --              the T of the stream that labels are of
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
+--   tied       the table of tokens that is the output layer's weight, or false
 --   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
 -- records, and what the host's list reads of what it is handed.
@@ -406,7 +407,7 @@ function M.derive(net, lists, given)
     tokens = token_names(device.streams), labelled = device.words[net.classified.op.x.stream].T,
     place_sums = place_sums(device, net, net.scopes, lists),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
-    tied = of_kind(of_net.forward, "classify").tied and true or false,
+    tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = has_rms(lists),
     loops = find(blocks, function(block)
       return block.loops > 1

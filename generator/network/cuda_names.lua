@@ -5,9 +5,9 @@
 --                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
 --                keep: masks of its weights, or false; index: what counts the repetitions that they are of;
 --                sequences: the function that finds the positions of its queries' sequences
---   embeddings   { routine, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places, drops,
---                mask, about }, a function each; drawn: the positions of what is added, where they are drawn for all
---                sequences
+--   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
+--                tied, drops, mask, about }, a function each; vectors: the parameter; drawn: the positions of what is
+--                added, where they are drawn for all sequences; tied: the readout has stored gradients of the table
 --   directions   the values that are directions of an attention
 
 local attention = require("network.attention")
@@ -17,8 +17,17 @@ local M = {}
 
 local function of_op(backward, kind, op)
   for _, b in ipairs(backward) do
-    if b.kind == kind and (b.op == op or not op) then
+    if b.kind == kind and b.op == op then
       return b
+    end
+  end
+end
+
+-- Whether gradients of the operation's table are stored before it on the way back, by another embedding.
+local function adds(backward, op)
+  for _, b in ipairs(backward) do
+    if b.kind == "embed_grad" and b.op.p == op.p then
+      return b.op ~= op
     end
   end
 end
@@ -92,12 +101,13 @@ function M.embeddings(device)
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
       local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
-      list[#list + 1] = { number = #list, routine = embeddings.routine(net, op), scale = embeddings.scale(net, op),
+      list[#list + 1] = { number = #list, routine = embeddings.routine(net, op), vectors = op.p.name,
+        scale = embeddings.scale(net, op),
         T = words.T, tokens = words.tokens, places = words.at .. "places",
         drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
         additive = op.encoding or { kind = "none" },
         value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
-        adds = of_op(back, "embed_grad") ~= b, drops = op.dropout and op.dropout.name or false,
+        adds = adds(back, op), tied = net.classified.op.tied == op.p, drops = op.dropout and op.dropout.name or false,
         mask = op.dropout and device.slot_of[op] or 0,
         about = net.streams[2] and "Vectors of the " .. op.stream.name
           or list[1] and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }

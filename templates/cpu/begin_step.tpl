@@ -36,7 +36,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
 % end
 % end
 % if cpu.tied then
-    if (part == 0) transpose_classes(WIDTH, CLASSES, CLASS_COLUMNS, p->token + OUTPUT_TOKEN * WIDTH, s->output);
+    if (part == 0) transpose_classes(WIDTH, CLASSES, CLASS_COLUMNS, p->${cpu.tied} + OUTPUT_TOKEN * WIDTH, s->output);
 % else
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 % end

@@ -64,13 +64,13 @@ static void draw_${name}positions(const workspace *w) {
 
 % if linear then
 /* Channels of a token's vector, from c on. */
-INLINE vector embedded(const parameters *p, int token, int c) {
-    vector bias = load(p->token_bias + c);
+INLINE vector embedded(const real *table, const real *biases, int token, int c) {
+    vector bias = load(biases + c);
 % if task.blanks > 0 then
     if (token < BLANKS) return bias;
-    return load(p->token + (token - BLANKS) * WIDTH + c) + bias;
+    return load(table + (token - BLANKS) * WIDTH + c) + bias;
 % else
-    return load(p->token + token * WIDTH + c) + bias;
+    return load(table + token * WIDTH + c) + bias;
 % end
 }
 

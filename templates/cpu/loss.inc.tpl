@@ -70,8 +70,8 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
 % if cpu.tied then
-            tied_class_grad(WIDTH, CLASSES, x + row, logits, p->token + OUTPUT_TOKEN * WIDTH,
-                    g->token + OUTPUT_TOKEN * WIDTH, dx + row);
+            tied_class_grad(WIDTH, CLASSES, x + row, logits, p->${cpu.tied} + OUTPUT_TOKEN * WIDTH,
+                    g->${cpu.tied} + OUTPUT_TOKEN * WIDTH, dx + row);
 % else
             class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->shared->output_rows, g->output,
                     g->output_bias, dx + row);

@@ -25,15 +25,15 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
 % if linear then
-        quad x = *(const quad *)(v->p->token_bias + c);
+        quad x = *(const quad *)(v->p->${vectors}_bias + c);
 % else
-        quad x = *(const quad *)(v->p->token + block()->${tokens}[row] * WIDTH + c);
+        quad x = *(const quad *)(v->p->${vectors} + block()->${tokens}[row] * WIDTH + c);
 % end
 % if linear and task.blanks > 0 then
         const int input = block()->${tokens}[row] - BLANKS;
-        const quad weight = input >= 0 ? *(const quad *)(v->p->token + input * WIDTH + c) : quad{{0, 0, 0, 0}};
+        const quad weight = input >= 0 ? *(const quad *)(v->p->${vectors} + input * WIDTH + c) : quad{{0, 0, 0, 0}};
 % elseif linear then
-        const quad weight = *(const quad *)(v->p->token + block()->${tokens}[row] * WIDTH + c);
+        const quad weight = *(const quad *)(v->p->${vectors} + block()->${tokens}[row] * WIDTH + c);
 % end
 % if additive.kind == "sinusoid" then
         const quad place = *(const quad *)(v->tables[${place}].${additive.member} + c);
@@ -46,7 +46,7 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
         if (deviation > 0) {
             normal = noisy(block()->first + row / v->${T}, ${number}, (row % v->${T} * WIDTH + c) / 4);
 % if noise == "relative" then
-            % call("deviation *= embedded_size", "block()->" .. tokens .. "[row]", scale)
+            % call("deviation *= embedded_size", "v->p->" .. vectors, linear and "v->p->" .. vectors .. "_bias", "block()->" .. tokens .. "[row]", scale)
 % end
         }
 % end
@@ -111,16 +111,16 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
             for (int u = 0; u < SUMMANDS; u++) sum += part[u];
         }
 % if adds then
-        g->token[e] += ${scaled};
-% elseif device.tied then
+        g->${vectors}[e] += ${scaled};
+% elseif tied then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
-        g->token[e] = (read_out ? g->token[e] : 0) + ${scaled};
+        g->${vectors}[e] = (read_out ? g->${vectors}[e] : 0) + ${scaled};
 % else
-        g->token[e] = ${scaled};
+        g->${vectors}[e] = ${scaled};
 % end
     }
 % if linear then
-    ${column_sums}(rows, WIDTH, w->${gradient}, g->token_bias);
+    ${column_sums}(rows, WIDTH, w->${gradient}, g->${vectors}_bias);
 % end
 % if trains and by_sequence then
     const int *position = ${sequences}();

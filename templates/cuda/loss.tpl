@@ -1,7 +1,7 @@
-% local weight = device.tied and "v->p->token + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
+% local weight = device.tied and "v->p->" .. device.tied .. " + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
 % local bias = device.tied and "0" or "v->p->output_bias[c]"
 % local of_weight = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
-% local element = device.tied and "token[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
+% local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n. */
 INLINE int labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
@@ -138,7 +138,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
             const int k = first + threadIdx.x % SPAN;
             const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
 % if device.tied then
-            if (threadIdx.x < SPAN && k < WIDTH) g->token[(OUTPUT_TOKEN + c) * WIDTH + k] = sum;
+            if (threadIdx.x < SPAN && k < WIDTH) g->${device.tied}[(OUTPUT_TOKEN + c) * WIDTH + k] = sum;
 % else
             if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
 % end

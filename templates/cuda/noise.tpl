@@ -7,19 +7,18 @@ INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
 }
 % if noise == "relative" then
 
-% local parameters = linear and "int token" or "int token, real scale"
+% local parameters = linear and "const real *table, const real *bias, int token" or "const real *table, int token, real scale"
 % local multiplied = linear and "" or ", which is multiplied by scale"
-/* The root mean square of a token's vector${multiplied}. */
+/* The root mean square of a token's vector in the table${multiplied}. */
 INLINE real embedded_size(${parameters}) {
-    const parameters *p = block()->view.p;
     real sum = 0;
     for (int c = 0; c < WIDTH; c++) {
 % if linear and task.blanks > 0 then
-        const real x = p->token_bias[c] + (token >= BLANKS ? p->token[(token - BLANKS) * WIDTH + c] : 0);
+        const real x = bias[c] + (token >= BLANKS ? table[(token - BLANKS) * WIDTH + c] : 0);
 % elseif linear then
-        const real x = p->token_bias[c] + p->token[token * WIDTH + c];
+        const real x = bias[c] + table[token * WIDTH + c];
 % else
-        const real x = p->token[token * WIDTH + c] * scale;
+        const real x = table[token * WIDTH + c] * scale;
 % end
         sum += x * x;
     }

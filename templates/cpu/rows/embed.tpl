@@ -21,7 +21,7 @@
 % local trains = additive.kind == "learned" and not additive.frozen
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
-% local token = linear and "embedded(p, token, c)" or "load(token + c) * " .. scale
+% local token = linear and ("embedded(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 /* x [tokens][WIDTH] = ${what}${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
@@ -44,7 +44,7 @@ static void ${routine}(const workspace *w, real *x) {
 % if linear then
         const int token = w->block->tokens[${stream}][${at}];
 % else
-        const real *token = p->token + w->block->tokens[${stream}][${at}] * WIDTH;
+        const real *token = p->${vectors} + w->block->tokens[${stream}][${at}] * WIDTH;
 % end
 % if additive.kind == "sinusoid" then
         const real *place = table[${place_there}].${additive.member};
@@ -101,20 +101,20 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
 % elseif linear then
         const int input = w->block->tokens[${stream}][m];
 % else
-        real *token = g->token + w->block->tokens[${stream}][m] * WIDTH;
+        real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH;
 % end
 % if trains then
         real *place = g->position_table + ${input_place} * WIDTH;
 % end
 % if linear then
-        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token_bias + c, load(d + c));
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
 % if trains then
         for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c));
 % end
 % if task.blanks > 0 then
         if (input < 0) continue;
 % end
-        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + input * WIDTH + c, load(d + c));
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + input * WIDTH + c, load(d + c));
 % elseif trains then
         for (int c = 0; c < WIDTH; c += LANES) {
             store(token + c, load(token + c) + load(d + c) * ${scale});

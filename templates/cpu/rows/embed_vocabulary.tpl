@@ -1,4 +1,5 @@
-% local made = linear and "embedded(p, token, c)" or "load(p->token + token * WIDTH + c) * " .. scale
+% local of_table = linear and "embedded(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
+% local made = of_table:format(vectors, linear and vectors or scale)
 /* x [VOCABULARY][WIDTH] = what ${routine} gives every symbol. */
 static void ${routine}_vocabulary(const workspace *w, real *x) {
     const parameters *p = w->parameters;
@@ -11,16 +12,16 @@ static void ${routine}_vocabulary_backward(const real *gradient, parameters *g) 
 % if linear then
     for (int token = 0; token < VOCABULARY; token++) {
         const real *d = gradient + token * WIDTH;
-        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token_bias + c, load(d + c));
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
 % if task.blanks > 0 then
         if (token < BLANKS) continue;
-        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + (token - BLANKS) * WIDTH + c, load(d + c));
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + (token - BLANKS) * WIDTH + c, load(d + c));
 % else
-        for (int c = 0; c < WIDTH; c += LANES) add_at(g->token + token * WIDTH + c, load(d + c));
+        for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + token * WIDTH + c, load(d + c));
 % end
     }
 % else
     for (int c = 0; c < VOCABULARY * WIDTH; c += LANES)
-        store(g->token + c, load(g->token + c) + load(gradient + c) * ${scale});
+        store(g->${vectors} + c, load(g->${vectors} + c) + load(gradient + c) * ${scale});
 % end
 }

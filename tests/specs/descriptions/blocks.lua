@@ -1,7 +1,8 @@
 -- Feed-forward blocks, and with loops over them blocks of nothing but products and blocks of attention; and a product,
 -- an activation and a dropout outside of blocks. The embedding is read twice, so that nothing works in place on it.
 return function(net, model)
-  local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive, dropout = 0.2 })
+  local x = net:embed("embedding", net:stream("source"), { table = net:table("words"), scale = 2, place = net.additive,
+    dropout = 0.2 })
   local front = net:block("front", 2, "A norm ahead of a gate.")
   local h = front:input(x)
   local n = front:norm("norm1", h, "rms")
