@@ -4,7 +4,8 @@
 -- execution, and where each value's gradient lies.
 --
 --   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`,
---            that of another value is d<name>, and what blocks read from outside adds up in d<name> of the network.
+--            that of another value is d<name> (base/names.lua), and what blocks read from outside adds up in that
+--            of the network.
 --   adds     the operation adds to what is there; else it stores
 --
 -- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
@@ -15,6 +16,7 @@
 
 local buffers = require("network.buffers")
 local fuse = require("network.fuse")
+local names = require("base.names")
 local ops = require("network.ops")
 
 local M = {}
@@ -28,13 +30,13 @@ end
 
 -- Another buffer of a value's gradient. The inputs of all blocks have one name, so that the width is a part of it.
 local function beside(value, ending)
-  return { name = buffers.of_stream(("d%s%s"):format(value.name, ending), value), width = value.width,
+  return { name = buffers.of_stream(names.gradient(value.name .. ending), value), width = value.width,
     stream = value.stream }
 end
 
 local function gradient_of(value)
   return value.of_stream and not value.is_external and stream_gradient(value)
-    or { name = "d" .. value.name, width = value.width, stream = value.stream }
+    or { name = names.gradient(value.name), width = value.width, stream = value.stream }
 end
 
 -- The state of one derivation. own: values with a buffer of their own -> the number of it.
@@ -98,7 +100,8 @@ end
 -- Where a contribution goes, and whether it is added to what is there.
 function Tape:into(value)
   if value.external then
-    return self:buffer({ name = "d" .. value.name, width = value.width, stream = value.stream, outside = true }), true
+    return self:buffer({ name = names.gradient(value.name), width = value.width, stream = value.stream,
+      outside = true }), true
   elseif self.at[value] then
     return self:of(value), true
   end

@@ -317,6 +317,7 @@ function Scope:block(name, count, about, options)
   elseif math.type(count) ~= "integer" or count < 1 then
     checks.fail(net, ("%s repetitions of block %s"):format(checks.shown(count), name), "at least one")
   end
+  checks.parameter_names(net, { kind = "block", name = name })
   local loops = options.loops or 1
   if math.type(loops) ~= "integer" or loops < 1 then
     checks.fail(net, ("%s loops of block %s"):format(checks.shown(loops), name), "at least one")
@@ -362,12 +363,14 @@ end
 -- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
 function Scope:table(name)
   local net = self.net
+  local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
   if net.model.embedding == "linear" then
-    return self:declare({ kind = "linear", name = name, path = "embed." .. name, columns = net.widths.WIDTH,
-      rows = net.inputs, init = net.initial })
+    p.kind, p.path, p.rows = "linear", "embed." .. name, net.inputs
+  else
+    p.kind, p.tensor, p.rows = "table", ("embed.%s.weight"):format(name), net.tokens
   end
-  return self:declare({ kind = "table", name = name, tensor = ("embed.%s.weight"):format(name),
-    columns = net.widths.WIDTH, rows = net.tokens, init = net.initial })
+  net.tables[#net.tables + 1] = p
+  return self:declare(p)
 end
 
 -- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
@@ -377,6 +380,7 @@ function Scope:embed(name, stream, options)
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
+  p.embedded = true
   local added = options.place
   if p.kind == "linear" and options.scale and options.scale ~= 1 then
     checks.fail(net, ("vectors of a linear embedding times %s"):format(checks.shown(options.scale)),
@@ -455,7 +459,7 @@ function M.build(describe, given, chunk)
   local in_blocks = given.additive and given.additive.in_blocks
   net.block_place = in_blocks and given.additive or nil
   net.input_place = not in_blocks and given.additive or nil
-  net.streams, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}
+  net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)
   describe(net, given.model)

@@ -4,6 +4,7 @@
 -- error { problem = true, what, expected, line }: what was found, what was expected, and the line of the description
 -- that an operation stands on or that runs now. Checks change nothing but the count of a value's reads.
 
+local canonical = require("base.canonical")
 local names = require("base.names")
 local ops = require("network.ops")
 
@@ -56,8 +57,8 @@ function M.kind(net, kinds, kind, what)
   end
 end
 
--- What the members of a parameter's struct may be called (parameters.lua), and its tensors.
-local MEMBERS = { "", "_bias", "_scale", "_offset" }
+-- What the members of a parameter's struct may be called (parameters.lua; transposed: of panels), and its tensors.
+local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- A parameter's names are its own among those of its scope.
 function M.parameter_names(scope, parameter)
@@ -66,7 +67,7 @@ function M.parameter_names(scope, parameter)
     local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
     if other and other ~= parameter then
       fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
-        "different names, also with _bias, _scale or _offset behind them")
+        "different names, also with _bias, _scale, _offset or _transposed behind them")
     end
   end
   taken[parameter.name] = parameter
@@ -77,6 +78,20 @@ function M.parameter_names(scope, parameter)
     end
     taken[own] = parameter
   end
+end
+
+-- Blocks and attentions have functions, types and constants that begin with their names and _. known: name -> what it
+-- is the name of.
+function M.prefix(net, known, name, what)
+  local title = ("%s %s"):format(what, name)
+  for _, other in ipairs(canonical.sorted_keys(known)) do
+    local alike = other == name or (other .. "_"):find(name .. "_", 1, true) == 1
+      or (name .. "_"):find(other .. "_", 1, true) == 1
+    if alike and known[other] ~= title then
+      fail(net, ("%s and %s"):format(known[other], title), "names of which none begins with the other and _")
+    end
+  end
+  known[name] = title
 end
 
 -- ---- values ----
@@ -161,7 +176,7 @@ end
 -- Values of one name share a buffer, so there is one at a time, and none of them is read again in the backward pass:
 -- each is a branch that one sum reads before the next of its name is made.
 local function check_names_differ(scope)
-  local before, reader = {}, {}
+  local before, reader, gradients = {}, {}, {}
   for _, op in ipairs(scope.ops) do
     for _, operand in ipairs(ops.operands(op)) do
       reader[operand.value] = op
@@ -172,15 +187,15 @@ local function check_names_differ(scope)
         "different names; of feedforward: { name = ... }")
     end
     before[op.out.name] = op.out
+    gradients[names.gradient(op.out.name)] = op.out.name
   end
   for _, op in ipairs(scope.ops) do
-    local of = op.out.name:match("^d(.+)$")
-    if before[of] then
+    local of = gradients[op.out.name]
+    if of then
       fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, of), "another name")
     end
   end
 end
-
 
 -- A network whose description has ended.
 function M.finished(net)
@@ -196,6 +211,12 @@ function M.finished(net)
   end
   check_read(net)
   check_names_differ(net)
+  for _, p in ipairs(net.tables) do
+    if not p.embedded then
+      fail_at(p.line, ("no vectors of table %s are embedded"):format(p.name),
+        "net:embed(name, stream, { table = ... }) with it, or no such line")
+    end
+  end
 end
 
 return M

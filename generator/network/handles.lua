@@ -40,9 +40,9 @@ M.METHODS = {
 
 -- What a kind of argument is, in words.
 M.KINDS = {
-  name = "a name: " .. base_names.TEXT .. "; no word of C, nor one that a layer's memory has",
-  title = "a name: " .. base_names.TEXT,
-  scope = "a name: " .. base_names.TEXT .. "; no word of C, nor one that a network's memory has",
+  name = "a name: " .. base_names.FREE .. ", nor one that a layer's memory has",
+  title = "a name: " .. base_names.FREE,
+  scope = "a name: " .. base_names.FREE .. ", nor one that a network's memory has",
   names = "a list of names, such as { \"gate\", \"up\" }",
   word = "a word",
   text = "a sentence of up to 100 printable characters",
@@ -65,24 +65,28 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
 local HANDLES = { value = true, stream = true, table = true, readout = true, positions = true }
 local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
 
--- Names of values become names of generated code, where C has words of its own, and a layer and its memory theirs.
+-- Names of values become names of generated code, where a layer and its memory have names of their own.
 local TAKEN = {}
-for word in ([[auto break case char const continue default do double else enum extern float for goto if inline int long
-  register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while real
-  input output gradient step block shared parameters panels rows tokens position positions layer sums sequences length
-  labels trains draws family families all read part]]):gmatch("%a+") do
+for word in ([[input output gradient step block shared parameters panels rows tokens position positions layer sums
+  sequences length labels trains draws family families all read part]]):gmatch("%a+") do
   TAKEN[word] = true
 end
 
-local accepts = { title = base_names.is }
+-- Blocks, too, have members of a state, on a GPU.
+local OF_STATES = {}
+for word in ("draws first gradient l labels mask members memory place replica view work"):gmatch("%a+") do
+  OF_STATES[word] = true
+end
+
+local accepts = { title = base_names.is_free }
 
 -- A block's state and parameters are named after it; most networks have one called "layer".
 function accepts.scope(x)
-  return base_names.is(x) and (x == "layer" or not TAKEN[x])
+  return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not OF_STATES[x])
 end
 
 function accepts.name(x)
-  return base_names.is(x) and not TAKEN[x]
+  return base_names.is_free(x) and not TAKEN[x]
 end
 
 function accepts.word(x)
@@ -224,6 +228,11 @@ function Handles:method(name)
     if method.options then
       arguments[#method + 1] = translated(name, self:options(call, method, given[#method + 1]))
     end
+    if name == "block" then
+      checks.prefix(self.net, self.prefixes, arguments[1], "block")
+    elseif name == "attention" then
+      checks.prefix(self.net, self.prefixes, arguments[4].name or arguments[1], "attention")
+    end
     local result = scope.real[name](scope.real, table.unpack(arguments, 1, most))
     return result and self:wrap(RESULTS[name] or "value", result)
   end)
@@ -342,7 +351,7 @@ end
 -- The arguments of a description: net, model; and a set of the options that it has read, by the time it ends.
 function M.open(net, model, guard)
   local self = setmetatable({ net = net, guard = guard, made = {}, handle_of = {}, methods = {}, metatables = {},
-    read = {} }, Handles)
+    read = {}, prefixes = {} }, Handles)
   return self:wrap("network", net), self:section("model", model), self.read
 end
 

@@ -12,6 +12,7 @@
 local backward = require("network.backward")
 local buffers = require("network.buffers")
 local fuse = require("network.fuse")
+local base_names = require("base.names")
 local ops = require("network.ops")
 
 local M = {}
@@ -21,7 +22,11 @@ local MOST_ROUNDS = 1000
 -- What else a workspace has.
 local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
   tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
-  position = true, position_scratch = true, sums = true }
+  position = true, position_scratch = true, sums = true, losses = true, correct = true, keep = true }
+
+-- What device code keeps for attentions, by their names.
+local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
+  "pair_scores", "pairs", "query_sums", "weights" }
 
 local function carry(net)
   local readers = fuse.readers(net.ops, ops.operands)
@@ -174,7 +179,7 @@ local function reserved_names(net, lists)
     names[stream.name] = true
   end
   for _, scope in ipairs(lists.order) do
-    names[scope.name] = true
+    names[scope.name], names[scope.name .. "s"] = true, true
     for name in pairs(lists[scope].writes) do
       names[name] = true
     end
@@ -184,6 +189,10 @@ local function reserved_names(net, lists)
       end
       if op.family then
         names[op.family.name], names[scope.name .. "." .. op.family.name] = true, true
+        for _, word in ipairs(OF_ATTENTIONS) do
+          local member = op.family.prefix .. word
+          names[member], names[scope.name .. "." .. member] = true, true
+        end
       end
     end
   end
@@ -211,7 +220,8 @@ local function check_gradients(lists)
       for _, value in ipairs({ op.sum or op.out, op.out }) do
         local buffer, shape = lists[scope].at[value], shape_of(value)
         if value ~= scope.last and buffer then
-          if buffer.name:find("d" .. value.name, 1, true) == 1 and (shapes[buffer.name] or shape) ~= shape then
+          local own = buffer.name:find(base_names.gradient(value.name), 1, true) == 1
+          if own and (shapes[buffer.name] or shape) ~= shape then
             meet(value)
           end
           shapes[buffer.name] = shapes[buffer.name] or shape

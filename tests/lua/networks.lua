@@ -13,8 +13,10 @@
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
 --
--- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name.
+-- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name. All of them
+-- are drawn, for every network anew.
 
+local base_names = require("base.names")
 local new_random = require("random")
 
 local M = {}
@@ -27,8 +29,14 @@ local GATES = { "swiglu", "geglu" }
 local HIDDEN = { 16, 32, 48 }
 local RATES = { 0, 0, 0.1, 0.3 }
 local DEPTHS = { 1, 1, 2, 3 }
--- Names that generated code has for something else, too.
-local NAMES = { "map", "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
+local MAPS = { "map", "map to", "map from", "map on", "map back", "map over", "map under" }
+-- What a description's own words are drawn from, beside letters: words of generated code and of libraries. None begins
+-- with d, as gradients do, or ends in a number.
+local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "losses", "correct", "key_sums", "largest",
+  "pairs", "memory", "mask", "members", "view", "work", "first", "last", "tables", "vectors", "token", "tokens_of", "x",
+  "labels_of", "logit", "softmax", "scratch", "kept", "sum", "fold", "total", "gamma", "index", "main", "half", "free",
+  "sqrt", "memcpy", "size", "to_output", "lay_out", "pack_network", "far", "quad", "vector", "threads", "blocks",
+  "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
 -- What is written so far; `scope` is the variable that the methods are called on.
 local Writer = {}
@@ -45,6 +53,25 @@ function Writer:value(format, ...)
   return name
 end
 
+-- The word that is drawn for one of this file's: another one for each.
+function Writer:drawn(word)
+  local known = self.words[word]
+  while not known do
+    known = self.word_random:chance(2) and self.word_random:pick(WORDS) or self:letters()
+    known = not self.taken_words[known] and base_names.is_free(known) and known
+  end
+  self.words[word], self.taken_words[known] = known, true
+  return known
+end
+
+function Writer:letters()
+  local letters = {}
+  for i = 1, self.word_random:below(12) do
+    letters[i] = string.char(("a"):byte() + self.word_random:below(26) - 1)
+  end
+  return (table.concat(letters):gsub("^d+", "e"))
+end
+
 -- A name of its own within the whole description.
 function Writer:unique(prefix)
   self.counts[prefix] = (self.counts[prefix] or 0) + 1
@@ -53,6 +80,7 @@ end
 
 -- A name of its own within the scope; the first has no number behind it.
 function Writer:name(prefix)
+  prefix = self:drawn(prefix)
   local number = (self.names[prefix] or 0) + 1
   self.names[prefix] = number
   return number == 1 and prefix or prefix .. "_" .. number
@@ -60,7 +88,7 @@ end
 
 -- The same for a value of so many channels: a name stands for one width in the whole network.
 function Writer:sized(prefix, width)
-  return self:name(prefix .. width)
+  return self:name(prefix .. " " .. width)
 end
 
 function Writer:rate()
@@ -84,12 +112,13 @@ function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  return w:value("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(),
-    name and (", name = %q"):format(w:unique("look")) or "", w.whole[family] and "" or w:dropout_option("dropout"))
+  local own = name and (", name = %q"):format(w:unique(w:drawn("look"))) or ""
+  return w:value("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(), own,
+    w.whole[family] and "" or w:dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
-  local name = w.used.cross and (", name = %q"):format(w:unique("memory_look")) or ""
+  local name = w.used.cross and (", name = %q"):format(w:unique(w:drawn("memory_look"))) or ""
   w.used.cross = true
   return w:value("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:bool(), name,
     w:dropout_option("dropout"))
@@ -104,7 +133,7 @@ function branches.feedforward(w, y)
 end
 
 function branches.map(w, y)
-  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(NAMES)), y, w.width,
+  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(MAPS)), y, w.width,
     w:bool())
 end
 
@@ -128,8 +157,8 @@ end
 
 function branches.gate(w, y)
   local name = w:sized("wide", w.width)
-  local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width, name .. ".gate",
-    name .. ".up")
+  local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width,
+    name .. "." .. w:drawn("gate"), name .. "." .. w:drawn("up"))
   return w:value("%s:gate(%q, %s, %q, %g)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }), w:rate())
 end
 
@@ -229,7 +258,7 @@ local function block(w, number, x, width, attends)
   local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
     inner = true }, { __index = w })
   local count, loops = w.random:pick(DEPTHS), w.random:chance(4) and 2 or 1
-  w:line("local b%d = net:block(\"layer%d\", %d, \"A random block.\"%s)", number, number, count,
+  w:line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:drawn("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
@@ -252,7 +281,7 @@ local function wing(w, number, x)
 end
 
 local function embed(w, name, stream, scale, added)
-  return w:value("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", name, stream,
+  return w:value("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", w:drawn(name), stream,
     w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:rate())
 end
 
@@ -294,7 +323,7 @@ local function network(w, streams)
   for _, name in ipairs(streams[2] and { "source", "target" } or streams) do -- in the order of their numbers
     w:line("local %s = net:stream(%q)", name, name)
   end
-  w:line("local tokens = net:table(\"token\")")
+  w:line("local tokens = net:table(%q)", w:drawn("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
   local x = along(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
   if w.random:chance(2) then
@@ -312,7 +341,8 @@ function M.random(number, options)
     families = options.families, of_memory = options.of_memory, whole = options.whole or {},
     printed = options.printed, places = options.places, width = width, model = width, detours = random:chance(3),
     tied = options.tied ~= false, dropout = random:chance(2),
-    linear = options.model and options.model.embedding == "linear" }, Writer)
+    linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
+    word_random = new_random(-number) }, Writer)
   network(w, options.streams or { "source" })
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))
   table.insert(w.lines, 2, "return function(net, model)")

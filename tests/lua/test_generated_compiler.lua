@@ -1,13 +1,18 @@
 -- Generated files before a C compiler: no warning, nothing unused, the layout of the plan.
 
 local support = dofile("tests/lua/support.lua")
+package.path = "tests/support/?.lua;" .. package.path
+
+local random_specs = require("random_specs") -- before whatever plans
 
 local cases = require("cases")
 local lu = require("luaunit")
+local project = require("project").new(".")
 
 TestCompiler = {}
 
 local CC = os.getenv("CC") or "gcc"
+local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 2 -- narrow ones, and as many wide ones
 local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla "
   .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable -Wno-unused-parameter -Wno-psabi "
   .. "-Wno-unknown-pragmas -Iruntime/include -I."
@@ -110,6 +115,35 @@ function TestCompiler.test_what_the_runtime_reads_compiles()
     local text, good = support.shell(table.concat({ CC, COMPILE.whole, "-DLH_HAVE_X86_64 -DLH_HAVE_X86_64_V4", FLAGS,
       folder .. "/spec.c" }, " "))
     lu.assertTrue(good and text == "", name .. "\n" .. text)
+  end
+end
+
+-- All names of random networks are drawn (networks.lua), among them words of generated code and of libraries.
+local function compile_random(id, cxx)
+  random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
+    local folder
+    for _, file in ipairs(assert(project:files(plan, plan.device and true))) do
+      folder = support.write(id .. "/" .. file.path, file.text):match("^(.*)/")
+    end
+    local text, good = support.shell(table.concat({ CC, COMPILE.checked, level_flag(), FLAGS, folder .. "/step.c" },
+      " "))
+    lu.assertTrue(good and text == "", id .. "\n" .. text)
+    if plan.device and cxx then
+      support.write(id .. "/emulated.cpp", ('#include "cuda_emulation.h"\n#include "%s/device.cu"\n'):format(folder))
+      text, good = support.shell(table.concat({ cxx, "-std=c++17 -fsyntax-only -Wno-unknown-pragmas",
+        "-Iruntime/include -I. -Itests/emulation", folder .. "/emulated.cpp" }, " "))
+      lu.assertTrue(good, id .. "\n" .. text)
+    end
+  end)
+end
+
+function TestCompiler.test_names_that_are_drawn()
+  level_flag()
+  local cxx = os.getenv("CXX") or "g++"
+  local _, found = support.shell(cxx .. " --version")
+  for number = 1, NETWORKS do
+    compile_random("random_" .. number, found and cxx)
+    compile_random("random_wide_" .. number, found and cxx)
   end
 end
 

@@ -591,13 +591,24 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
   { [[h.width = 5]], 5, "the value input.width is set", "made by its methods" },
   { [[b:output(b:norm("n", h.out))]], 5, 'has no "out"', "name, width" },
-  { with_block(FULL):gsub("embed%(\"embedding\", net:stream%(\"source\"%), {", "%0 table = net:table(\"t\"),")
-    :gsub('net:classify%(net:readout%(b.result, "last"%)', 'local t = net:table("u") %0, { tied = t }'), 6,
+  { with_block(FULL):gsub("local x = net:embed%(\"embedding\", net:stream%(\"source\"%), {",
+    "local t = net:table(\"t\") %0 table = t,")
+    :gsub('net:classify%(net:readout%(b.result, "last"%)', '%0, { tied = t }'), 6,
     "have no vectors of the output's symbols", 'model.kind = "decoder"', true },
   { [[net:attention("self", x, x)]], 5, 'the network has no "attention"', "block, classify, embed, feedforward" },
   { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "stays" },
+  { with_block(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2, "no vectors of table spare are embedded",
+    "or no such line", true },
+  { with_block(FULL):gsub('"layer"', '"token"'), 3, "token and token are parameters", "different names", true },
+  { with_block(FULL):gsub('"layer"', '"view"'), 3, 'name is "view"', "a network's memory", true },
+  { [[local c = net:block("layer_backward", 1)]], 5, "block layer and block layer_backward", "begins with the other" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "layer_near" })))]], 5,
+    "block layer and attention layer_near",
+    "begins with the other" },
+  { [[local t = b:product("t", h, 16) b:output(b:add(t, b:product("t_transposed", h, 16)))]], 5,
+    "t and t_transposed are parameters", "_transposed behind them" },
   { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "no word of C" },
   { [[b:output(b:add(h, b:attention("self", h, h, { name = "read" })))]], 5, 'name is "read"', "no word of C" },
   { [[local c = net:block("all", 2, "Another.")]], 5, 'name is "all"', "a network's memory" },
@@ -747,6 +758,28 @@ function TestOwn.test_an_encoding_that_counts_layers()
   lu.assertTrue(made == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
   lu.assertStrContains(message, "model.layers = 2 repetitions")
+end
+
+-- Words of C, C++ and CUDA are refused wherever a name is given; a gradient that would be one is called otherwise.
+function TestOwn.test_names_that_compilers_have_words_for()
+  for _, word in ipairs({ "asm", "bool", "true", "typeof", "linux", "unix", "new", "this", "class", "or", "not",
+    "template", "operator", "private", "do", "static_assert" }) do
+    for _, text in ipairs({ with_block(('b:output(b:add(h, b:product("%s", h, 16)))'):format(word)),
+      with_block(FULL):gsub('"layer"', ('"%s"'):format(word)),
+      (with_block(FULL):gsub("local x = net", ('net:table("%s") %%0'):format(word))) }) do
+      local made, message = planned(text)
+      lu.assertTrue(made == nil, word)
+      lu.assertStrContains(message, ('name is "%s"'):format(word))
+      lu.assertStrContains(message, "no word of C, C++ or CUDA")
+    end
+  end
+  local plan = good(with_block([[local o = b:product("o", b:norm("ouble", h), 16)
+b:output(b:add(h, b:activation("act", o, "gelu")))]]))
+  lu.assertStrContains(plan_module.text(plan), " d_o ")
+  lu.assertStrContains(plan_module.text(plan), " d_ouble ")
+  local _, message = planned(with_block([[local o = b:product("o", h, 16)
+b:output(b:add(o, b:norm("d_o", o)))]]))
+  lu.assertStrContains(message, "d_o is what the gradient of o is called")
 end
 
 -- What no attention needs is in no code; a second attention has the same facets under names of its own.
