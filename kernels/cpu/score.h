@@ -26,7 +26,7 @@ INLINE real bucket_real(real x, int count, const real *edge) { return bucket_of(
 
 /* Every lane takes what its neighbour below (above) had; a zero comes in. */
 INLINE vector shift_up(vector x) {
-    bits from;
+    bits from = {0}; /* gcc 14 does not see that the loop sets every lane */
     UNROLL
     for (int i = 0; i < LANES; i++) from[i] = i > 0 ? i - 1 : LANES;
     return shuffle(x, (vector){0}, from);
