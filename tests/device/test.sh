@@ -6,6 +6,8 @@
 
 . tests/system/common.sh
 
+has_python || { echo "skip tests/device: no Python 3.9 or later" && exit 0; }
+
 spec=tests/specs/parity_dropout_sincos.lua
 tools=$work/tools
 mkdir -p "$tools"
@@ -67,7 +69,7 @@ prepared() {
 run() {
     folder=$work/$1
     shift
-    PATH=$tools:$PATH PREPARED=$folder OUT=$folder.out sh tests/device/run.sh "$@"
+    PATH=$tools:$PATH PYTHON=$PYTHON PREPARED=$folder OUT=$folder.out sh tests/device/run.sh "$@"
 }
 
 no_gpu() {
@@ -97,7 +99,7 @@ peer_starts_again() {
 case "\$*" in
     *find_spec*) exit 0 ;;
     tests/peers/*) echo "\$*" >>"$work/starts" ;;
-    *) exec python3 "\$@" ;;
+    *) exec "$PYTHON" "\$@" ;;
 esac
 if [ \$(wc -l <"$work/starts") -eq 1 ]; then
     echo "jax:    1.0 s  Case(encoding='sinusoid'): broken" >&2
@@ -153,9 +155,9 @@ table_has_ratios() {
         peer_line jax:$variant:tf32:1:0 | sed 's/"model_steps_per_second":0/"error":"Why: out of memory"/'
     done >>"$parts/peers.jsonl"
     printf '{"check":"a","ok":false,"detail":"why"}\n{"check":"torn' >"$parts/checks.jsonl"
-    python3 tests/device/table.py merge "$parts" >"$work/results.json" 2>/dev/null || return
-    python3 tests/device/table.py report "$work/results.json" >"$work/report" || return
-    python3 tests/device/table.py short "$work/results.json" >"$work/short" || return
+    "$PYTHON" tests/device/table.py merge "$parts" >"$work/results.json" 2>/dev/null || return
+    "$PYTHON" tests/device/table.py report "$work/results.json" >"$work/report" || return
+    "$PYTHON" tests/device/table.py short "$work/results.json" >"$work/short" || return
     one='| tf32 | sinusoid | 41 | 1 | 2,000 | floor | 4.3% | 34% | 1,000 (scan) | 900 (graph) | 2.00 floor |'
     many='| 30 | 5,000 | below the floor | 10.7% | - | 4,000 (scan) | - | 1.25 below the floor | - |'
     cat "$work/report"
@@ -169,16 +171,16 @@ table_has_ratios() {
 runs_join() {
     mkdir -p "$work/later" && cp "$work/parts/machine.json" "$work/parts/peers.jsonl" "$work/later" &&
         peer_line jax:scan:tf32:1:700 >"$work/parts/peers.jsonl" &&
-        python3 tests/device/table.py merge "$work/parts" >"$work/one.json" 2>/dev/null &&
-        python3 tests/device/table.py merge "$work/later" >"$work/two.json" &&
-        python3 tests/device/table.py join "$work/one.json" "$work/two.json" >"$work/both.json" &&
-        python3 tests/device/table.py report "$work/both.json" >"$work/joined" || return
+        "$PYTHON" tests/device/table.py merge "$work/parts" >"$work/one.json" 2>/dev/null &&
+        "$PYTHON" tests/device/table.py merge "$work/later" >"$work/two.json" &&
+        "$PYTHON" tests/device/table.py join "$work/one.json" "$work/two.json" >"$work/both.json" &&
+        "$PYTHON" tests/device/table.py report "$work/both.json" >"$work/joined" || return
     cat "$work/joined"
     has "$work/joined" '| 2,000 | floor | 4.3% | 34% | 1,000 (scan) |' && has "$work/joined" '| 700 |' &&
         has "$work/joined" '1 failed' || return
     sed 's/"G"/"H"/' "$work/two.json" >"$work/other.json"
     ends_with 1 "device G and H: results of two machines" \
-        python3 tests/device/table.py join "$work/one.json" "$work/other.json"
+        "$PYTHON" tests/device/table.py join "$work/one.json" "$work/other.json"
 }
 
 # Ours does 100, 120, 90 steps a second, eager 20, 20, 30, JAX 50, 30, 30; torch.compile failed.
@@ -194,31 +196,31 @@ cpu_peers_table() {
     "compile": {"error": "it broke"},
     "jax": {"setting": {"threads": 2, "policy": "passive"}, "rates": [50, 30, 30], "compile_seconds": 4.4}}}]}
 END
-    python3 tests/peers/cpu.py --table "$work/peers.json" >"$work/peers.md" || return
+    "$PYTHON" tests/peers/cpu.py --table "$work/peers.json" >"$work/peers.md" || return
     cat "$work/peers.md"
     row='| v9 | encoder | training | 21 | 128 | 100; 2 | 60.0% | 5.0 (3.0 to 6.0); 1 | failed | 3.0 (2.0 to 4.0); 2 |'
     has "$work/peers.md" "$row 3.0 (2.0 to 4.0) | -, 4 |" && has "$work/peers.md" '- skipped: libxsmm: not found' &&
         has "$work/peers.md" '| 84 x 64 x 256 | 150 (75%) | 120 (60%) | - | 1.25 |' &&
         has "$work/peers.md" 'compile: it broke' && has "$work/peers.md" 'FLAGS="--minutes 3"`. Quiet.' || return
     sed 's/"shares": [^]]*]/"shares": [null, null, null]/' "$work/peers.json" >"$work/no_peak.json"
-    python3 tests/peers/cpu.py --table "$work/no_peak.json" >"$work/peers.md" &&
+    "$PYTHON" tests/peers/cpu.py --table "$work/no_peak.json" >"$work/peers.md" &&
         has "$work/peers.md" '| 128 | 100; 2 | - | 5.0 (3.0 to 6.0); 1 | failed |'
 }
 
 cpu_peers_skipped() {
-    ends_with 2 "nothing: expected some of encoder.train.21" python3 tests/peers/cpu.py --cases nothing || return
+    ends_with 2 "nothing: expected some of encoder.train.21" "$PYTHON" tests/peers/cpu.py --cases nothing || return
     best=$(env -u LONGHAND_ISA make -s print-levels LEVELS=best) || return
     plainest=$(make -s print-levels LEVELS=all | cut -d " " -f 1) || return
     if [ "$best" != "$plainest" ]; then
         ends_with 2 "held to $plainest: expected some of $best" \
-            python3 tests/peers/cpu.py --levels "$best,$plainest" --out "$work/none" || return
+            "$PYTHON" tests/peers/cpu.py --levels "$best,$plainest" --out "$work/none" || return
     fi
     PYTORCH=/none/python JAX=/none/python ends_with 4 "nothing to compare with" \
-        python3 tests/peers/cpu.py --peers eager,compile,jax --out "$work/none" || return
+        "$PYTHON" tests/peers/cpu.py --peers eager,compile,jax --out "$work/none" || return
     has "$work/.got" "skip eager: /none/python has no torch" && has "$work/.got" "skip compile: /none/python" &&
         has "$work/.got" "skip jax: /none/python has no jax or no numpy; pip install jax numpy" || return
     mkdir -p "$work/modules" && touch "$work/modules/torch.py" "$work/modules/numpy.py" || return
-    PYTHONPATH=$work/modules:tests/peers CXX=/none/g++ python3 -B -c 'import contenders, sys
+    PYTHONPATH=$work/modules:tests/peers CXX=/none/g++ "$PYTHON" -B -c 'import contenders, sys
 usable, skipped = contenders.installed(["eager", "compile"], {"PYTORCH": sys.executable, "JAX": "/none/python"})
 assert usable == ["eager"] and "needs a C++ compiler, /none/g++" in skipped[0], (usable, skipped)'
 }
@@ -234,7 +236,7 @@ for line in sys.stdin:
     time.sleep(asked["sleep"])
     print(json.dumps(asked["answer"]), flush=True)
 END
-    PYTHONPATH=tests/peers python3 -B - "$work" <<'END' || return
+    PYTHONPATH=tests/peers "$PYTHON" -B - "$work" <<'END' || return
 import pathlib, sys, time
 from process import Failed, Process
 work = pathlib.Path(sys.argv[1])
@@ -282,10 +284,10 @@ try:
 finally:
     process.end()
 END
-    ends_with 75 "asked" env PYTHONPATH=tests/peers python3 -B "$work/hang_up.py" "$work" || return
+    ends_with 75 "asked" env PYTHONPATH=tests/peers "$PYTHON" -B "$work/hang_up.py" "$work" || return
     [ ! -d "/proc/$(cat "$work/worker.pid")" ] || { echo "a worker is left" && return 1; }
     mkdir -p "$work/loud" && echo 'print("Welcome!")' >"$work/loud/numpy.py" || return
-    echo '{"do": "forget"}' | PYTHONPATH=$work/loud:tests/peers python3 -B -c 'import worker
+    echo '{"do": "forget"}' | PYTHONPATH=$work/loud:tests/peers "$PYTHON" -B -c 'import worker
 worker.serve(None, "stand-in")' >"$work/said" 2>"$work/.got" || { cat "$work/.got" && return 1; }
     [ "$(head -n 1 "$work/said")" = '{"version": "stand-in"}' ] && has "$work/.got" "Welcome!"
 }

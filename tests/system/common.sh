@@ -8,6 +8,8 @@ trap 'exit 130' INT TERM
 failures=0
 LONGHAND_CACHE=$root/build/tests/cache # what a user has tuned is none of the tests' business
 export LONGHAND_CACHE
+PYTHON=${LONGHAND_PYTHON:-python3}
+export PYTHONDONTWRITEBYTECODE=1
 
 # One named check: the command must succeed. Its output is shown when it does not.
 expect() {
@@ -20,6 +22,13 @@ expect() {
         cat "$work/.output"
         failures=$((failures + 1))
     fi
+}
+
+has_python() { "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
+
+# A check that needs Python 3.9, which is skipped by name without.
+expect_python() {
+    if has_python; then expect "$@"; else echo "skip $1: no Python 3.9 or later"; fi
 }
 
 # A command that must end with a status, its output holding a text: status, text, command.

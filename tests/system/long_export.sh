@@ -4,8 +4,6 @@
 
 . tests/system/common.sh
 
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
 "$PYTHON" -c 'import torch' 2>/dev/null || {
     echo "skip long_export: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
     exit 0
@@ -46,7 +44,6 @@ case_of drawn_pass "" "$DRAWN, draw = \"pass\" }, kind = \"relative\""
 case_of drawn_sides "" "$DRAWN, sides = \"independent\" }, kind = \"alibi\""
 case_of drawn_difference "" "$DRAWN, reading = \"difference\" }, kind = \"shaw\""
 case_of drawn_sequence "" "$DRAWN, draw = \"sequence\" }, kind = \"learned\""
-
 
 BLOCKS='at = "block", dropout = 0.2'
 case_of block_tables "" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, relative = { kind = \"shaw\", clip = 3,

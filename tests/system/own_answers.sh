@@ -1,8 +1,5 @@
 # Own answers of an evaluation against those that predict gives: sourced after common.sh.
 
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
-
 # A number of the last line of a file.
 number_of() {
     tail -n 1 "$2" | sed -n "s/.*\"$1\":\([0-9.e+-]*\)[,}].*/\1/p" | grep . || echo 0

@@ -3,8 +3,6 @@
 . tests/system/common.sh
 
 LUA=${LUA:-lua5.4}
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
 
 # Two tiny models: `drawn` relative vectors at drawn distances, `plain` a score with all kinds of parameters.
 specs() {
@@ -165,8 +163,6 @@ export_refuses() {
         ends_with 1 'plan digest' ./longhand export pytorch "$plain" --spec "$work/drawn.lua"
 }
 
-has_python() { "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
-
 python_reads() { "$PYTHON" tests/python/test_longhand.py "$work/runs" "$work/trace.safetensors"; }
 
 python_trains() { "$PYTHON" tests/python/test_commands.py "$work/plain.lua"; }
@@ -240,13 +236,9 @@ fi
 expect export_refuses_with_reasons export_refuses
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"
 expect export_of_a_score_is_the_golden exports "$plain" plain "$(built "$plain")/trainer"
-if has_python; then
-    expect python_reads_runs_and_tensors python_reads
-    expect python_builds_and_trains python_trains
-    expect export_compiles compiles
-else
-    for name in python export_compiles; do echo "skip $name: no Python 3.9 or later"; done
-fi
+expect_python python_reads_runs_and_tensors python_reads
+expect_python python_builds_and_trains python_trains
+expect_python export_compiles compiles
 if "$PYTHON" -c 'import torch' 2>/dev/null; then
     expect export_of_drawn_distances_agrees_in_torch torch_agrees drawn
     expect export_of_a_score_agrees_in_torch torch_agrees plain

@@ -79,7 +79,7 @@ if [ "$failures" -eq 0 ]; then
     expect decoder_learns learns
     expect decoder_predicts_token_by_token predicts
     expect decoder_tells_wrong_answers tells_wrong_answers
-    expect decoder_counts_own_answers counts_own_answers
+    expect_python decoder_counts_own_answers counts_own_answers
     expect decoder_bench_has_decoding benches
     expect decoder_is_exported exports
     if "$PYTHON" -c 'import torch' 2>/dev/null; then

@@ -60,7 +60,7 @@ expect encoder_decoder_builds ./longhand build "$work/reverse_pair.lua" --levels
 if [ "$failures" -eq 0 ]; then
     expect encoder_decoder_learns learns
     expect encoder_decoder_predicts_token_by_token predicts
-    expect encoder_decoder_counts_own_answers counts_own_answers
+    expect_python encoder_decoder_counts_own_answers counts_own_answers
     expect encoder_decoder_traces_all_attentions traces
 fi
 expect encoder_decoder_has_device_code has_device_code

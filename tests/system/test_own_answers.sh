@@ -63,7 +63,7 @@ expect own_answers_trainer ./longhand build "$work/ends.lua" --levels best --out
 if [ "$failures" -eq 0 ]; then
     expect own_answers_on_the_way learns
     checkpoint=$(echo "$work"/runs/ends/*/lr0.003-seed0/checkpoint.safetensors)
-    expect own_answers_are_counted counts
+    expect_python own_answers_are_counted counts
     expect own_answers_line_by_line lines_are_of_own_answers
     expect own_answers_are_no_others decodings_are_apart
     expect own_answers_have_names names_are_known

@@ -3,8 +3,6 @@
 . tests/system/common.sh
 
 SPEC=examples/own_bias/own_bias.lua
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
 digest=$(./longhand check $SPEC --json | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')
 trainer=build/trainers/own_bias-$digest/trainer
 
@@ -45,11 +43,7 @@ expect own_bias_builds ./longhand build $SPEC --levels best
 if [ "$failures" -eq 0 ]; then
     expect own_bias_trains trains
     expect own_bias_evaluates_longer_sequences evaluates
-    if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-        expect own_bias_notebook_runs notebook_runs
-    else
-        echo "skip own_bias_notebook_runs: no Python 3.9 or later"
-    fi
+    expect_python own_bias_notebook_runs notebook_runs
     expect own_bias_checkpoint_is_of_its_formula another_formula_refuses_the_checkpoint
 fi
 finish

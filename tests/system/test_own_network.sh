@@ -4,8 +4,6 @@
 . tests/system/common.sh
 
 SPEC=examples/own_network/own_network.lua
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
 
 plan_names_the_network() {
     ends_with 0 'network examples/own_network/parallel_block.lua, gate = silu' ./longhand plan $SPEC &&

@@ -4,7 +4,6 @@
 . tests/system/common.sh
 
 LUA=${LUA:-lua5.4}
-PYTHON=${LONGHAND_PYTHON:-python3}
 
 pages() {
     "$LUA" tests/browser/write_runs.lua "$work/runs" &&

@@ -3,9 +3,6 @@
 
 . tests/system/common.sh
 
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
-
 # What pip installs finds the clone that it is from, and has its version.
 installs() {
     mkdir "$work/clone" && cp -r python VERSION "$work/clone" && mkdir "$work/clone/generator" &&
@@ -22,15 +19,13 @@ assert longhand.check("bucket_sort_rope")["id"] == "bucket_sort_rope"
 ' "$work"
 }
 
-if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-    expect python_writes_specs_and_runs_commands "$PYTHON" tests/python/test_specs.py
+expect_python python_writes_specs_and_runs_commands "$PYTHON" tests/python/test_specs.py
+if has_python; then
     if "$PYTHON" -c 'import sys, importlib.util
 sys.exit(not all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))))'; then
         expect python_package_is_installed_by_pip installs
     else
         echo "skip python_package_is_installed_by_pip: no pip, setuptools and wheel"
     fi
-else
-    echo "skip python_writes_specs_and_runs_commands: no Python 3.9 or later"
 fi
 finish

@@ -3,9 +3,6 @@
 
 . tests/system/common.sh
 
-PYTHON=${LONGHAND_PYTHON:-python3}
-export PYTHONDONTWRITEBYTECODE=1
-
 # Two cells of runs with two seeds: steps, learning rates.
 study() {
     cat >"$work/${3:-sweep}.lua" <<EOF
@@ -203,11 +200,7 @@ expect sweep_dry_run_tells_hours dry_run_tells_hours
 expect sweep_whole_study whole_study
 expect sweep_second_call_does_nothing second_call_does_nothing
 expect sweep_of_some_cells some_cells
-if "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-    expect sweep_reports_and_exports_from_python from_python
-else
-    echo "skip sweep_reports_and_exports_from_python: no Python 3.9 or later"
-fi
+expect_python sweep_reports_and_exports_from_python from_python
 expect sweep_trains_a_damaged_run_anew damaged_run_is_trained_anew
 expect sweep_trains_nothing_through_links nothing_through_links
 expect sweep_other_study_of_the_cells other_study_of_the_cells
