@@ -73,6 +73,24 @@ logits() {
 # gradients NAME: a model in float64, the device's gradients against differences of its own losses.
 gradients() { timeout "$(at_most 60)" "$(trainer_of "$1")" gradcheck --device cuda; }
 
+# Whether a wide model finds cuBLASLt: one step. Without a library its checks are skipped by name.
+multiplies() {
+    train "$1" try cuda 1 --seed $seed --overwrite && echo "it does" && return
+    status=$?
+    ! grep -q 'no cuBLASLt' "$work/try.log" || status=77
+    return $status
+}
+
+# wide_checks NAME CPU_NAME PRECISION
+wide_checks() {
+    check "$1, cuBLASLt" multiplies "$1" && check "$1, 5 steps" agree "$@" || return
+    if [ "$3" = float64 ]; then
+        check "$1, gradients" gradients "$1"
+    else
+        check "$1, 50 steps" fifty "$@" && check "$1, evaluation" evaluation "$@"
+    fi
+}
+
 part_checks() {
     for id in $(names showcase); do
         check "$id, 5 steps" agree "$id" "$id" float32
@@ -85,6 +103,8 @@ part_checks() {
         case $kind in
             double) check "$name, 5 steps" agree "$name" "$name" float64
                 check "$name, gradients" gradients "$name" ;;
+            wide) [ "$precision" != float64 ] || cpu=$name
+                wide_checks "$name" "$cpu" "$precision" ;;
             rates) check "$name, logits" logits "$name" "$encoding" "$precision"
                 [ "$precision" = float32 ] || check "$name, 5 steps" agree "$name" "$cpu" "$precision"
                 case $name in
@@ -116,10 +136,11 @@ side_by_side() {
         compare bits "$(run_of bits.eight 3)" "$(run_of bits.one 3)"
 }
 
+# resumed NAME STEPS: as many and as many again, against all in one piece.
 resumed() {
-    train "$1" bits.whole cuda 2000 --seed 4 --log-every 30 --overwrite &&
-        train "$1" bits.half cuda 1000 --seed 4 --log-every 30 --overwrite &&
-        train "$1" bits.half cuda 2000 --seed 4 --log-every 30 --resume &&
+    train "$1" bits.whole cuda $((2 * $2)) --seed 4 --log-every 30 --overwrite &&
+        train "$1" bits.half cuda "$2" --seed 4 --log-every 30 --overwrite &&
+        train "$1" bits.half cuda $((2 * $2)) --seed 4 --log-every 30 --resume &&
         compare bits "$(run_of bits.whole 4)" "$(run_of bits.half 4)"
 }
 
@@ -143,7 +164,13 @@ part_bits() {
         check "$id, again" again "$id"
         check "$id, side by side" side_by_side "$id"
     done
+    for id in $(names wide | head -n 1); do
+        check "$id, cuBLASLt" multiplies "$id" || continue
+        check "$id, again" again "$id"
+        check "$id, side by side" side_by_side "$id"
+        check "$id, resumed" resumed "$id" 30
+    done
     id=$(names showcase | tail -n 1)
     [ -n "$id" ] || return
-    check "$id, resumed" resumed "$id" && check "$id, killed" killed "$id"
+    check "$id, resumed" resumed "$id" 1000 && check "$id, killed" killed "$id"
 }

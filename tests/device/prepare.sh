@@ -8,8 +8,8 @@
 # Then, in a copy of the repository on the machine with the GPU (build/device.tar.gz is all that it lacks):
 #     tar xzf build/device.tar.gz && sh tests/device/run.sh
 #
-#     build/device/manifest         what is there, a line each: showcase NAME, double NAME, sanitize NAME, rates NAME
-#                                   ENCODING PRECISION LENGTHS
+#     build/device/manifest         what is there, a line each: showcase NAME, double NAME, sanitize NAME, wide NAME
+#                                   ENCODING PRECISION, rates NAME ENCODING PRECISION LENGTHS
 #     build/device/trainers/NAME    trainer with both halves, and src: built again where the trainer does not run;
 #                                   resources.jsonl: what the assembler says of its kernels
 #     build/device/peers            a checkpoint for each encoding, inputs, and the logits of a trainer for them
@@ -22,13 +22,18 @@ set -u
 cd -- "$(dirname -- "$0")/../.." || exit 4
 
 # Rates are measured of every encoding in every precision; MODEL and TRAIN are theirs. Small models in float64, where
-# CPU and GPU must agree to many digits; runs of the showcase; and small models for the sanitizer, in small batches.
+# CPU and GPU must agree to many digits; runs of the showcase; small models for the sanitizer, in small batches; and
+# models whose products are cuBLASLt's, those of WIDE_MODEL in every precision and some in float64.
 ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
 PRECISIONS=${PRECISIONS:-float32 tf32 bf16}
 MODEL=${MODEL:-use = \"ruoss_encoder\"}
 TRAIN=${TRAIN:-use = \"ruoss\"}
 DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua)}
 SHOWCASE=${SHOWCASE:-$(for file in generated/*/device.cu; do basename "$(dirname "$file")"; done)}
+WIDE_MODEL=${WIDE_MODEL:-use = \"ruoss_encoder\", layers = 2, width = 256, feedforward = 512}
+WIDE_ENCODINGS=${WIDE_ENCODINGS:-sinusoid rand_relative}
+WIDE_DOUBLE=${WIDE_DOUBLE:-tests/specs/emulated_wide_rand_rope.lua tests/specs/emulated_wide_rand_relative.lua \
+    tests/specs/emulated_wide_block_tables.lua}
 SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative.lua}
 TASKS="parity reverse"
 arch=sm_90 verb=build
@@ -40,6 +45,20 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+
+# Trainers are linked with jansson, and the machine with the GPU gets a copy: said before minutes of work. A release
+# carries its own.
+jansson=''
+if [ ! -d third_party/jansson ]; then
+    for file in $(echo '#include <jansson.h>' | ${CC:-cc} -M -x c - 2>/dev/null | tr ' ' '\n' | grep jansson) \
+        "$(${CC:-cc} -print-file-name=libjansson.a)"; do
+        [ ! -f "$file" ] || jansson="$jansson $file"
+    done
+    case $jansson in
+        *jansson.h*libjansson.a) ;;
+        *) echo "prepare: ${CC:-cc} finds no jansson.h and libjansson.a; install libjansson-dev" >&2 && exit 4 ;;
+    esac
+fi
 
 base=${PREPARED:-build/device}
 level=x86-64-v3
@@ -99,13 +118,13 @@ task_kind() { case $1 in parity) echo parity_check ;; reverse) echo reverse_stri
 # Task lengths with 21 and 41, and with 80 tokens.
 task_lengths() { case $1 in parity) echo 20,40 ;; reverse) echo 40 ;; esac; }
 
-# write_spec NAME TASK ENCODING PRECISION
+# write_spec NAME TASK ENCODING PRECISION MODEL
 write_spec() {
     cat >"$base/specs/$1.lua" <<END
 return {
   task      = { kind = "$(task_kind "$2")" },
   encoding  = $(encoding_table "$3"),
-  model     = { $MODEL },
+  model     = { $5 },
   train     = { $TRAIN },
   eval      = { use = "ruoss" },
   precision = "$4",
@@ -119,13 +138,26 @@ for encoding in $ENCODINGS; do
         case $encoding.$precision in none.bf16 | relative.bf16) continue ;; esac
         for task in $TASKS; do
             name=${task}_${encoding}_$precision
-            write_spec "$name" "$task" "$encoding" "$precision"
+            write_spec "$name" "$task" "$encoding" "$precision" "$MODEL"
             make_one "$name" "$base/specs/$name.lua" &&
                 echo "rates $name $encoding $precision $(task_lengths "$task")" >>"$base/manifest"
         done
     done
     echo "prepare: $encoding" >&2
 done
+
+for encoding in $WIDE_ENCODINGS; do
+    for precision in float32 tf32 bf16; do
+        name=wide_${encoding}_$precision
+        write_spec "$name" reverse "$encoding" "$precision" "$WIDE_MODEL"
+        make_one "$name" "$base/specs/$name.lua" && echo "wide $name $encoding $precision" >>"$base/manifest"
+    done
+done
+for spec in $WIDE_DOUBLE; do
+    name=$(basename "$spec" .lua)
+    make_one "$name" "$spec" && echo "wide $name - float64" >>"$base/manifest"
+done
+echo "prepare: wide" >&2
 
 make_all double $DOUBLE
 make_all showcase $SHOWCASE
@@ -171,10 +203,7 @@ for encoding in $ENCODINGS; do
 done
 rm -rf "$base/host"
 git describe --always --dirty >"$base/commit" 2>/dev/null || rm "$base/commit"
-for file in $(echo '#include <jansson.h>' | ${CC:-cc} -M -x c - | tr ' ' '\n' | grep jansson) \
-    "$(${CC:-cc} -print-file-name=libjansson.a)"; do
-    cp "$file" "$base/lib" || complain "jansson: no $file; the machine with the GPU needs it to build trainers"
-done
+[ -z "$jansson" ] || cp $jansson "$base/lib" || complain "jansson cannot be copied"
 [ $failed -eq 0 ] || complain "not everything could be made"
 tar czf "$base.tar.gz" "$base" || complain "$base.tar.gz cannot be written"
 echo "prepare: $(wc -l <"$base/manifest") trainers in $base; $(du -h "$base.tar.gz" | cut -f1) in $base.tar.gz" >&2

@@ -7,7 +7,8 @@
 # in generated/ is built and checked, and nothing is timed.
 #
 # parts (default: all, in this order)
-#   checks    trainers on the CPU and on the GPU: parameters, metrics, evaluation, logits; small models in float64
+#   checks    trainers on the CPU and on the GPU: parameters, metrics, evaluation, logits; small models in float64;
+#             wide models, where cuBLASLt is found (LONGHAND_CUBLASLT names it)
 #   bits      on the GPU alone: runs again, side by side, resumed and killed come to the same bits
 #   rates     trainer bench of one model and of thirty, at 21, 41 and 80 tokens
 #   peaks     a large matrix product and a copy, by PyTorch
@@ -171,7 +172,7 @@ runs() {
     [ -x "$(trainer_of "$1")" ] && train "$1" try cuda 1 --seed $seed --overwrite >>"$log" 2>&1
 }
 
-# Trainers of a kind (showcase, rates, double, sanitize) or all of them; without a manifest those in generated/.
+# Trainers of a kind (showcase, rates, double, sanitize, wide) or all of them; without a manifest those in generated/.
 names() {
     if [ -f "$base/manifest" ]; then
         awk -v kind="${1:-}" 'kind == "" || $1 == kind { print $2 }' "$base/manifest"

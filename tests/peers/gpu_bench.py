@@ -9,12 +9,17 @@ import json
 import math
 import os
 import pathlib
+import signal
 import statistics
 import sys
 import time
 import traceback
 
 from peer import ENCODINGS, PRECISIONS, TOLERANCE, Case, logit_error, references
+
+
+class TooLong(Exception):
+    """A case has used up its limit."""
 
 
 class Bench:
@@ -48,6 +53,9 @@ class Bench:
                        help="JSON lines are added here; what stands there, failures too, is not timed again")
         p.add_argument("--fresh", action="store_true", help="time again what stands in --out")
         p.add_argument("--limit", type=float, default=600, help="seconds after which nothing is begun (%(default)s)")
+        p.add_argument("--case-limit", type=float, default=90,
+                       help="seconds that a case may take before it is timed (%(default)s); one that took longer is left "
+                            "out, and tried again where there are more")
         p.add_argument("--encodings", type=some_of(ENCODINGS), default=list(ENCODINGS[:2]),
                        help=f"of {','.join(ENCODINGS)}")
         p.add_argument("--shapes", type=shapes, default="21:1,41:1,80:40", help="tokens:labels,... (%(default)s)")
@@ -76,7 +84,8 @@ class Bench:
             self.out.write_text("".join(line + "\n" for line in kept))
             mine = []
         self.known = {self.key(line): line for line in mine if "error" not in line}
-        self.gone = {self.key(line) for line in mine if "error" in line}
+        self.gone = {self.key(line) for line in mine
+                     if "error" in line and line.get("case_limit", math.inf) >= self.options.case_limit}
 
     def is_mine(self, line):
         return all(line.get(k) == v for k, v in (("peer", self.name), ("version", self.version),
@@ -163,9 +172,9 @@ class Bench:
                  f"T={case.tokens:<3} {rate:9.1f} steps/s, {rate * case.replicas:9.1f} of models; "
                  f"compiled in {compile_seconds:.1f} s")
 
-    def add_failure(self, case, message):
+    def add_failure(self, case, message, **more):
         line = {"peer": self.name, "version": self.version, "device": self.hardware, "batch": self.options.batch}
-        line |= dataclasses.asdict(case)
+        line |= dataclasses.asdict(case) | more
         self.gone.add(self.key(line))
         self.write(line | {"error": " ".join(str(message).split())[:400]})
         self.say(f"{case}: {message}")
@@ -176,6 +185,8 @@ class Bench:
         where the device does no more for this one."""
         try:
             yield
+        except TooLong:
+            self.leave_out([case])
         except Exception as error:
             traceback.print_exc()
             self.add_failure(case, f"{type(error).__name__}: {error}")
@@ -183,8 +194,31 @@ class Bench:
                 self.usable()
             except Exception as another:
                 self.say(f"the device does no more here: {type(another).__name__}: {another}")
-                sys.stderr.flush()
-                os._exit(1 if self.failed else self.START_AGAIN)
+                self.leave()
+
+    def leave_out(self, cases):
+        """Of these the limit is used up, and something in this process may be at work on them still."""
+        limit = self.options.case_limit
+        for case in cases:
+            self.add_failure(case, f"not ready to be timed after {limit:g} s", case_limit=limit)
+        self.leave()
+
+    @contextlib.contextmanager
+    def limited(self):
+        """Raises TooLong in what is called within, once the limit is over and Python is reached."""
+        def stop(*_):
+            raise TooLong
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, self.options.case_limit)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def leave(self):
+        """Ends this process at once; run.sh starts another for what is left."""
+        sys.stderr.flush()
+        os._exit(1 if self.failed else self.START_AGAIN)
 
     def write(self, line):
         with self.out.open("a") as file:

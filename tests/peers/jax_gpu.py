@@ -7,7 +7,8 @@ variants
   scan   lax.scan over 64 steps in one call, with many models over 16
   loop   the same, the whole loop as one CUDA graph (command buffers over WHILE), where this XLA takes that
 Forms of attention (jax_model.py) are compared in `scan`; the faster one is used. Programs are compiled several at a
-time before anything is timed; compile_seconds is each one's own while others ran.
+time before these are timed, one model's before those of many; compile_seconds is each one's own while others ran. Who
+takes longer than --case-limit is left out, and the others are compiled again by the next process.
 """
 
 import concurrent.futures
@@ -107,11 +108,15 @@ def chosen_cases(bench, variant, precision):
 
 def run_some(bench, cases, weights):
     """A few cases, compiled side by side, then timed one after the other."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        made = [pool.submit(compile_case, case, weights[case.encoding], bench.options.batch) for case in cases]
+    pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+    made = [pool.submit(compile_case, case, weights[case.encoding], bench.options.batch) for case in cases]
+    done, _ = concurrent.futures.wait(made, timeout=bench.options.case_limit)
+    if len(done) < len(cases):
+        bench.leave_out([case for case, program in zip(cases, made) if program not in done])
     for case, program in zip(cases, made):
         with bench.guarded(case):
             run_case(bench, case, weights[case.encoding], *program.result())
+    pool.shutdown()
 
 
 def checked(bench, cases, weights):
@@ -128,9 +133,10 @@ def checked(bench, cases, weights):
 
 def run_round(bench, variant, precision, weights):
     cases = [case for case in chosen_cases(bench, variant, precision) if bench.wanted(case)]
-    cases = checked(bench, cases, weights)
-    for first in range(0, 0 if bench.options.check_only else len(cases), AT_ONCE):
-        run_some(bench, [case for case in cases[first : first + AT_ONCE] if bench.wanted(case)], weights)
+    for replicas in bench.options.replicas:
+        side_by_side = checked(bench, [case for case in cases if case.replicas == replicas], weights)
+        for first in range(0, 0 if bench.options.check_only else len(side_by_side), AT_ONCE):
+            run_some(bench, [case for case in side_by_side[first : first + AT_ONCE] if bench.wanted(case)], weights)
 
 
 def main():

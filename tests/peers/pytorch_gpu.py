@@ -88,12 +88,13 @@ def run_case(bench, case, weights, device):
     """Times a case. What compiled it, captured it and ran it first is compile_seconds."""
     torch.compiler.reset()
     start = time.monotonic()
-    trainer = Trainer(case, weights, bench.options.batch, device, COMPILED.get(case.variant))
-    run, steps = call_of(trainer)
-    for _ in range(3):
-        run()
-    if device == "cuda":
-        torch.cuda.synchronize()
+    with bench.limited():
+        trainer = Trainer(case, weights, bench.options.batch, device, COMPILED.get(case.variant))
+        run, steps = call_of(trainer)
+        for _ in range(3):
+            run()
+        if device == "cuda":
+            torch.cuda.synchronize()
     compile_seconds = time.monotonic() - start
     rates = bench.windows(timed(run, steps, device))
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else None

@@ -39,9 +39,12 @@ return {
 END
     sed '/train/s/{ use/{ batch = 8, use/' tests/specs/parity_float64_relative.lua >"$work/device_double.lua"
     cp tests/specs/emulated_tf32.lua "$work/device_sanitized.lua"
+    sed '/train/s/{ len/{ batch = 4, len/' tests/specs/emulated_wide_rand_rope.lua >"$work/device_wide.lua"
     PREPARED=$base ENCODINGS=rand_relative PRECISIONS="float32 tf32" TRAIN='use = "ruoss", batch = 2' \
         MODEL='use = "ruoss_encoder", layers = 1, heads = 2, width = 16, feedforward = 16' \
-        DOUBLE=$work/device_double.lua SHOWCASE=$work/device_shown.lua SANITIZE=$work/device_sanitized.lua \
+        WIDE_MODEL='use = "ruoss_encoder", layers = 1, heads = 2, width = 256, feedforward = 16' \
+        WIDE_ENCODINGS=sinusoid WIDE_DOUBLE=$work/device_wide.lua DOUBLE=$work/device_double.lua \
+        SHOWCASE=$work/device_shown.lua SANITIZE=$work/device_sanitized.lua \
         sh tests/device/prepare.sh --arch sm_90
 }
 
@@ -62,7 +65,9 @@ wrap() {
         folder=$1/trainers/$name
         mv "$folder/trainer" "$folder/real" && cat >"$folder/trainer" <<END && chmod +x "$folder/trainer" || return
 #!/bin/sh
-LONGHAND_CUDA_DRIVER=$root/build/release/emulation/$name.so exec $folder/real "\$@"
+LONGHAND_CUBLASLT=$root/build/release/emulation/$name.so
+export LONGHAND_CUBLASLT
+LONGHAND_CUDA_DRIVER=\$LONGHAND_CUBLASLT exec $folder/real "\$@"
 END
     done
 }
@@ -74,7 +79,8 @@ runs() {
     PATH=$tools:$PATH PREPARED=$base OUT=$work/out REPLICAS=4 ends_with 0 " 0 failed" \
         sh tests/device/run.sh --parts checks,bits,rates --limit 900 || return
     for name in "device_double, 5 steps" "device_shown, evaluation" "device_shown, side by side" \
-        "device_shown, killed" "reverse_rand_relative_tf32, 50 steps" \
+        "device_shown, killed" "device_wide, gradients" "wide_sinusoid_bf16, evaluation" \
+        "wide_sinusoid_float32, resumed" "reverse_rand_relative_tf32, 50 steps" \
         "parity_rand_relative_float32, logits" "reverse_rand_relative_tf32, rate of 4"; do
         has "$work/out/report.md" "| $name | ok |" || return
     done
@@ -91,7 +97,7 @@ builds_elsewhere() {
     tar xzf $base.tar.gz -C "$copy" || return
     for lua in lua lua5.4; do printf 'exit 1\n' >"$copy/bin/$lua" && chmod +x "$copy/bin/$lua"; done
     (
-        cd "$copy" && sed -i '/^rates/d' $base/manifest || exit
+        cd "$copy" && sed -i '/^rates/d; /^wide/d' $base/manifest || exit
         PATH=$copy/bin:$tools:$PATH PREPARED=$base ends_with 1 "3 trainers built here" \
             sh tests/device/run.sh --parts checks --build --limit 300
         cat "$work/.got" && [ -s $base/trainers/device_shown/resources.jsonl ] &&
