@@ -25,8 +25,9 @@ end
 -- Options of a parent that chooses no task stay: a scale of a study may say them for tasks that an axis has.
 local function lay_task(base, over)
   local before, now = choice_of(base), choice_of(over)
-  if before and now and before ~= now then
-    return over
+  local kind, other = base.fields.kind, over.fields.kind
+  if before and now and (before ~= now or kind and kind.value ~= other.value) then
+    return over -- options are another task's
   end
   return tree.merge(base, over)
 end

@@ -119,23 +119,25 @@ local function kind_of(node)
 end
 
 -- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. A kind
--- that differs drops the other fields of that table; where base leaves its kind to the default, its fields are marked
--- `unstated`, so that validation can drop those which the new kind does not have.
+-- that differs drops the other fields of that table; where base leaves its kind to the default, or --set says the new
+-- one, they are marked `unstated`, so that validation can drop those which the new kind does not have: true, or the
+-- text of the --set, for it to be told.
 function M.merge(base, over)
   if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
     return over
   end
   local over_kind, base_kind = kind_of(over), kind_of(base)
-  if over_kind ~= nil and base_kind ~= nil and over_kind ~= base_kind then
+  local differs, set = over_kind ~= nil and over_kind ~= base_kind, over_kind ~= nil and over.fields.kind.origin.set
+  if differs and base_kind ~= nil and not set then
     return over
   end
-  local unstated = over_kind ~= nil and base_kind == nil
+  local unstated = differs and (set or true)
   local merged = M.table(over.origin)
   for name, node in next, base.fields do
     merged.fields[name] = node
     if unstated and over.fields[name] == nil then
       merged.fields[name] = { origin = node.origin, value = node.value, fields = node.fields, items = node.items,
-        unstated = true }
+        unstated = unstated }
     end
   end
   for name, node in next, over.fields do

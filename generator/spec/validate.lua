@@ -150,7 +150,10 @@ local function check_names(context, node, path, kind)
   end
   for name, inner in tree.each(node) do
     local inner_path = locate.join(path, name)
-    if not allowed[name] and not (inner.unstated and schema.at[inner_path]) then
+    if not allowed[name] and inner.unstated and schema.at[inner_path] then
+      context.dropped[#context.dropped + 1] = type(inner.unstated) == "string" and ("%s drops %s, which is no field%s")
+        :format(inner.unstated, inner_path, kind and (' of kind "%s"'):format(kind) or "") or nil
+    elseif not allowed[name] then
       unknown_field(context, inner, inner_path, kind, legal)
     end
   end
@@ -407,7 +410,7 @@ end
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = lay_families(loaded.tree), loaded = loaded,
-    origins = {}, formulas = {}, files = {}, partial = {},
+    origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
     resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", context.root, context.resolved)
   settle_task(context)
@@ -424,7 +427,8 @@ function M.resolve(loaded, d, given)
   for path, origin in next, context.origins do
     origins[path] = origin_text(origin)
   end
-  return context.resolved, { origins = origins, warnings = warnings, task = context.task, files = context.files,
+  table.move(warnings, 1, #warnings, #context.dropped + 1, context.dropped)
+  return context.resolved, { origins = origins, warnings = context.dropped, task = context.task, files = context.files,
     score = formula or nil, network = context.own_network, init = context.init }
 end
 

@@ -237,6 +237,19 @@ function TestLoad.test_another_kind_drops_the_preset()
   lu.assertTrue(loaded.tree.fields.train.fields.clip.fields.max_norm.unstated)
 end
 
+-- A kind of the command line keeps what fits and says what it drops, wherever the other kind was said.
+function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
+  for _, model in ipairs({ 'kind = "encoder", layers = 3, spare_token = false', 'use = "small_encoder", layers = 3, '
+    .. "spare_token = false" }) do
+    local resolved, info = support.check_text(([[return { task = { kind = "reverse_string" }, encoding = { kind = "rope" },
+      model = { %s, norm = { kind = "rms", place = "pre" } } }]]):format(model), support.sets({ "model.kind=decoder",
+        "model.norm.kind=layer" }))
+    lu.assertEquals({ resolved.model.layers, resolved.model.norm.place }, { 3, "pre" })
+    lu.assertEquals(info.warnings, { "--set model.kind=decoder drops model.spare_token, which is no field of kind "
+      .. '"decoder"' })
+  end
+end
+
 function TestLoad.test_a_preset_may_be_a_spec_of_ones_own()
   support.write("mine/base.lua",
     'return { precision = "float64", model = { use = "small_encoder", heads = 4 }, train = { steps = 7 } }')
