@@ -8,6 +8,8 @@ local lfs = require("lfs")
 
 local M = {}
 
+local BLOCK = 1 << 16 -- bytes that are read at once
+
 M.NULL = json.null
 M.OBJECT, M.LIST = {}, {} -- metatables of what is decoded: {} and [] differ
 
@@ -36,6 +38,35 @@ function M.read(path, largest)
   local text = file:read(largest)
   file:close()
   return text or ""
+end
+
+-- Calls take(line, number, whole) for the lines of a file that are not empty, while it returns nothing; whole: its end
+-- is there. A line of more than `longest` bytes is cut behind as many and one. Returns what take returned, or nil and
+-- what is wrong with the file. No more of it is held at once than a block and a line.
+function M.lines(path, largest, longest, take)
+  local file, problem = open(path, largest)
+  if not file then
+    return nil, problem
+  end
+  local rest, number, found = "", 0, nil
+  for block in file:lines(BLOCK) do
+    local text, at = rest .. block, 1
+    local stop = text:find("\n", #rest + 1, true)
+    while stop and not found do
+      number = number + 1
+      found = stop > at and take(text:sub(at, stop - 1), number, true)
+      at, stop = stop + 1, text:find("\n", stop + 1, true)
+    end
+    rest = text:sub(at)
+    if not found and #rest > longest then
+      found = take(rest:sub(1, longest + 1), number + 1, true)
+    end
+    if found then
+      break
+    end
+  end
+  file:close()
+  return found or rest ~= "" and take(rest, number + 1, false) or nil
 end
 
 -- The last `bytes` of a file, or all where it has fewer.

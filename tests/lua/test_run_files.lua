@@ -119,7 +119,7 @@ function TestDamage.test_lines()
     ['line 2: split: found "tost"; expected during, validation, in_distribution,'] = good:gsub('"beyond"', '"tost"'),
     ["line 2: draws: found nothing; expected an integer"] = good:gsub('"draws":1,', ""),
     ["line 2: found a list; expected an object"] = "[1]\n",
-    ["line 2: found 65999 bytes; expected at most 65536"] = (" "):rep(65999) .. "\n",
+    ["line 2: found more than 65536 bytes; expected at most 65536"] = (" "):rep(65999) .. "\n",
   }) do
     local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good .. line .. good }))
     assert_damaged(run, "eval.jsonl: " .. what)
@@ -150,11 +150,43 @@ function TestDamage.test_many_lengths_take_no_longer()
   lu.assertTrue(os.clock() - began < 2)
 end
 
+-- Files of lines are read by pieces, whatever their size: here of zeros that take no room on the disk.
+function TestDamage.test_a_large_file_takes_little_memory()
+  local dir = write_run("large", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "beyond", 11, 0.5) })
+  local file = assert(io.open(dir .. "/eval.jsonl", "r+b"))
+  file:seek("set", 255 << 20)
+  file:write("\n")
+  file:close()
+  collectgarbage()
+  collectgarbage("stop")
+  local before = collectgarbage("count")
+  local run = runs.read(dir)
+  local held = collectgarbage("count") - before
+  collectgarbage("restart")
+  assert_damaged(run, "eval.jsonl: line 2: found more than 65536 bytes; expected at most 65536")
+  lu.assertTrue(held < 4096) -- KiB
+end
+
+-- Lines meet the ends of what is read at once in every way.
+function TestDamage.test_lines_across_blocks()
+  local lines, want = {}, 0
+  for i = 1, 3000 do
+    lines[i] = eval_line(i, "during", 11 + i % 7, 0.5):gsub("\n", (" "):rep(i % 97) .. "\n")
+  end
+  local dir = write_run("blocks", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) .. '{"step":4' })
+  local notes = {}
+  lu.assertNil(run_files.evaluations(dir, notes, function(row)
+    want = want + 1
+    lu.assertEquals(row.step, want)
+  end))
+  lu.assertEquals({ want, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
+end
+
 -- Where a line without an end begins is found in one go, however long those before it are.
 function TestDamage.test_a_long_line_takes_no_longer()
   local began = os.clock()
   local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
-  assert_damaged(run, "eval.jsonl: line 1: found 1048576 bytes; expected at most 65536")
+  assert_damaged(run, "eval.jsonl: line 1: found more than 65536 bytes; expected at most 65536")
   lu.assertTrue(os.clock() - began < 2)
 end
 

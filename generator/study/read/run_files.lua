@@ -116,21 +116,19 @@ end
 
 -- Calls take(line) for each line; it returns nil, or what is wrong. Returns nil, or the first problem as text.
 local function each_line(dir, name, notes, take)
-  local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
-  if not text then
-    return problem and line_of(name, problem)
-  end
-  local number, torn = 0, text:match("^.*\n()") or 1 -- where the last line begins that has no end
-  for at, line in text:gmatch("()([^\n]+)") do
-    number = number + 1
-    problem = #line > run_shapes.LONGEST_LINE and { field = "", found = ("%d bytes"):format(#line),
-      expected = ("at most %d"):format(run_shapes.LONGEST_LINE) } or take(line)
-    if problem and at == torn then
+  local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
+  local path = dir .. "/" .. name
+  local damage, problem = input.lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
+    local wrong = #line > longest and { field = "", found = ("more than %d bytes"):format(longest),
+      expected = ("at most %d"):format(longest) } or number > most and { field = "", found = "one line more",
+      expected = ("at most %d"):format(most) } or take(line)
+    if wrong and not whole then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
-    elseif problem then
-      return line_of(name, problem, number)
+    elseif wrong then
+      return line_of(name, wrong, number)
     end
-  end
+  end)
+  return damage or problem and line_of(name, problem)
 end
 
 local function decode_line(line, shape)

@@ -13,9 +13,10 @@ local shapes = require("study.read.shapes")
 
 local M = {}
 
--- Bytes: some thousand times what trainers write, and little enough to be read at once.
+-- Bytes: some thousand times what trainers write. Files of lines are read by pieces, the others at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
 M.LONGEST_LINE = 65536
+M.MOST_LINES = 1 << 20
 M.LONGEST_EVALUATED = 1000000 -- of a task length that `trainer eval` takes: runtime/cli/options.h
 
 local MOST = 1 << 53 -- of a count: what a double holds exactly
