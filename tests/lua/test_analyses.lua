@@ -261,4 +261,21 @@ function TestRespec.test_files_of_the_users_own()
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
+-- Of a run.json of somebody else's: sums in one another thousands deep, closed or not, are refused at once.
+function TestRespec.test_sums_that_do_not_end()
+  local began = os.clock()
+  for _, close in ipairs({ ")", "" }) do
+    local score = ("sum(2, i: "):rep(16000) .. "x.score" .. close:rep(16000)
+    local text = assert(respec.text({ task = { kind = "even_pairs" }, encoding = { score = score } }))
+    local spec, _, d = support.check_text(text)
+    lu.assertNil(spec)
+    lu.assertStrContains(d:text(), "not valid Lua")
+  end
+  lu.assertTrue(os.clock() - began < 10)
+  for _, score in ipairs({ "sum(2, i: x.score", "x.score)", "sum(2, i: x.score))" }) do
+    local text = assert(respec.text({ task = { kind = "even_pairs" }, encoding = { score = score } }))
+    lu.assertNil((support.check_text(text)))
+  end
+end
+
 os.exit(lu.LuaUnit.run())

@@ -64,27 +64,22 @@ function write_value(value)
   return write_fields(value, sorted_keys(value))
 end
 
--- Where the bracket closes that opens before `at`.
-local function closing(text, at)
-  local depth = 1
-  for i = at, #text do
-    local character = text:sub(i, i)
-    depth = depth + (character == "(" and 1 or character == ")" and -1 or 0)
-    if depth == 0 then
-      return i
+-- "sum(8, i: term)" of a printed formula as a spec writes it, in one walk over its brackets. Those that are not closed
+-- stay so: the spec is no Lua then.
+local function write_sums(text)
+  local parts, closers, at = {}, {}, 1
+  for bracket, behind in text:gmatch("([()])()") do
+    local before = text:sub(at, behind - 2)
+    if bracket == ")" then
+      parts[#parts + 1], at = before .. (table.remove(closers) or ")"), behind
+    else
+      local count, index, body = text:match("^(%d+), (i%d*): ()", behind)
+      local is_sum = count and before:find("%f[%w]sum$")
+      parts[#parts + 1] = before .. "(" .. (is_sum and ("%s, function(%s) return "):format(count, index) or "")
+      closers[#closers + 1], at = is_sum and " end)" or ")", is_sum and body or behind
     end
   end
-end
-
--- "sum(8, i: term)" of a printed formula as a spec writes it.
-local function write_sums(text)
-  local from, to, count, index = text:find("%f[%w]sum%((%d+), (i%d*): ")
-  if not from then
-    return text
-  end
-  local close = closing(text, to + 1)
-  return ("%ssum(%s, function(%s) return %s end)%s"):format(text:sub(1, from - 1), count, index,
-    write_sums(text:sub(to + 1, close - 1)), write_sums(text:sub(close + 1)))
+  return table.concat(parts) .. text:sub(at)
 end
 
 -- A formula as expression/text.lua prints it, as the function that it was traced from might have been. Constants that
