@@ -48,6 +48,10 @@ local function display(state, real, relative)
 end
 
 local function read_text(path)
+  local mode = lfs.attributes(path, "mode")
+  if mode and mode ~= "file" and mode ~= "directory" then -- a pipe would be waited for
+    return nil, ("found a %s; expected a file"):format(mode)
+  end
   local file, message = io.open(path, "rb")
   if not file then
     return nil, (message:gsub("^.*: ", ""))

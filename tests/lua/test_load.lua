@@ -402,4 +402,26 @@ function TestSet.test_wrong_ones_are_told()
   end
 end
 
+TestPipes = {}
+
+function TestPipes.tearDown()
+  support.clean()
+end
+
+-- A pipe where a spec names a file would be waited for.
+function TestPipes.test_pipes_are_not_opened()
+  local folder = support.write("pipes/x", ""):match("^(.*)/")
+  assert(os.execute(("mkfifo '%s/pipe.lua' '%s/pipe.c'"):format(folder, folder)))
+  for field, fields in pairs({
+    use = 'use = "./pipe.lua", task = { kind = "parity_check" }',
+    ["encoding.use"] = 'task = { kind = "parity_check" }, encoding = { use = "./pipe.lua" }',
+    ["task.source"] = 'task = { source = "pipe.c" }, encoding = { kind = "none" }',
+  }) do
+    local path = support.write("pipes/probe.lua", "return { " .. fields .. " }")
+    local said = support.shell(("timeout 60 lua5.4 generator/main.lua check '%s' 2>&1; echo $?"):format(path))
+    lu.assertStrContains(said, "found a named pipe; expected a file", false, field)
+    lu.assertStrContains(said, "\n1\n", false, field)
+  end
+end
+
 support.run()

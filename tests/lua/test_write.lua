@@ -98,6 +98,17 @@ function TestFiles.test_a_full_disk()
   lu.assertEquals(names(dir), { "mine.txt", "old.c" })
 end
 
+-- A pipe would be waited for.
+function TestFiles.test_only_files_are_read()
+  local dir = folder("pipes")
+  assert(os.execute(("mkfifo '%s/pipe'"):format(dir)))
+  for _, path in ipairs({ dir .. "/pipe", dir, "/dev/zero" }) do
+    local text, message = write.read(path)
+    lu.assertNil(text)
+    lu.assertStrContains(message, path .. ": is not a file")
+  end
+end
+
 -- Where somebody else has put links and pipes, files of ours take their place.
 function TestFiles.test_nothing_is_written_through_a_link()
   local dir, outside = folder("links"), support.write("outside", "precious\n")
