@@ -45,6 +45,24 @@ ends_with() {
     fi
 }
 
+# Waits until the command holds, and polls for it: a state is waited for, however slow the machine is. Ten minutes are
+# for what hangs.
+until_true() {
+    for _ in $(seq 6000); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# Whether SIGTERM has been sent to each of these processes, which are halted: it is pending (bit 14).
+are_told() {
+    for told in "$@"; do
+        case $(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$told/status") in *[4567cdef]???) ;; *) return 1 ;; esac
+    done
+    [ $# -gt 0 ]
+}
+
 finish() {
     [ "$failures" -eq 0 ]
     exit

@@ -36,15 +36,6 @@ run_in() (
     cd "$1" && shift && exec env -i PATH="$work/bin" sh run.sh "$@"
 )
 
-# Waits until the command holds, for at most a minute: command.
-until_true() {
-    for _ in $(seq 600); do
-        "$@" >/dev/null 2>&1 && return
-        sleep 0.1
-    done
-    return 1
-}
-
 # Process numbers of the trainers that work below $work/there. Processes end meanwhile, which grep calls an error.
 trainers() {
     for file in $(grep -lzxs -e --missing /proc/[0-9]*/cmdline); do
@@ -53,6 +44,7 @@ trainers() {
 }
 
 nobody_trains() { ! trainers; }
+trainers_are_told() { are_told $(trainers); }
 both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1*/metrics.jsonl; }
 
 bundles() {
@@ -83,7 +75,7 @@ begin() {
 
 # It is TERM that a Ctrl-C becomes, too.
 stops() {
-    begin && kill -TERM $! && sleep 0.5 && kill -CONT $(trainers) && wait $!
+    begin && kill -TERM $! && until_true trainers_are_told && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
     grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
@@ -92,7 +84,8 @@ stops() {
 # Nobody is left to stop the trainers, which notice.
 killed() {
     rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
-    [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains && grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
+    [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
+        grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
 }
 
 goes_on() {

@@ -226,26 +226,25 @@ no_teacher() {
         ends_with 1 'expected: a run of model.kind = "encoder_decoder"' ./longhand calibrate "$work/torn"
 }
 
+# Whether nothing runs any more that names the student which is to be written, or the trainer of its teacher.
+nobody_works() { ! grep -qs -e "$work/[l]ate/student" -e "$work/[s]low" -e "$work/[c]ounts/trainer" /proc/[0-9]*/cmdline; }
+
 # A signal to the launcher ends what it started: no student is written later, when the trainer is through.
 ends_with_a_signal() {
     cat >"$work/slow" <<END
 #!/bin/sh
-[ "\$1" != trace ] || { : >"$work/slow.began" && sleep 0.5; }
+[ "\$1" != trace ] || { echo \$\$ >"$work/slow.began" && until [ -e "$work/slow.on" ]; do sleep 0.1; done; }
 exec "$work/counts/trainer" "\$@"
 END
     chmod +x "$work/slow"
     exec_calibrate() { exec ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
     exec_calibrate --set threshold.cross=2 --trainer "$work/slow" --out "$work/late/student.lua" >"$work/said" 2>&1 &
-    pid=$! tries=0
-    until [ -e "$work/slow.began" ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-        [ $tries -lt 300 ] && kill -0 $pid || { cat "$work/said" && return 1; }
-    done
-    kill -TERM $pid
+    pid=$!
+    until_true test -s "$work/slow.began" && kill -TERM $pid || { cat "$work/said" && return 1; }
     wait $pid
     status=$?
-    sleep 2.5
+    : >"$work/slow.on"
+    until_true nobody_works || { echo "somebody goes on" && return 1; }
     [ $status -eq 143 ] && [ ! -e "$work/late/student.lua" ] || { echo "status $status" && cat "$work/said" && return 1; }
 }
 

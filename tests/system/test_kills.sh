@@ -90,20 +90,17 @@ group() {
 }
 
 # SIGTERM to a verb that takes minutes, half a second after a file is there (-e PATH) or has something in it (-s PATH);
-# its exit code comes within seconds: condition, words of the verb.
+# its exit code comes long before the verb would be through: condition, words of the verb.
 ends_soon() {
     condition=$1
     shift
     "$trainer" "$@" --checkpoint "$work"/one/*/*/*/checkpoint.safetensors 2>"$work/said" &
     child=$!
-    for tenth in $(seq 300); do
-        test $condition && break
-        sleep 0.1
-    done
+    until_true test $condition
     sleep 0.5
     kill -TERM $child && began=$(date +%s) && wait $child
     status=$?
-    [ $status -eq 75 ] && [ $(($(date +%s) - began)) -le 10 ] && grep -q "stopped by a signal; " "$work/said" ||
+    [ $status -eq 75 ] && [ $(($(date +%s) - began)) -le 60 ] && grep -q "stopped by a signal; " "$work/said" ||
         { echo "status $status" && cat "$work/said" && return 1; }
 }
 

@@ -104,18 +104,14 @@ greedy_spec_fails_politely() {
     ends_with 1 'greedy.lua' ./longhand check "$work/greedy.lua"
 }
 
+has_begun() { find "$work/runs" -name run.json | grep -q .; }
+
 # Starts a long training, waits until it runs, sends a signal; the launcher's process must be the trainer by then.
 stopped_by() {
     rm -rf "$work/runs"
     ./longhand train $SPEC -- --steps 1000000 --no-eval --threads 1 --out "$work/runs" >"$work/train" 2>&1 &
     pid=$!
-    tries=0
-    until find "$work/runs" -name run.json 2>/dev/null | grep -q .; do
-        sleep 0.2
-        tries=$((tries + 1))
-        [ $tries -lt 300 ] && kill -0 $pid || { cat "$work/train" && return 1; }
-    done
-    sleep 0.5
+    until_true has_begun || { cat "$work/train" && return 1; }
     kill "-$1" $pid
     wait $pid
     status=$?

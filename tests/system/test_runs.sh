@@ -67,7 +67,7 @@ killed_run_equals_straight_run() {
 terminated_run_goes_on() {
     "$trainer" train --out "$work/term" --no-eval --log-every 7 --threads 2 --steps 100000000 &
     child=$!
-    sleep 0.5
+    until_true test -s "$(folder term)/metrics.jsonl"
     kill -TERM $child
     wait $child
     [ $? -eq 75 ] || return 1

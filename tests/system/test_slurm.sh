@@ -74,15 +74,6 @@ END
     until_true sh -c 'sinfo -h -o %T | grep -qE "idle|mixed"'
 }
 
-# Waits until the command holds, for at most two minutes: command.
-until_true() {
-    for i in $(seq 1200); do
-        "$@" >/dev/null 2>&1 && return
-        sleep 0.1
-    done
-    return 1
-}
-
 # ---- the study ----
 
 cat >"$work/grid.lua" <<'END2'
@@ -130,7 +121,12 @@ idle() { [ -z "$(squeue -h)" ]; }
 # Process numbers of what runs with such a path in its command, the one that looks excepted: an absolute path.
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
-trainers() { processes "$work/$1/.slurm/trainers/" | grep .; }
+# Of those that train: a trainer is also asked what it is. A zombie has no command.
+trainers() {
+    for one in $(processes "$work/$1/.slurm/trainers/"); do
+        ! grep -qzxs -e --missing "/proc/$one/cmdline" || echo "$one"
+    done | grep .
+}
 one_waits() { [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ]; }
 parent_of() { cut -d ' ' -f 4 "/proc/$1/stat"; }
 
@@ -162,15 +158,34 @@ submits_once() {
 
 goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
+# Trainers that are halted do not get through before they are struck.
+halted() {
+    for one in $(trainers cluster); do
+        ! grep -q '^State:[[:space:]]*T' "/proc/$one/status" || echo "$one"
+    done
+}
+all_are_halted() { kill -STOP $(trainers cluster) && [ "$(halted | grep -c .)" -eq 4 ]; }
+two_are_halted() { [ "$(halted | grep -c .)" -eq 2 ]; }
+is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
+
+# The trainers of a task, by the numbers of its processes, once they have been told to end: sets own.
+task_is_told() {
+    own=''
+    for one in $(trainers cluster); do
+        case " $(echo $1) " in *" $(parent_of "$one") "*) own="$own $one" ;; esac
+    done
+    are_told $own
+}
+
 # A task's time is over (of all the one whose number is that of the array), another one is preempted; then the trainer
 # of one is killed, and the whole of another.
 strikes() {
-    until_true test -s "$work/cluster/.slurm/1/logs/4.txt" && kill -TERM $(processes "$work/etc/d/job00001/") &&
-        until_true goes_back_by_itself && until_true one_waits &&
-        scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" && until_true trainers cluster || return
-    kill -9 $(trainers cluster | head -1) && sleep 0.5 && until_true trainers cluster || return
-    last=$(trainers cluster | tail -1) && kill -9 "$(parent_of "$last")" "$last"
-    until_true idle
+    until_true all_are_halted && script=$(processes "$work/etc/d/job00001/") && kill -TERM $script &&
+        until_true task_is_told "$script" && kill -CONT $own && until_true goes_back_by_itself &&
+        until_true one_waits && scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" &&
+        until_true two_are_halted || return
+    first=$(halted | head -1) last=$(halted | tail -1)
+    kill -9 "$first" && until_true is_gone "$first" && kill -9 "$(parent_of "$last")" "$last" && until_true idle
 }
 
 says_what_is_missing() {
@@ -192,12 +207,14 @@ same_bits() {
     results local >"$work/want" && results cluster | cmp - "$work/want" && [ "$(grep -c . "$work/want")" -gt 100 ]
 }
 
+# But for times, and the width of columns that have them.
 same_report() {
     for where in local cluster; do
         ./longhand report "$work/$where" --study "$work/grid.lua" --out "$work/report-$where" >/dev/null 2>&1
-        sed -e '/[0-9] s\|[0-9] h\|[0-9] min/d' "$work/report-$where/report.txt" | sed "s|$where||g" >"$work/$where.txt"
+        sed -e '/[0-9] s\|[0-9] h\|[0-9] min/d' "$work/report-$where/report.txt" | sed "s|$where||g" | tr -s ' -' \
+            >"$work/$where.txt"
     done
-    cmp "$work/local.txt" "$work/cluster.txt" && grep -q '12 of 12' "$work/cluster.txt"
+    diff "$work/local.txt" "$work/cluster.txt" && grep -q '12 of 12' "$work/cluster.txt"
 }
 
 nothing_is_left() {
@@ -243,11 +260,18 @@ cancels() {
         ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
 }
 
+# Whether the trainers of four tasks, of which none ends, have begun their runs, and hear signals.
+four_have_begun() {
+    set -- $(for one in $(trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
+    [ $# -eq 4 ] || return
+    for out; do find "$out" -name run.json | grep -q . || return; done
+}
+
 # Tasks that run: their trainers write checkpoints, and nothing goes back into the queue.
 cancels_what_runs() {
     long="--set train.steps=100000000"
     ends_with 0 "12 runs" sweep running "$work/grid.lua" $long --only task=sort --slurm "$work/here.lua" &&
-        until_true trainers running && sleep 0.5 &&
+        until_true four_have_begun running &&
         ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" $long && until_true idle &&
         [ -z "$(trainers running)" ] || return
     for run in "$work"/running/sort/*/.attempts/*/sort/*/*; do

@@ -36,15 +36,6 @@ results() {
     (cd "$work/$1" && find . -name metrics.jsonl | sort | xargs sed 's/,"steps_per_second":[^}]*//')
 }
 
-# Waits until the command holds, for at most a minute: command.
-until_true() {
-    for i in $(seq 600); do
-        "$@" >/dev/null 2>&1 && return
-        sleep 0.1
-    done
-    return 1
-}
-
 # Process numbers of the trainers that work here.
 trainers() {
     files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # fails where some process ends meanwhile
@@ -56,6 +47,7 @@ halt_all() { kill -STOP $(trainers); }
 
 trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
 nobody_trains() { ! trainers; }
+trainers_are_told() { are_told $(trainers); }
 
 dry_run_tells_hours() {
     ends_with 0 "in total                                2      4" sweep none --dry-run && [ ! -e "$work/none" ]
@@ -113,7 +105,7 @@ other_study_of_the_cells() {
 killed_sweep_leaves_checkpoints() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
     until_true trains cut && until_true halt_all && kill -9 $! && wait $!
-    [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains &&
+    [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
 }
 
