@@ -7,7 +7,7 @@ mkdir -p "$SIMULATED/bin" "$SIMULATED/queue" "$SIMULATED/jobs" "$SIMULATED/reque
 
 cat >"$SIMULATED/bin/sbatch" <<'END'
 #!/bin/sh
-# sbatch --parsable SCRIPT; squeue; scontrol show|requeue
+# sbatch --parsable SCRIPT; squeue; scancel JOB...; scontrol show|requeue
 case ${0##*/} in
     sbatch)
         job=$(($(ls "$SIMULATED/jobs" | wc -l) + 1)) task=0
@@ -31,6 +31,7 @@ case ${0##*/} in
             read -r state name <"$file" && echo "$name|${at%_*}|${at#*_}|$state|node|None"
         done
         ;;
+    scancel) echo "$@" >>"$SIMULATED/cancelled" ;;
     scontrol)
         case $1 in
             show) echo "MaxArraySize            = 1001" ;;
@@ -62,6 +63,7 @@ END
 chmod +x "$SIMULATED/bin/sbatch" "$SIMULATED/bin/run_task"
 ln -s sbatch "$SIMULATED/bin/squeue"
 ln -s sbatch "$SIMULATED/bin/scontrol"
+ln -s sbatch "$SIMULATED/bin/scancel"
 
 # simulate ACTION OUT: of $work/grid.lua, on $work/site.lua.
 simulate() {

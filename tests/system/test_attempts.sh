@@ -129,7 +129,8 @@ cancelled() {
 # Runs of somebody else, in a folder of theirs: NAME.
 foreign() {
     theirs=$work/$1_theirs/$place
-    mkdir -p "$theirs/$first" && echo '{"exit":0}' >"$theirs/$first/run.json" && echo keep >"$theirs/$first/metrics.jsonl"
+    mkdir -p "$theirs/$first" && echo '{"exit":0}' >"$theirs/$first/run.json" &&
+        echo keep >"$theirs/$first/metrics.jsonl"
 }
 untouched() { [ "$(cat "$theirs/$first/metrics.jsonl")" = keep ] && [ "$(ls -A "$theirs/$first" | wc -l)" -eq 2 ]; }
 
@@ -151,15 +152,15 @@ linked_cell() {
 # The same of a sweep that takes away what tasks have left.
 linked_sweep() {
     submit sweeps && task 1 0 && foreign sweeps && rm "$SIMULATED"/queue/* && mkdir -p "$cell/.attempts" &&
-        ln -s "$work/sweeps_theirs" "$cell/.attempts/e" && ends_with 0 "2 of 2 runs done" simulate sweep sweeps && untouched
+        ln -s "$work/sweeps_theirs" "$cell/.attempts/e" && ends_with 0 "2 of 2 runs done" simulate sweep sweeps &&
+        untouched
 }
 
 # A pipe where a checkpoint or a log should be does not keep a task.
 piped() {
-    submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place && mkdir -p "$cell/.attempts/9-1/$place/$first" &&
-        rm "$from/$first/eval.jsonl" "$from/$first/metrics.jsonl" 2>/dev/null
-    mkfifo "$from/$first/eval.jsonl" "$from/$first/metrics.jsonl" "$cell/.attempts/9-1/$place/$first/checkpoint.safetensors" &&
-        PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 timeout -s KILL 60 sh "$script/job.sh"
+    submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place/$first && other=$cell/.attempts/9-1/$place/$first &&
+        mkdir -p "$other" && rm -f "$from/eval.jsonl" "$from/metrics.jsonl" &&
+        mkfifo "$from/eval.jsonl" "$from/metrics.jsonl" "$other/checkpoint.safetensors" && PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 timeout -s KILL 60 sh "$script/job.sh"
 }
 
 # What is started is what was built: another program under the name of a staged trainer is replaced.
@@ -169,9 +170,10 @@ foreign_trainer() {
         printf '#!/bin/sh\n: >"%s"\n' "$work/started" >"$name"
     done
     chmod +x "$name" && simulate resubmit trainer && echo "PENDING x" >"$SIMULATED/queue/1_1" &&
-        script=$(ls -d "$work"/trainer/.slurm/[0-9]* | tail -n 1) && task 2 0 && whole && [ ! -e "$work/started" ] || return
-    rm "$SIMULATED"/queue/* && : >"$work/outside" && rm "$name" && ln -s "$work/outside" "$name" && rm -r "$cell" && simulate resubmit trainer &&
-        [ ! -L "$name" ] && [ ! -s "$work/outside" ]
+        script=$(ls -d "$work"/trainer/.slurm/[0-9]* | tail -n 1) && task 2 0 && whole &&
+        [ ! -e "$work/started" ] || return
+    rm "$SIMULATED"/queue/* && : >"$work/outside" && rm "$name" && ln -s "$work/outside" "$name" && rm -r "$cell" &&
+        simulate resubmit trainer && [ ! -L "$name" ] && [ ! -s "$work/outside" ]
 }
 
 # A run whose files are damaged is set aside by the next array, and trained anew.
@@ -182,6 +184,17 @@ damaged() {
         task 2 0 && whole && grep -q nothing "$cell/.damaged/$first-1/run.json"
 }
 
+# A record that somebody else has written names a job of mine, which stays; that of this study's own array goes.
+foreign_record() {
+    submit records && rm "$SIMULATED"/queue/* && name=$(sed -n 's/^#SBATCH --job-name=//p' "$script/job.sh") &&
+        seventh=$work/records/.slurm/7 && mkdir "$seventh" && cp "$script/runs.txt" "$seventh/" &&
+        sed "s/$name/thesis/" "$script/record.json" >"$seventh/record.json" &&
+        echo "RUNNING thesis" >"$SIMULATED/queue/99_1" &&
+        ends_with 1 'names the job thesis, which is none that grid is given' simulate cancel records &&
+        [ ! -e "$SIMULATED/cancelled" ] && echo "RUNNING $name" >"$SIMULATED/queue/5_1" &&
+        ends_with 0 'cancelled: job 5, 1 task' simulate cancel records && [ "$(cat "$SIMULATED/cancelled")" = 5 ]
+}
+
 grid 400
 expect attempts_through_a_link linked_attempt
 expect attempts_where_the_cell_is_a_link linked_cell
@@ -189,6 +202,7 @@ expect attempts_that_a_sweep_meets_through_a_link linked_sweep
 expect attempts_with_pipes piped
 expect attempts_by_a_foreign_trainer foreign_trainer
 expect attempts_at_a_damaged_run damaged
+expect attempts_and_a_foreign_record foreign_record
 expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused
 expect attempts_beyond_the_steps fewer_steps

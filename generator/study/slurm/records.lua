@@ -68,6 +68,12 @@ function M.of_study(list, name)
   return own
 end
 
+-- Whether the name of a record's job is the one that this folder gives its array: a record that was copied here, or
+-- that somebody else has written, may name any job.
+function M.is_own(record, out)
+  return record.name == M.job_name(out, { name = record.study }, record.n)
+end
+
 -- The runs that tasks in the queue have: { [folder of a run] = { record, task (of the queue) } }. A record that has
 -- tasks there has them as `tasks`.
 function M.in_queue(list, tasks)

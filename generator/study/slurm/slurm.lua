@@ -193,6 +193,22 @@ local function resubmit(options)
   return submit.run(options)
 end
 
+-- Records without those whose jobs this folder has not named, which are told; whether there are such in the queue.
+local function without_foreign(options, own)
+  local list, any = {}, false
+  for _, record in ipairs(own) do
+    if records.is_own(record, options.out) then
+      list[#list + 1] = record
+    elseif record.tasks then
+      any = true
+      say(("%s/record.json: names the job %s, which is none that %s is given for this folder; it is not cancelled")
+        :format(record.folder, tongues.plain(record.name), record.study))
+      say("  hint: scancel ", record.tasks[1].job, ", if it is meant; --out as it was when the study was submitted")
+    end
+  end
+  return list, any
+end
+
 local function cancel(options)
   local own, list = own_records(options)
   if not own then
@@ -205,6 +221,8 @@ local function cancel(options)
   end
   records.in_queue(list, tasks)
   local jobs, count = {}, 0
+  local foreign
+  own, foreign = without_foreign(options, own)
   for _, record in ipairs(own) do
     if record.tasks then
       local written
@@ -227,7 +245,7 @@ local function cancel(options)
   end
   if #jobs == 0 then
     io.stdout:write(("no task of %s is in the queue\n"):format(options.study))
-    return DONE
+    return foreign and INPUT or DONE
   end
   local done
   done, message = queue.cancel(jobs)
