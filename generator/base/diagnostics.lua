@@ -44,13 +44,15 @@ end
 
 local function identity(record)
   local at = record.at or record
-  return table.concat({ at.set or at.path or "", at.line or 0, at.col or 0, record.field or "", record.what }, "\0")
+  local fault = record.fault or record.field or ""
+  return table.concat({ at.set or at.path or "", at.line or 0, at.col or 0, fault, record.what }, "\0")
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }.
 -- Only `what` is needed; a hint may be a function that makes it, called only where it is shown. The position may be
 -- given as a table instead: at = { path, line, col }, or at = { set = text }
--- for a value that comes from the command line. An error that is known already is not added again.
+-- for a value that comes from the command line. An error that is known already is not added again; fault: by what it is
+-- known in the place of its field, where one value is read for several.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local text = identity(record)

@@ -22,7 +22,7 @@ local session -- of the function that is being traced: { builder, score, paramet
 local TRACED, TABLE, ROOT = {}, {}, {}
 
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
-  "query_length", "key_length" }
+  "query_length", "key_length", "causal" }
 
 local LONGEST_SUM = 1024 -- terms
 local LARGEST = 2048     -- operations of a formula; the builder takes more, which derivatives need
@@ -443,8 +443,8 @@ local function symbol(name)
   if name == "score" and session.score then
     session.symbols.score = true
     return wrap(session.score)
-  elseif name == "heads" or name == "layers" then
-    return session[name] -- plain, so that a `for` can count to it
+  elseif name == "heads" or name == "layers" or name == "causal" then
+    return session[name] -- plain, so that a `for` can count to it, and a list be chosen
   end
   local node, problem = session.builder:symbol(name)
   if not node then
@@ -479,9 +479,9 @@ ROOT.__call = exported(function()
   refuse("x", "x is called like a function", "one of its fields, such as x.score")
 end)
 
--- Makes f traceable: returns x, and the function that ends the session. new: builder, heads, layers, score (the node
--- of the score so far, or nil for the logit), parameters by the name in the spec. The session's `used` and `symbols`
--- say what was read.
+-- Makes f traceable: returns x, and the function that ends the session. new: builder, heads, layers, causal (1 or 0),
+-- score (the node of the score so far, or nil for the logit), parameters by the name in the spec. The session's `used`
+-- and `symbols` say what was read.
 function M.begin(new)
   new.used, new.symbols = {}, {}
   session = new

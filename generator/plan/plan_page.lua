@@ -69,12 +69,23 @@ local function answers_text(plan)
   return ("answers     the model's own (greedy), %s; a pass over the target's tokens first, %s"):format(ends, cost)
 end
 
+-- What tells attention where tokens stand: a line for each family where there are several.
+local function encoding_lines(plan, lines)
+  if not plan.attentions[2] then
+    lines[#lines + 1] = "encoding    " .. describe.encoding(plan)
+    return
+  end
+  for i, family in ipairs(plan.attentions) do
+    lines[#lines + 1] = ("%-12s%s: %s"):format(i == 1 and "encoding" or "", family.name,
+      describe.encoding(plan, family))
+  end
+end
+
 function M.text(plan)
   local family = plan.first
-  local lines = {
-    plan.id .. "  " .. plan.digest,
-    "",
-    "encoding    " .. describe.encoding(plan),
+  local lines = { plan.id .. "  " .. plan.digest, "" }
+  encoding_lines(plan, lines)
+  table.move({
     string.format("model       %s, %s x %d, width %d, feed-forward %d, %s, %s%s",
       wording.layers(plan.resolved.model), wording.count(family.heads, "head"), family.head_width, plan.width,
       plan.feedforward, describe.dropout(plan), plan.precision, describe.model(plan)),
@@ -91,7 +102,7 @@ function M.text(plan)
     string.format("memory      %.1f MB in training with %d threads, evaluations apart (%.1f MB per vector of "
       .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
       plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
-  }
+  }, 1, 5, #lines + 1, lines)
   lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
   lines[#lines + 1] = plan.decoder and answers_text(plan) or nil
   table.move({ "", "choices" }, 1, 2, #lines + 1, lines)

@@ -1,8 +1,8 @@
 -- Families of attentions: which ones a model has, and what holds for each.
 --
--- Facets that stand directly in `encoding` hold for all families of a model; encoding.<family> lays its own upon them,
--- field by field. In the resolved spec encoding.<family> has the facets alone that differ, each whole; one that is off
--- there says so: the kind that stays out elsewhere, a score "none". What is added to the embedding is no attention's.
+-- In the resolved spec, facets that stand directly in `encoding` hold for all families of a model; encoding.<family>
+-- has those alone that differ, each whole; one that is off there says so: the kind that stays out elsewhere, a score
+-- "none". What is added to the embedding is no attention's. In a spec they hold for fewer: inherit.lua.
 
 local canonical = require("base.canonical")
 local model_fields = require("spec.fields.model")
@@ -45,6 +45,18 @@ function M.of(model)
     end
   end
   return #names > 0 and names or nil
+end
+
+-- The path of what a family has of all.
+function M.of_all(path)
+  local name, below = path:match("^encoding%.(%l+)%.(.*)$")
+  return M.is_name[name] and "encoding." .. below or path
+end
+
+-- Whether no query of the family sees a key behind it, by this mask or by what it is.
+function M.is_causal(model, name, mask)
+  return name == "decoder" or name == "self" and model.kind == "decoder"
+    or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
 end
 
 -- How many layers the family has.
@@ -102,26 +114,27 @@ local function differing(encoding, own)
   return next(differs) and differs or nil
 end
 
--- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of the
--- other families, what became of the score that holds for all, which is that of the first of them, and positions that
--- are read in another way.
-function M.settle(encoding, names, shared)
+-- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of families
+-- that have no table there, what became of the score that holds for all, and positions that are read in another way.
+-- given: the names of families with a table in the spec; the score of all is that of the first other one.
+function M.settle(encoding, names, shared, given)
   local first
+  for _, name in ipairs(names) do
+    local made = shared[name] or not given[name] and encoding[name]
+    if made and not first and made.score and made.score ~= "none" then
+      first = made
+      encoding.score, encoding.parameters = made.score, made.parameters
+    end
+  end
   for _, name in ipairs(names) do
     local made = shared[name]
     if made then
       local own = { positions = rawget(made, "positions") }
-      if not first then
-        first = made
-        encoding.score, encoding.parameters = made.score, made.parameters
-      elseif not same(made.score, first.score) then
-        own.score, own.parameters = made.score, made.parameters
+      if first and not same(made.score, first.score) then
+        own.score, own.parameters = made.score, made.score ~= "none" and made.parameters or nil
       end
       encoding[name] = next(own) and own or nil
-    end
-  end
-  for _, name in ipairs(names) do
-    if not shared[name] then
+    else
       encoding[name] = differing(encoding, encoding[name])
     end
   end

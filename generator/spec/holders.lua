@@ -33,18 +33,17 @@ end
 
 -- Calls check(context) for everyone.
 function M.each(context, check)
-  local resolved, shared = context.resolved, {}
+  local resolved, shared, own = context.resolved, {}, {}
   for _, name in ipairs(families.of(resolved.model) or {}) do
-    if M.has_own(context, name) then
-      check(setmetatable({ resolved = own_view(resolved, name), family = name, holds_for = { name } },
-        { __index = context }))
-    else
-      shared[#shared + 1] = name
-    end
+    table.insert(M.has_own(context, name) and own or shared, name)
   end
   local additive = resolved.encoding.additive
   if shared[1] or additive and additive.kind ~= "none" then
     check(setmetatable({ holds_for = shared }, { __index = context }))
+  end
+  for _, name in ipairs(own) do
+    check(setmetatable({ resolved = own_view(resolved, name), family = name, holds_for = { name } },
+      { __index = context }))
   end
 end
 

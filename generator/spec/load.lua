@@ -15,6 +15,7 @@ local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
 local habits = require("spec.habits")
+local inherit = require("spec.inherit")
 local lfs = require("lfs")
 local locate = require("spec.locate")
 local overrides = require("spec.overrides")
@@ -273,7 +274,7 @@ end
 function resolve_own(state, file, section, own, chain, path)
   if section == "encoding" then
     own = expand_scores(state, file, own, chain, path or section)
-    own = path and own or resolve_families(state, file, own, chain)
+    own = path and own or inherit.mark(resolve_families(state, file, own, chain))
   end
   local use, field, rest = split_use(state, section, own, path or section)
   if not use then

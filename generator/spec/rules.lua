@@ -20,7 +20,7 @@ local M = {}
 
 -- Adds an error at the first of the paths that was written somewhere; the first path names the field.
 local function add(context, paths, record)
-  record.field = holders.named(context, paths[1])
+  record.field, record.fault = holders.named(context, paths[1]), paths[1]
   record.at = context.root.origin
   for i = #paths, 1, -1 do
     record.at = holders.place(context, paths[i]) or record.at

@@ -11,10 +11,10 @@
 
 local checkpoint = require("spec.checkpoint")
 local diagnostics = require("base.diagnostics")
-local entries = require("spec.score.entries")
 local families = require("spec.families")
 local features = require("spec.features")
 local finite = require("spec.finite")
+local inherit = require("spec.inherit")
 local locate = require("spec.locate")
 local losses = require("spec.losses")
 local options = require("spec.options")
@@ -328,7 +328,8 @@ end
 local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
   local formula = score.resolve(context, texts, { path = path, encoding = encoding,
-    layers = families.layers(context.resolved.model, of), cross = of == "cross", score = nodes.score,
+    layers = families.layers(context.resolved.model, of), cross = of == "cross",
+    causal = families.is_causal(context.resolved.model, of, encoding.mask), score = nodes.score,
     parameters = nodes.parameters })
   if formula and encoding.positions.kind == "randomized"
     and features.score_reads_positions({ encoding = encoding })
@@ -343,7 +344,10 @@ end
 -- the spec. Returns what takes this back where nothing turns out to read distances; else context.read_otherwise has the
 -- reading that was asked for.
 local function settle_cross(context, encoding, own)
-  local given, path = encoding.positions, (own and "encoding.cross" or "encoding") .. ".positions.reading"
+  local given, path = encoding.positions, "encoding.cross.positions.reading"
+  if not own or context.origins[path] == context.origins["encoding.positions.reading"] then
+    path = "encoding.positions.reading"
+  end
   if not given or given.kind ~= "randomized" or not given.reading or given.reading == "difference" then
     return function() end
   end
@@ -358,6 +362,19 @@ local function settle_cross(context, encoding, own)
   end
 end
 
+-- The formula that cross-attention has of a score given for all, or nil where it does not take it. It is tried first:
+-- what is wrong with a score there is an error where it is taken alone.
+local function inherited_formula(context, texts, encoding, family)
+  local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
+  local tried = setmetatable({ positions = copy(encoding.positions) }, { __index = encoding })
+  resolve_formula(trial, texts, tried, family, "cross")
+  if not tried.score or inherit.reads_places(tried.score) then
+    encoding.score = not family and values.formula(context).score and "none" or nil
+    return nil
+  end
+  return resolve_formula(context, texts, encoding, family, "cross")
+end
+
 -- The formula of the score, or nil. Of a model with several families { families = { name = formula } }: each is traced
 -- on its own, since the number of layers may be part of it.
 local function resolve_score(context, texts)
@@ -369,47 +386,27 @@ local function resolve_score(context, texts)
     return resolve_formula(context, texts, encoding, nil, names[1])
   end
   local formulas, before, shared = {}, context.diagnostics:count(), {}
+  local given = context.loaded.tree.fields.encoding
   for _, name in ipairs(names) do
     local own = encoding[name]
     shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
     local settle = name == "cross" and settle_cross(context, own or shared[name], own)
     if context.diagnostics:count() == before then
-      formulas[name] = resolve_formula(context, texts, own or shared[name], own and name, name)
+      local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherited_formula or resolve_formula
+      formulas[name] = formula_of(context, texts, own or shared[name], own and name, name)
     end
     if settle then
       settle()
     end
   end
-  families.settle(encoding, names, shared)
+  families.settle(encoding, names, shared, given and given.fields or {})
   return next(formulas) and { families = formulas } or nil
-end
-
--- Facets of a family are laid upon those that hold for all.
-local function lay_families(root)
-  local encoding = root.fields.encoding
-  if not tree.is_table(encoding) then
-    return root
-  end
-  local direct, laid = tree.table(encoding.origin), tree.table(encoding.origin)
-  for name, node in tree.each(encoding) do
-    direct.fields[name] = families.is_facet[name] and node or nil
-  end
-  laid.items, laid.partial = encoding.items, encoding.partial
-  for name, node in tree.each(encoding) do
-    laid.fields[name] = families.is_name[name] and entries.lay(direct, node) or node
-  end
-  local new = tree.table(root.origin)
-  new.items, new.partial = root.items, root.partial
-  for name, node in tree.each(root) do
-    new.fields[name] = name == "encoding" and laid or node
-  end
-  return new
 end
 
 -- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
-  local context = { diagnostics = d, tasks = given.tasks, root = lay_families(loaded.tree), loaded = loaded,
+  local context = { diagnostics = d, tasks = given.tasks, root = inherit.lay(loaded.tree), loaded = loaded,
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
     resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", context.root, context.resolved)

@@ -8,6 +8,7 @@
 local axes = require("spec.axes")
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local lines = require("spec.lines")
 local locate = require("spec.locate")
 local load_module = require("spec.load")
@@ -23,7 +24,8 @@ local show = diagnostics.show
 -- Adds an error about the field at path, at the place of the node; a default stands at the spec's own table.
 local function add(context, node, path, what, expected, hint)
   local at = node and not node.origin.default and node.origin or context.root.origin
-  context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
+  context.diagnostics:add({ at = at, field = path, fault = families.of_all(path), what = what, expected = expected,
+    hint = hint })
 end
 
 local function what_of(node)

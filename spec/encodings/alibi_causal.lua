@@ -1,6 +1,10 @@
--- A penalty that grows with the distance, for queries that see only what is before them (Press et al. 2022).
+-- A penalty that grows with the distance, for queries that see only what is before them (Press et al. 2022). It is made
+-- for decoders; the encoder of an encoder-decoder, which sees both sides, has the form of `alibi`.
 return {
   mask = { kind = "causal" },
-  score = function(x) return x.score + x.slope * x.distance end,
+  score = function(x)
+    local both = select(less(x.distance, 0), 0.5, 0) - abs(x.distance)
+    return x.score + x.slope * select(equal(x.causal, 1), x.distance, both)
+  end,
   parameters = { slope = { per = "head", values = "alibi_slopes" } },
 }

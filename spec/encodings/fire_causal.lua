@@ -2,15 +2,18 @@
 --
 -- f(psi(i - j) / psi(max(threshold, i))), psi(n) = log(1 + c n); f, its parameters and where they start are those of
 -- `fire`, which looks to both sides. The two agree on keys to the left where T - 1 - i exceeds neither i nor the
--- threshold, as in all sequences of at most 512 tokens before training.
+-- threshold, as in all sequences of at most 512 tokens before training. It is made for decoders; the encoder of an
+-- encoder-decoder, which sees both sides, has the form of `fire`.
 return {
   use = "fire",
   mask = { kind = "causal" },
   score = function(x)
-    local threshold = abs(512 * x.threshold)
-    local share = log1p(abs(x.scale * x.distance)) / log1p(abs(x.scale) * max(threshold, x.query_index))
+    local causal = equal(x.causal, 1)
+    local farthest = select(causal, x.query_index, max(x.query_index, x.key_length - 1 - x.query_index))
+    local share = log1p(abs(x.scale * x.distance)) / log1p(abs(x.scale) * max(abs(512 * x.threshold), farthest))
+    local signed = select(causal, share, select(less(0, x.distance), -share, share))
     return x.score + x.output_bias + sum(32, function(c)
-      local hidden = max(0, lookup(x.weight, c) * share + lookup(x.bias, c))
+      local hidden = max(0, lookup(x.weight, c) * signed + lookup(x.bias, c))
       return lookup(x.output_weight, c) * hidden
     end)
   end,

@@ -1,6 +1,7 @@
 -- Vectors of distances to the left, under a causal mask (Ito et al. 2024, released code). Queries, keys and values come
 -- from linear layers, and there is none of the output.
 return {
+  made_for = "decoder",
   relative = { kind = "shaw", clip = 15, sides = "left", init_sigma = 1 },
   mask = { kind = "causal" },
   projections = { bias = true, output = false, init = "linear" },

@@ -20,7 +20,8 @@ return {
       { name = "heads", spec = { train = few } },
       { name = "shifted", spec = { train = few } },
       { name = "random", spec = { train = few } },
-      { name = "table", spec = { train = few, encoding = { use = "distance_table" } } },
+      { name = "table", spec = { train = few, encoding = { use = "distance_table",
+        cross = { use = "distance_table" } } } },
       -- Targets of 62 tokens, sources of up to 125: a number for each cell that a calibrated bias has.
       { name = "pairs", spec = { train = few, encoding = { use = "pair_table",
         cross = { parameters = { columns = 128, bias = { shape = 8192 } } } } } },

@@ -42,7 +42,8 @@ end
 
 -- The default of the others is no reading of two sequences; cross-attention takes differences, whatever reads them.
 function TestDrawnStreams.test_cross_attention_falls_to_differences()
-  for _, facets in ipairs({ "kind = 'relative'", "kind = 'shaw'", "kind = 'alibi'", "kind = 't5'" }) do
+  for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
+    local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
     local plan = plan_of(drawn(facets))
     lu.assertEquals(plan.resolved.encoding.positions.reading, "drawn")
     lu.assertEquals(plan.resolved.encoding.cross.positions.reading, "difference", facets)
@@ -63,11 +64,11 @@ end
 
 function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
   local clamped = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
-    .. ", cross = { positions = { reading = 'difference' } } }")
+    .. ", cross = { use = 'alibi', positions = { reading = 'difference' } } }")
   lu.assertEquals(family(clamped, "decoder").positions.distance.kind, "clamped")
   lu.assertEquals(family(clamped, "cross").positions.distance.kind, "difference")
   local plan, message = planned("{ kind = 'alibi', " .. DRAWN:format("")
-    .. ", cross = { positions = { reading = 'clamped' } } }")
+    .. ", cross = { use = 'alibi', positions = { reading = 'clamped' } } }")
   lu.assertNil(plan)
   lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" does not go with cross-attention')
 end
@@ -147,7 +148,8 @@ local function said(plan)
 end
 
 function TestDrawnStreams.test_plan_says_what_is_drawn()
-  local lines = said(plan_of(drawn("kind = 'relative', additive = { kind = 'sinusoid' }")))
+  local lines = said(plan_of(drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
+    .. " cross = { use = 'relative' }")))
   lu.assertEquals(lines["position draws, input"], "2; one for each stream")
   lu.assertEquals(lines["distance draws, encoder"], "2; one for each layer")
   lu.assertEquals(lines["distance draws, decoder"], "3; one for each layer")

@@ -413,8 +413,8 @@ end
 function TestNetworks.test_a_family_without_what_the_others_have()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
   local seen = "hidden(h.shape[1], memory.shape[1])"
-  assert_has(model_of(sizes, 'mask = { kind = "causal" }'), seen)
-  local text = model_of(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "full" } }')
+  assert_has(model_of(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), seen)
+  local text = model_of(sizes, 'mask = { kind = "causal" }')
   assert_has(text, "hidden(h.shape[1])", "an encoder-decoder.")
   assert_lacks(text, seen)
   assert_has(model_of(sizes, [[normaliser = { kind = "geometric" }, decoder = { normaliser = { kind = "softmax" } },

@@ -346,16 +346,16 @@ function TestFields.test_facets_of_families()
   local same = with("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
   lu.assertNil(same.resolved.encoding.cross)
   lu.assertEquals(same.digest, with("kind = 'rope'").digest)
-  local own = with("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, "
-    .. "score = { kind = 'none' } }, encoder = { parameters = { slope = { per = 'layer_head' } } }")
+  local own = with("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, score = { "
+    .. "kind = 'none' } }, encoder = { mask = { kind = 'causal' }, parameters = { slope = { per = 'layer_head' } } }")
   lu.assertEquals(own.resolved.encoding.cross, { mask = { kind = "full" }, score = "none" })
   lu.assertEquals(own.resolved.encoding.encoder.parameters.slope.per, "layer_head")
   lu.assertEquals({ own.attentions[3].score.kind, own.attentions[3].mask.kind, own.attentions[2].mask.kind },
     { "none", "none", "causal" })
-  local layered = with("score = function(x) return x.score - x.layers * abs(x.distance) end")
-  lu.assertEquals(layered.resolved.encoding.score, "x.score - abs(x.distance)")
-  lu.assertEquals(layered.resolved.encoding.decoder, { score = "x.score - 2 * abs(x.distance)" })
-  lu.assertEquals(layered.attentions[3].score.formula, "x.score - 2 * abs(x.distance)")
+  local layered = with("score = function(x) return x.score * x.layers * x.key_length end")
+  lu.assertEquals(layered.resolved.encoding.score, "x.score * x.query_length")
+  lu.assertEquals(layered.resolved.encoding.decoder, { score = "2 * x.score * x.query_length" })
+  lu.assertEquals(layered.attentions[3].score.formula, "2 * x.score * x.key_length")
 end
 
 -- Every field has code.

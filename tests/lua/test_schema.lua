@@ -101,6 +101,7 @@ local CASES = {
   { "encoding.mask.left_only", "true", "1", "expected: true or false", { ANTIDIAGONAL } },
   { "encoding.lines", "{ { head = 0, direction = 1, line = 0, value = 1 } }", "1", "1 does not fit here" },
   { "encoding.lines.list", "{ { head = 0, direction = -1, line = 2, value = 0.5 } }", "{ 1 }", "1 is no line" },
+  { "encoding.made_for", "decoder", "cross", "expected: encoder, decoder" },
   { "encoding.lines.zero_corner", "all", "some", "expected: lines, all, none", { LINE } },
   { "encoding.lines.columns", "right", "up", "expected: left, right", { LINE } },
   { "encoding.normaliser", "{ kind = 'geometric' }", "1", "1 does not fit here" },

@@ -15,6 +15,25 @@ return {
 }
 END
 
+cat >"$work/reverse_two.lua" <<'END'
+return {
+  task = { kind = "reverse_string" },
+  encoding = { kind = "alibi_causal" },
+  model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1, heads = 8, width = 32, feedforward = 64,
+    dropout = 0 },
+  train = { use = "quick", batch = 64, lengths = { 2, 2 }, steps = 600, learning_rate = 3e-3 },
+  eval = { lengths = { 2, 2 }, examples = 200 },
+}
+END
+
+# A preset for decoders leaves the encoder both sides, and every answer the whole source: the first answer is its end.
+learns_by_a_causal_preset() {
+    ./longhand build "$work/reverse_two.lua" --levels best --out "$work/two" >/dev/null 2>&1 || return
+    "$work/two/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
+    exact=$(sed -n 's/.*"exact_match":\([0-9.]*\).*/\1/p' "$work"/runs/reverse_two/*/*/eval.jsonl | tail -1)
+    echo "exact match $exact" && [ "$exact" = 1 ]
+}
+
 # The loss falls, and what is taught of a target is learnt: exact matches, of which guessing has one in sixteen.
 learns() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
@@ -63,5 +82,6 @@ if [ "$failures" -eq 0 ]; then
     expect_python encoder_decoder_counts_own_answers counts_own_answers
     expect encoder_decoder_traces_all_attentions traces
 fi
+expect encoder_decoder_learns_by_a_causal_preset learns_by_a_causal_preset
 expect encoder_decoder_has_device_code has_device_code
 finish

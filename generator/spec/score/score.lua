@@ -2,7 +2,8 @@
 --
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and of what:
 --   path        "encoding", or of one family of attentions "encoding.cross"
---   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence
+--   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence;
+--               causal: they see no key behind them
 --   score, parameters   the nodes that values.lua found
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); the formula itself { root,
 -- builder, parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in
@@ -141,8 +142,8 @@ local function trace(state, entry, list)
       .. (origin.set and " in a spec file" or ""), hint = origin.set
       and "--set encoding.parameters.<name>=... changes a parameter" or nil })
   end
-  local session = { builder = state.builder, heads = state.heads, layers = state.layers, score = state.root,
-    parameters = list }
+  local session = { builder = state.builder, heads = state.heads, layers = state.layers, causal = state.causal,
+    score = state.root, parameters = list }
   local x = traced.begin(session)
   local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
@@ -268,7 +269,7 @@ function M.resolve(context, texts, of)
   local list = list_entries(of, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved, of), taken = {},
     all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
-    heads = resolved.model.heads, layers = of.layers,
+    heads = resolved.model.heads, layers = of.layers, causal = of.causal and 1 or 0,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then

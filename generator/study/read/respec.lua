@@ -7,6 +7,7 @@
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
+local inherit = require("spec.inherit")
 local schema = require("spec.schema")
 
 local M = {}
@@ -187,7 +188,8 @@ function M.text(resolved)
   local parts = {}
   for _, name in ipairs(sorted_keys(resolved)) do
     if not LEFT_OUT[name] then
-      local text = name == "encoding" and write_encoding(resolved.encoding) or write_value(resolved[name])
+      local text = name == "encoding" and write_encoding(inherit.spelled(resolved.encoding, resolved.model))
+        or write_value(resolved[name])
       parts[#parts + 1] = ("  %s = %s,\n"):format(name, text)
     end
   end

@@ -20,7 +20,7 @@ return {
   { name = "rope-fair", spec = { encoding = { use = "rope" } }, learning_rates = rates },
   { name = "rope-512-fair", spec = { encoding = { use = "rope" }, model = wide }, learning_rates = rates,
     with = addition },
-  { name = "shaw-fair", spec = { encoding = { use = "shaw" } }, learning_rates = rates },
+  { name = "shaw-fair", spec = { encoding = { use = "shaw", cross = { use = "shaw" } } }, learning_rates = rates },
   { name = "nope-fair", spec = { encoding = { use = "none" } }, learning_rates = rates },
   -- What a stage makes of a vanilla model; in its released log four epochs were enough.
   { name = "abc", spec = { train = { epochs = 4 } } },

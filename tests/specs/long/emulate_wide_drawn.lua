@@ -5,7 +5,7 @@ return {
   encoding = { kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" },
     positions = { kind = "randomized", max_position = 48 },
     decoder = { relative = { kind = "none" }, positions = { draw = "sequence" } },
-    cross = { score = { use = "alibi_learned" } } },
+    cross = { relative = { kind = "transformer_xl" }, score = { use = "alibi_learned" } } },
   model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, heads = 4, width = 256, feedforward = 48,
     dropout = 0.1 },
   train = { lengths = { 1, 20 } },

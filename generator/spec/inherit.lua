@@ -1,0 +1,167 @@
+-- What the attentions of an encoder-decoder have of the facets that a spec gives for all of them.
+--
+-- A causal mask and a window are the decoder's attention to itself. Lines, vectors of distances and a score that reads
+-- positions or indices are no cross-attention's, and what a preset made for one family has (made_for) is that family's.
+-- A family whose own table names a facet has asked for it: its fields are laid upon those given for all.
+--
+-- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output: M.mark: an encoding's own table
+-- whose facets know what they are made for, in the place of its field made_for; M.lay: the tree with a table of its own
+-- for every family that does not have all facets as they stand; M.asks_for_score and M.reads_places: what decides
+-- whether cross-attention has a score that is given for all; M.spelled: a resolved encoding with all in the tables of
+-- families that a spec has to say there.
+-- Invariants: changes no node that it is given.
+
+local entries = require("spec.score.entries")
+local families = require("spec.families")
+local tree = require("spec.tree")
+
+local M = {}
+
+local ONE_SIDED = { causal = true, window = true }
+local OFF = { mask = "full", relative = "none", lines = "" } -- kinds; lines have none
+local PLACES = { distance = true, query = true, key = true, query_index = true, key_index = true }
+local BY_PLACE = { relative = true, lines = true } -- and a score, once it is known what that reads
+
+local function value_of(node, name)
+  local field = tree.is_table(node) and node.fields[name]
+  return field and field.value
+end
+
+function M.mark(own)
+  local made_for = value_of(own, "made_for")
+  if made_for ~= "encoder" and made_for ~= "decoder" then
+    return own
+  end
+  local marked = tree.table(own.origin)
+  marked.items = own.items
+  for name, node in next, own.fields do
+    local copy = node
+    if families.is_facet[name] then
+      copy = {}
+      for key, value in next, node do
+        copy[key] = value
+      end
+      copy.made_for = made_for
+    end
+    marked.fields[name] = name ~= "made_for" and copy or nil
+  end
+  return marked
+end
+
+-- Whether a family has a facet that is given for all.
+local function holds(facet, node, name)
+  if node.made_for and node.made_for ~= name and facet ~= "positions" then
+    return false
+  elseif facet == "mask" and ONE_SIDED[value_of(node, "kind")] then
+    return name == "decoder"
+  end
+  return name ~= "cross" or not BY_PLACE[facet]
+end
+
+local function asks(own, facet)
+  local fields = tree.is_table(own) and own.fields or {}
+  if facet == "score" or facet == "parameters" then
+    return fields.score ~= nil or fields.parameters ~= nil
+  end
+  return fields[facet] ~= nil
+end
+
+-- What a family with this table of its own, or nil, has of the facets that are given for all; whether that is not all.
+local function inherited(direct, name, own)
+  local new, less = tree.table(direct.origin), false
+  for facet, node in next, direct.fields do
+    local decides = facet == "parameters" and direct.fields.score or node
+    if asks(own, facet) or holds(facet, decides, name) then
+      new.fields[facet] = node
+    else
+      less = true
+    end
+  end
+  return new, less
+end
+
+-- The families of the model's section, as far as that says which there are.
+local function families_of(model)
+  return families.of({ kind = value_of(model, "kind"), encoder_layers = value_of(model, "encoder_layers") }) or {}
+end
+
+-- Whether the decoder has fewer vectors of distances than all, since it sees one side alone (validate.lua).
+local function is_narrowed(direct, name)
+  local relative = direct.fields.relative
+  return name == "decoder" and value_of(relative, "kind") == "shaw" and relative.fields.sides == nil
+end
+
+function M.lay(root)
+  local encoding = root.fields.encoding
+  if not tree.is_table(encoding) then
+    return root
+  end
+  local direct, laid, names = tree.table(encoding.origin), tree.table(encoding.origin), families_of(root.fields.model)
+  for name, node in tree.each(encoding) do
+    direct.fields[name] = families.is_facet[name] and node or nil
+    laid.fields[name] = node
+  end
+  laid.items, laid.partial = encoding.items, encoding.partial
+  for _, name in ipairs(families.NAMES) do
+    local own = encoding.fields[name]
+    laid.fields[name] = own and entries.lay(inherited(direct, name, own), own)
+  end
+  for _, name in ipairs(names[2] and names or {}) do
+    local new, less = inherited(direct, name)
+    laid.fields[name] = laid.fields[name] or (less or is_narrowed(direct, name)) and new or nil
+  end
+  local new = tree.merge(tree.table(root.origin), root)
+  new.items, new.partial = root.items, root.partial
+  new.fields.encoding = laid
+  return new
+end
+
+-- Whether a score, as text, hangs on where query and key stand.
+function M.reads_places(formula)
+  for word in formula:gmatch("%f[%w_]x%.([%w_]+)") do
+    if PLACES[word] then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether cross-attention asks for a score in an encoding's table of the spec, or nil.
+function M.asks_for_score(encoding)
+  return encoding ~= nil and asks(encoding.fields.cross, "score")
+end
+
+-- What the family has to say of its own of a facet, in a spec, to have what it has in the resolved one.
+local function spelled(encoding, name, facet)
+  local own, all = (encoding[name] or {})[facet], encoding[facet]
+  local held = holds(facet, { fields = { kind = { value = all and all.kind } } }, name)
+  if held or all == nil then
+    return own
+  elseif own and own.kind == OFF[facet] then
+    return nil
+  end
+  return own or all
+end
+
+function M.spelled(encoding, model)
+  local new, names = {}, families.of(model) or {}
+  for name, value in next, encoding do
+    new[name] = value
+  end
+  for _, name in ipairs(names[2] and names or {}) do
+    local own = {}
+    for facet, value in next, encoding[name] or {} do
+      own[facet] = value
+    end
+    for facet in next, OFF do
+      own[facet] = spelled(encoding, name, facet)
+    end
+    if name == "cross" and not own.score then
+      own.score, own.parameters = encoding.score, own.parameters or encoding.parameters
+    end
+    new[name] = next(own) and own or nil
+  end
+  return new
+end
+
+return M
