@@ -308,6 +308,9 @@ end
 -- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
 local function on_trained(project, arguments, module)
   arguments.project, arguments.say = project, print_line
+  function project.find(_, spec, sets)
+    return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })
+  end
   function arguments.provide(path, sets)
     local made, code = provide(project, { spec = path, set = sets or {}, runs = arguments.runs },
       { levels = "best" })

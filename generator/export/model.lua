@@ -96,7 +96,8 @@ local function stored_lines(spec, run, trainer)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function export(options, run, spec, path)
+-- sets: what was set in the spec at `path`, as words of --set.
+local function export(options, run, spec, path, sets)
   local opened, message = tensors.open(run.checkpoint)
   if not opened then
     return 1, message
@@ -108,7 +109,7 @@ local function export(options, run, spec, path)
   end
   local trainer, code
   trainer, code, message = trained.trainer(options.project, run, options.trainer, function()
-    return options.provide(path)
+    return options.provide(path, sets)
   end)
   if not trainer then
     return code, message
@@ -149,8 +150,8 @@ function M.run(options)
     return 1, message
   end
   local code
-  code, message = trained.with_spec(options.project, run, options.spec, function(spec, path)
-    return export(options, run, spec, path)
+  code, message = trained.with_spec(options.project, run, options.spec, function(spec, path, sets)
+    return export(options, run, spec, path, sets)
   end)
   if not code then
     return 1, ("%s: its spec cannot be read again: %s\n  expected: --spec SPEC, the spec that it was made from"):format(

@@ -116,7 +116,7 @@ local VALUES = { ["n3.tokens.source"] = { 2, 4, 3 }, ["n3.tokens.target"] = { 9,
 -- A project without the spec of the run.
 local project = {
   path = function() return "/nowhere" end,
-  plan = function() return nil, "not here" end,
+  find = function() return nil, "not here" end,
 }
 
 -- What is said, and the files by their names. answers: of the model.
@@ -172,20 +172,20 @@ end
 -- The spec that a user names is asked for the bias, and has to be that of the run.
 function TestDecoding.test_a_spec_may_be_given()
   local asked
-  function project.plan(_, path)
+  function project.find(_, path)
     asked = path
     return { plan = { digest = "0", attentions = {} } }
   end
   local said = decode({ 0, 1, -1 }, true, { 0 }, "own/sums.lua")
   lu.assertEquals({ asked, #said }, { "own/sums.lua", 1 })
-  function project.plan()
-    return { plan = { digest = "1", attentions = {} } }
+  function project.find()
+    return { resolved = { model = {} }, plan = { digest = "1", attentions = {} } }
   end
   local ok, problem = pcall(decode, { 0, 1, -1 }, true, { 0 }, "own/sums.lua")
   lu.assertEquals({ ok, problem.code }, { false, 1 })
   lu.assertStrContains(problem.text, "--spec own/sums.lua: ")
   lu.assertStrContains(problem.text, "its plan digest is 1 now, and the run's 0")
-  function project.plan()
+  function project.find()
     return nil, "not here"
   end
 end

@@ -404,6 +404,29 @@ function TestTrained.test_a_trainer_of_the_spec_that_is_named()
   lu.assertEquals(trainer, path .. ".built/trainer")
 end
 
+-- A run that was made with --set: what run.json has otherwise is set in the spec that names the files.
+function TestTrained.test_what_was_set_is_set_again()
+  support.write("block.lua", support.read("examples/own_network/parallel_block.lua"))
+  local path = support.write("own.lua", support.read("examples/own_network/own_network.lua")
+    :gsub('"parallel_block.lua"', '"block.lua"'))
+  for _, sets in ipairs({ {}, { "model.options.gate=gelu" }, { "model.kind=decoder", "model.layers=2" },
+    { "train.lengths={ 1, 20 }", "train.clip.kind=none", "model.dropout=0", "precision=float64" },
+    { "encoding.rotation.base=500", "encoding.mask.kind=causal", "train.batch=64", "train.schedule.kind=cosine" } }) do
+    local made = assert(reports.project:plan(path, sets))
+    local run = { dir = "run", info = { id = "own", digest = made.plan.digest, spec = made.resolved } }
+    local spec, of, again = trained.with_spec(reports.project, run, path, function(...)
+      return ...
+    end)
+    lu.assertEquals(spec and spec.plan.digest, made.plan.digest, of)
+    lu.assertEquals(assert(reports.project:plan(path, again)).plan.digest, made.plan.digest)
+    lu.assertEquals(#again > 0, #sets > 0)
+    local trainer = trained.trainer(reports.project, run, nil, function(_, given)
+      return table.concat(given, " ")
+    end, { "x.y=1" }, path)
+    lu.assertStrContains(trainer, table.concat(again, " ") .. (#again > 0 and " " or "") .. "x.y=1/trainer")
+  end
+end
+
 function TestTrained.test_respec_has_every_field_of_training()
   for _, train in ipairs({ "optimizer = { kind = 'adamw', decays = 'matrices' }, schedule = { warmup = 5 }",
     "optimizer = { kind = 'sgd', momentum = 0.9 }, schedule = { kind = 'cosine', warmup = 5, final = 0.25 }",

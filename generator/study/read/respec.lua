@@ -5,6 +5,7 @@
 -- or holds what no spec of this version does. That it is the same is for the caller to see, by the plan digest.
 -- Invariant: the text is that of one table of known fields, whatever stands in the strings of the input.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local inherit = require("spec.inherit")
@@ -168,6 +169,53 @@ local function foreign(from, path)
   end
   local score = schema.at[path .. "score"] and from.score
   return score and not is_formula(score) and ("its %sscore is no formula"):format(path) or nil
+end
+
+-- Files of the user's own, and what has no text: these stay as the other spec has them.
+local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
+  ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
+
+local function is_same(a, b)
+  return type(a) == type(b) and canonical.text({ a }) == canonical.text({ b })
+end
+
+-- What a field that is not there stands for: nothing, or what is left out of resolved specs.
+local function absent(path)
+  local field = schema.at[path]
+  local value = field and field.left_out
+  if field and field.type == "table" and value ~= nil and value ~= "empty" then
+    return { kind = value }
+  end
+  return value ~= "empty" and value or nil
+end
+
+local function add_sets(list, want, have, path)
+  local names = {}
+  for _, from in ipairs({ want, have }) do
+    for name in next, from do
+      names[name] = true
+    end
+  end
+  for _, name in ipairs(sorted_keys(names)) do
+    local at, field = path .. name, schema.at[path .. name]
+    local wanted, found = want[name], have[name]
+    if wanted == nil then
+      wanted = absent(at)
+    end
+    local inner = field and field.type == "table" and type(wanted) == "table"
+    if inner then
+      add_sets(list, wanted, type(found) == "table" and found or {}, at .. ".")
+    elseif wanted ~= nil and not STAYS[at] and not is_same(wanted, found) then
+      list[#list + 1] = ("%s=%s"):format(at, write_value(wanted))
+    end
+  end
+end
+
+-- The words of --set that make a resolved spec of another one, as far as they can.
+function M.sets(want, have)
+  local list = {}
+  add_sets(list, want, have, "")
+  return list
 end
 
 -- The text of a spec file.

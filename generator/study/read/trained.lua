@@ -65,14 +65,20 @@ function M.labels(runs)
   return labels
 end
 
-local function plan_of(project, path, digest)
-  local spec, message = project:plan(path, {})
+-- A spec of the run's digest, as it is or with what run.json has otherwise, and the words of --set for that.
+local function plan_of(project, path, info)
+  local spec, message = project:find(path, {})
   if not spec then
     return nil, message
-  elseif spec.plan.digest ~= digest then
-    return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, digest)
+  elseif spec.plan.digest == info.digest then
+    return spec, {}
   end
-  return spec
+  local sets = respec.sets(info.spec, spec.resolved)
+  local again = project:find(path, sets)
+  if again and again.plan.digest == info.digest then
+    return again, sets
+  end
+  return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
 end
 
 -- Calls use(spec, path) with run.json's spec in a temporary file.
@@ -88,14 +94,14 @@ local function with_own_spec(project, info, use)
   local path = ("%s/%s.lua"):format(folder, info.id)
   written, message = write.files(folder, { { path = info.id .. ".lua", text = text } })
   if written then
-    spec, message = plan_of(project, path, info.digest)
+    spec, message = plan_of(project, path, info)
   end
   local results = table.pack(nil, message)
   local data = spec and spec.plan.task.data
   if spec and (spec.plan.task.text or data and not data.made) then
     results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
   elseif spec then
-    results = table.pack(pcall(use, spec, path))
+    results = table.pack(pcall(use, spec, path, {}))
   end
   write.remove_tree(folder)
   if spec and results[1] == false then
@@ -111,21 +117,25 @@ function M.plan(project, info)
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
--- Calls use(spec, path) with the run's spec: `given`, or that of spec/runs where it is still the same, else run.json's
--- in a temporary file. Returns what use returns, or nil and a message.
+-- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with what --set had changed
+-- of it; or that of spec/runs where it is still the same, else run.json's in a temporary file. Returns what use returns,
+-- or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   if given then
-    local spec, message = plan_of(project, given, info.digest)
+    local spec, more = plan_of(project, given, info)
     if not spec then
-      return nil, message
+      return nil, more
     end
-    return use(spec, given)
+    return use(spec, given, more)
   end
   local listed = project:path("spec/runs/" .. info.id .. ".lua")
-  local spec = lfs.attributes(listed, "mode") == "file" and plan_of(project, listed, info.digest)
+  local spec, more
+  if lfs.attributes(listed, "mode") == "file" then
+    spec, more = plan_of(project, listed, info)
+  end
   if spec then
-    return use(spec, listed)
+    return use(spec, listed, more)
   end
   return with_own_spec(project, info, use)
 end
@@ -161,9 +171,9 @@ function M.trainer(project, run, given, provide, sets, own)
     return built
   end
   local code
-  local trainer, message = M.with_spec(project, run, own, function(_, path)
+  local trainer, message = M.with_spec(project, run, own, function(_, path, more)
     local dir
-    dir, code = provide(path, sets or {})
+    dir, code = provide(path, table.move(sets or {}, 1, #(sets or {}), #more + 1, table.move(more, 1, #more, 1, {})))
     return dir and M.program(dir)
   end)
   if not trainer then
