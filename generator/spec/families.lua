@@ -53,8 +53,13 @@ function M.of_all(path)
   return M.is_name[name] and "encoding." .. below or path
 end
 
--- Whether no query of the family sees a key behind it, by this mask or by what it is.
-function M.is_causal(model, name, mask)
+-- Whether no query of the family sees a key at a positive distance, by the mask of this encoding or by what the family
+-- is. Differences of unsorted positions have both signs.
+function M.is_causal(model, name, encoding)
+  local mask, positions = encoding.mask, encoding.positions or {}
+  if positions.reading == "difference" and positions.sorted == false then
+    return false
+  end
   return name == "decoder" or name == "self" and model.kind == "decoder"
     or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
 end

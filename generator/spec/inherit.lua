@@ -143,18 +143,36 @@ local function spelled(encoding, name, facet)
   return own or all
 end
 
+-- Learned vectors of distances to both sides, said to be that; nil where the decoder has the same to the left, which is
+-- what comes of none of the two being said.
+local function both_sides(encoding)
+  local own, all = (encoding.decoder or {}).relative, encoding.relative
+  local left = own ~= nil and own.sides == "left" and own.kind == all.kind and own.clip == all.clip
+    and own.init_sigma == all.init_sigma
+  return not left and { kind = all.kind, clip = all.clip, init_sigma = all.init_sigma, sides = "both" } or nil
+end
+
 function M.spelled(encoding, model)
   local new, names = {}, families.of(model) or {}
   for name, value in next, encoding do
     new[name] = value
   end
+  if encoding.relative.kind == "shaw" and not encoding.relative.sides then
+    new.relative = both_sides(encoding)
+    if not new.relative then
+      new.relative, new.decoder = encoding.relative, {}
+      for facet, value in next, encoding.decoder do
+        new.decoder[facet] = facet ~= "relative" and value or nil
+      end
+    end
+  end
   for _, name in ipairs(names[2] and names or {}) do
     local own = {}
-    for facet, value in next, encoding[name] or {} do
+    for facet, value in next, new[name] or {} do
       own[facet] = value
     end
     for facet in next, OFF do
-      own[facet] = spelled(encoding, name, facet)
+      own[facet] = spelled(new, name, facet)
     end
     if name == "cross" and not own.score then
       own.score, own.parameters = encoding.score, own.parameters or encoding.parameters

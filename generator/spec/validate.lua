@@ -329,7 +329,7 @@ local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
   local formula = score.resolve(context, texts, { path = path, encoding = encoding,
     layers = families.layers(context.resolved.model, of), cross = of == "cross",
-    causal = families.is_causal(context.resolved.model, of, encoding.mask), score = nodes.score,
+    causal = families.is_causal(context.resolved.model, of, encoding), score = nodes.score,
     parameters = nodes.parameters })
   if formula and encoding.positions.kind == "randomized"
     and features.score_reads_positions({ encoding = encoding })
@@ -403,6 +403,23 @@ local function resolve_score(context, texts)
   return next(formulas) and { families = formulas } or nil
 end
 
+-- Learned vectors of distances are those that the mask leaves, unless the spec says which.
+local function settle_sides(context)
+  local encoding, model = context.resolved.encoding or {}, context.resolved.model
+  local names = families.of(model) or {}
+  for _, name in ipairs(names) do
+    local own, path = encoding, "encoding.relative.sides"
+    if names[2] then
+      own, path = encoding[name] or {}, ("encoding.%s.relative.sides"):format(name)
+    end
+    local relative = own.relative
+    if relative and relative.kind == "shaw" and context.origins[path] == DEFAULT
+      and families.is_causal(model, name, own) then
+      relative.sides = "left"
+    end
+  end
+end
+
 -- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
@@ -412,9 +429,11 @@ function M.resolve(loaded, d, given)
   read_children(context, "", context.root, context.resolved)
   settle_task(context)
   settle_model(context)
+  settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
   local formula = known and resolve_score(context, loaded.texts)
+  context.score = formula or nil
   context.good = d:count() == 0
   local warnings = known and rules.apply(context)
   if d:count() > 0 then

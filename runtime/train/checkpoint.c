@@ -143,8 +143,11 @@ static lh_status check_parameters(const char *path, const lh_st_file *file, cons
             return lh_fail(error, LH_ERR_INPUT, "%s: %s: the model %s has no such tensor", path,
                            lh_st_at(file, i)->name, spec->id);
     if (digest && strcmp(digest, spec->model_digest) != 0)
-        return lh_fail(error, LH_ERR_INPUT, "%s: model digest %s, expected %s (%s)", path, digest, spec->model_digest,
-                       spec->id);
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "%s: model digest %s, expected %s (%s): tensors of these names and shapes, but of another encoding "
+            "(buckets of t5, say), network or vocabulary",
+            path, digest, spec->model_digest, spec->id);
     return LH_OK;
 }
 

@@ -1,9 +1,10 @@
--- A free learned number per head for each distance up to 64 on both sides; beyond, that of 64.
+-- A free learned number per head for each distance up to 64 on both sides, or to the left where a query sees no other;
+-- beyond, that of 64.
 --
 -- The scalar form of clipped relative positions (Shaw et al. 2018).
 return {
   score = function(x)
     return x.score + lookup(x.bias, x.distance)
   end,
-  parameters = { bias = { per = "head", index = { -64, 64 }, outside = "clip", init = 0 } },
+  parameters = { bias = { per = "head", index = { -64, 64 }, by_distance = true, outside = "clip", init = 0 } },
 }

@@ -52,7 +52,7 @@ return {
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "farther keys share the vector of this distance" },
   { path = "encoding.relative.sides", type = "choice", choices = { "both", "left" }, default = "both",
-    left_out = "both", only = { "shaw" },
+    default_text = "left where no query sees a key behind it, else both", left_out = "both", only = { "shaw" },
     doc = "distances that have a vector: all, or those of keys before the query and of itself, under a causal mask" },
   { path = "encoding.relative.init_sigma", type = "number", above = 0, only = { "shaw" }, optional = true,
     doc = "standard deviation of the table's first values; absent: sqrt(2 / (rows + D))" },
@@ -216,6 +216,7 @@ return {
     more = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
       "shape = n: n values, read by lookup from 0 on; index = { first, last }: from first on",
+      "by_distance = true: index is of distances; those above 0 are left out where no query sees what is behind it",
       "init: " .. parameters.INIT_TEXT .. "; what learning starts from",
       "values: a number, a list or a name, which learning does not change; lists: one number for all, a number per",
       "    index, a number per head, or all numbers, head after head",

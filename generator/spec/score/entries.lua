@@ -44,7 +44,8 @@ end
 M.long_form = long_form
 
 local DISPLACES = {
-  init = { "values", "learned" }, values = { "init", "learned" }, shape = { "index" }, index = { "shape" },
+  init = { "values", "learned" }, values = { "init", "learned" },
+  shape = { "index", "by_distance" }, index = { "shape" },
 }
 
 -- One parameter laid upon an inherited one: new values take the place of what it started from.

@@ -15,14 +15,15 @@ local M = {}
 
 local show = diagnostics.show
 
-local FIELDS = { "per", "shape", "index", "init", "values", "learned", "outside" }
+local FIELDS = { "per", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
 local PER = { "model", "layer", "head", "layer_head" }
 local MOST = 16384 -- values of one parameter and head
 M.MOST_VALUES = 1 << 20 -- of all parameters of a spec
 
 M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
-M.TEXT = "{ per, shape or index = { first, last }, init or values, learned, outside }, or a number or list of values"
+M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or "
+  .. "list of values"
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
 local function found(node)
@@ -70,7 +71,12 @@ end
 
 -- Size and first index, both nil for a single value; false after an error.
 local function read_extent(context, fields, path)
-  local shape, index = fields.shape, fields.index
+  local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
+  if by_distance and (by_distance.value ~= true or not index) then
+    context.report(by_distance, path .. ".by_distance", found(by_distance) .. " does not fit here",
+      "true, beside index: which distances have values")
+    return false
+  end
   if shape and index then
     context.report(shape, path .. ".shape", "stands beside index", "one of the two")
     return false
@@ -90,6 +96,9 @@ local function read_extent(context, fields, path)
     context.report(index, path .. ".index", tree.is_table(index) and "is no range" or found(index)
       .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
     return false
+  end
+  if by_distance and context.causal then
+    last = math.max(first, math.min(last, 0))
   end
   return last - first + 1, first
 end
@@ -280,7 +289,8 @@ local function take_room(context, node, path, p)
     "fewer or smaller ones")
 end
 
--- Reads one parameter. context: report, heads, largest, room = { values = how many more there may be }.
+-- Reads one parameter. context: report, heads, causal (no key stands behind its query), largest, room = { values = how
+-- many more there may be }.
 function M.read(context, name, node, path)
   if not check_name(context, name, node, path) then
     return nil

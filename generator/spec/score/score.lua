@@ -71,8 +71,8 @@ local function read_parameters(state, entry)
     return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.each(own or tree.table()) do
-    local p = parameters.read({ report = state.report, heads = state.heads, largest = state.largest,
-      room = state.room }, name, node,
+    local p = parameters.read({ report = state.report, heads = state.heads, causal = state.causal == 1,
+      largest = state.largest, room = state.room }, name, node,
       entry.below .. "." .. name)
     good = good and p ~= nil
     if p then

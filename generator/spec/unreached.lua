@@ -1,0 +1,179 @@
+-- Learned numbers of attention that no gradient can reach.
+--
+-- Input: who facets are for (holders.lua), with score, what score.lua made of the spec. Output: M.warn calls warn(text)
+-- for each parameter of which that is so, and says which numbers and why: no pair of tokens reads them, the mask hides
+-- all pairs that do, or the score takes only steps of them. Pairs of the first TOKENS tokens are tried; an index that
+-- hangs on more than where they stand counts as read wherever its range allows.
+
+local families = require("spec.families")
+local holders = require("spec.holders")
+local plain = require("expression.plain")
+
+local M = {}
+
+local TOKENS = 64
+local FARTHEST = 1024 -- distance that is tried where an index hangs on nothing else
+
+-- Operations whose result does not change smoothly with their arguments.
+local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
+
+-- Calls visit(node) once for every node below root, or for those that a gradient reaches.
+local function each_node(root, smoothly, visit)
+  local seen = {}
+  local function walk(node)
+    if seen[node] then
+      return
+    end
+    seen[node] = true
+    visit(node)
+    for i, argument in ipairs(node) do
+      if not smoothly or not STEPS[node.op] and not (node.op == "select" and i == 1) then
+        walk(argument)
+      end
+    end
+  end
+  walk(root)
+end
+
+-- The value of a node for query i and key j; nil where it hangs on more than these.
+local function value_at(node, i, j)
+  if node.op == "number" or node.op == "truth" then
+    return node.value
+  elseif node.row then
+    return node.row[1] * i + node.row[2] * j + node.row[3]
+  elseif node.op == "bucket" then
+    local value, count = value_at(node[1], i, j), 0
+    for at, edge in ipairs(value and node.edges or {}) do
+      count = edge <= value and at or count
+    end
+    return value and count
+  elseif node.op == "select" then
+    local chosen = value_at(node[1], i, j)
+    if chosen == nil then
+      return nil
+    end
+    return value_at(chosen and node[2] or node[3], i, j)
+  elseif not plain[node.op] then
+    return nil
+  end
+  local a = value_at(node[1], i, j)
+  local b = node[2] and value_at(node[2], i, j)
+  if a == nil or node[2] and b == nil then
+    return nil
+  end
+  return plain[node.op](a, b)
+end
+
+local function sees(seen, i, j)
+  local mask = seen.resolved.encoding.mask
+  local left = mask and mask.kind == "window" and mask.left or math.huge
+  local right = seen.causal and 0 or mask and mask.kind == "window" and mask.right or math.huge
+  return i - j <= left and j - i <= right
+end
+
+-- Calls visit(i, j) for the pairs that are tried.
+local function each_pair(index, visit)
+  local by_distance = true
+  each_node(index, false, function(node)
+    by_distance = by_distance and (not node.row or node.row[1] == -node.row[2])
+  end)
+  for i = 0, by_distance and 0 or TOKENS - 1 do
+    for j = by_distance and -FARTHEST or 0, by_distance and FARTHEST or TOKENS - 1 do
+      visit(i, j)
+    end
+  end
+end
+
+-- Adds to the sets, by index from 0, what a lookup reads: for pairs that are seen, and for hidden ones.
+local function read_by(seen, node, read, hidden)
+  local index, size = node[1], node.parameter.size
+  if value_at(index, 0, 0) == nil then
+    for at = math.max(0, index.low), math.min(size - 1, index.high) do
+      read[at] = true
+    end
+    return
+  end
+  each_pair(index, function(i, j)
+    local at = math.tointeger(value_at(index, i, j))
+    local into = sees(seen, i, j) and read or hidden
+    if at then
+      into[at] = true
+    end
+  end)
+  for at = 0, size - 1 do -- of pairs that are farther than those that were tried
+    read[at] = read[at] or not hidden[at] and at >= index.low and at <= index.high or nil
+  end
+end
+
+local function list_text(list)
+  local words, from = {}, 1
+  for i = 1, #list do
+    if list[i + 1] ~= list[i] + 1 then
+      words[#words + 1] = from == i and ("%d"):format(list[i]) or ("%d to %d"):format(list[from], list[i])
+      from = i + 1
+    end
+  end
+  return table.concat(words, ", ", 1, math.min(#words, 4)) .. (words[5] and ", ..." or "")
+end
+
+local function warn_table(seen, p, lookups, warn)
+  local read, hidden, dead, masked = {}, {}, {}, false
+  for _, node in ipairs(lookups) do
+    read_by(seen, node, read, hidden)
+  end
+  for at = 0, p.size - 1 do
+    if not read[at] then
+      dead[#dead + 1] = at + p.first
+      masked = masked or hidden[at] ~= nil
+    end
+  end
+  if dead[1] then
+    warn(("%s: %d of its %d values (index %s) never get a gradient: %s"):format(
+      holders.named(seen, "encoding.parameters." .. p.name), #dead, p.size, list_text(dead), masked
+        and "the mask hides all pairs of tokens that read them" or "no pair of tokens reads them"))
+  end
+end
+
+local function warn_score(seen, formula, warn)
+  local smooth, lookups = {}, {}
+  each_node(formula.root, true, function(node)
+    local p = node.parameter
+    if p then
+      smooth[p] = true
+      lookups[p] = lookups[p] or {}
+      table.insert(lookups[p], node)
+    end
+  end)
+  for _, p in ipairs(formula.parameters) do
+    if p.learned and not smooth[p] then
+      warn(("%s never gets a gradient: only steps of the score hang on it (floor, bucket, an index, a comparison)")
+        :format(holders.named(seen, "encoding.parameters." .. p.name)))
+    elseif p.learned and p.size then
+      warn_table(seen, p, lookups[p], warn)
+    end
+  end
+end
+
+-- Vectors of distances to the right, where the spec asks for them and no key stands there.
+local function warn_vectors(seen, warn)
+  local relative = seen.resolved.encoding.relative
+  if seen.causal and relative.kind == "shaw" and relative.sides ~= "left" then
+    warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys behind a query"):format(
+      holders.named(seen, "encoding.relative.sides"), relative.clip))
+  end
+end
+
+function M.warn(context, warn)
+  local score, model = context.score or {}, context.resolved.model
+  for _, name in ipairs(context.holds_for) do
+    local seen = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
+      family = name ~= "self" and name or nil }, { __index = context })
+    local formula = score.families and score.families[name] or score.root and score
+    warn_vectors(seen, warn)
+    if formula then
+      warn_score(seen, formula, warn)
+    end
+  end
+end
+
+return M

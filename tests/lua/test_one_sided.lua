@@ -1,0 +1,123 @@
+-- Attention that sees no key behind a query: learned numbers are those that the mask leaves, and what is left without a
+-- gradient is told.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local project = require("project").new(".")
+local respec = require("study.read.respec")
+
+TestOneSided = {}
+
+local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = { %s },
+  model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
+
+local function spec_of(encoding, kind)
+  local spec, message = project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "decoder")))
+  lu.assertTrue(spec ~= nil, message)
+  return spec
+end
+
+local function plan_of(encoding, kind)
+  return spec_of(encoding, kind).plan
+end
+
+local function shape_of(plan, name)
+  for _, tensor in ipairs(plan.tensors) do
+    if tensor.name == name then
+      return tensor.shape
+    end
+  end
+end
+
+-- n^16 >= 2^(64 + 3 k) by a search that squares nothing: both sides as lists of binary digits.
+local function reaches(n, power)
+  local digits = { 1 }
+  for _ = 1, 16 do
+    local carry = 0
+    for i = 1, #digits do
+      carry = carry + digits[i] * n
+      digits[i], carry = carry & 1, carry >> 1
+    end
+    while carry > 0 do
+      digits[#digits + 1], carry = carry & 1, carry >> 1
+    end
+  end
+  return #digits > power
+end
+
+-- min(31, 16 + floor(16 ln(n / 16) / ln 8)), and n itself below 16.
+local function bucket_of(n)
+  local bucket = math.min(n, 16)
+  while n >= 16 and bucket < 31 and reaches(n, 64 + 3 * (bucket - 15)) do
+    bucket = bucket + 1
+  end
+  return bucket
+end
+
+function TestOneSided.test_t5_has_its_decoder_s_buckets()
+  local edges = {}
+  for n = 1, 200 do
+    edges[#edges + 1] = bucket_of(n) > bucket_of(n - 1) and tostring(n) or nil
+  end
+  local wanted = "x.score + lookup(x.bias, bucket(abs(x.distance), { " .. table.concat(edges, ", ") .. " }))"
+  lu.assertEquals(plan_of("kind = 't5'").resolved.encoding.score, wanted)
+  lu.assertEquals(plan_of("kind = 't5', mask = { kind = 'causal' }", "encoder").resolved.encoding.score, wanted)
+  local both = plan_of("kind = 't5'", "encoder").resolved.encoding.score
+  local of = plan_of("kind = 't5', cross = { use = 't5' }", "encoder_decoder").resolved.encoding
+  lu.assertEquals({ of.score, of.decoder.score, of.cross }, { both, wanted })
+  lu.assertEquals(plan_of("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
+end
+
+-- Differences of unsorted positions have both signs, whatever is seen.
+function TestOneSided.test_unsorted_differences_have_both_sides()
+  local drawn = ", positions = { kind = 'randomized', reading = 'difference', sorted = %s }"
+  lu.assertNil(plan_of("kind = 'shaw'" .. drawn:format("false")).resolved.encoding.relative.sides)
+  lu.assertEquals(plan_of("kind = 'shaw'" .. drawn:format("true")).resolved.encoding.relative.sides, "left")
+end
+
+function TestOneSided.test_tables_have_the_rows_that_are_seen()
+  local table_of = "layers.0.attention.relative.table"
+  lu.assertEquals(shape_of(plan_of("kind = 'shaw'"), table_of)[1], 17)
+  lu.assertEquals(shape_of(plan_of("kind = 'shaw', relative = { sides = 'both' }"), table_of)[1], 33)
+  lu.assertEquals(shape_of(plan_of("kind = 'shaw'", "encoder"), table_of)[1], 33)
+  lu.assertEquals(shape_of(plan_of("kind = 'distance_table'"), "score.bias")[2], 65)
+  lu.assertEquals(shape_of(plan_of("kind = 'distance_table'", "encoder"), "score.bias")[2], 129)
+  local pair = plan_of("kind = 'shaw'", "encoder_decoder")
+  local rows = { pair.attentions[1].relative.rows, pair.attentions[2].relative.rows }
+  lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
+end
+
+-- A run of before has both sides, and its spec says so.
+function TestOneSided.test_a_run_keeps_the_sides_it_had()
+  local older = plan_of("kind = 'shaw', relative = { sides = 'both' }")
+  local text = assert(respec.text(older.resolved))
+  lu.assertStrContains(text, 'sides = "both"')
+  lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, older.digest)
+end
+
+function TestOneSided.test_what_no_gradient_reaches_is_told()
+  local function warnings(encoding, kind)
+    return table.concat(spec_of(encoding, kind).warnings, "\n")
+  end
+  for _, preset in ipairs({ "t5", "shaw", "distance_table", "fire", "kerple_log", "cyclic", "alibi_learned" }) do
+    for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
+      lu.assertEquals(warnings(("kind = '%s'"):format(preset), kind), "", preset .. " " .. kind)
+    end
+  end
+  lu.assertEquals(warnings("kind = 'pair_table', parameters = { rows = 2, columns = 2, bias = { shape = 4 } }",
+    "encoder_decoder"), "encoding.decoder.parameters.bias: 1 of its 4 values (index 1) never get a gradient: the mask "
+    .. "hides all pairs of tokens that read them")
+  lu.assertStrContains(warnings("relative = { kind = 'shaw', sides = 'both' }"),
+    "encoding.relative.sides: the vectors of distances 1 to 16 never get a gradient")
+  local own = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { shape = 6, init = 0 } }"
+  local said = warnings(own:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
+    "encoder")
+  lu.assertStrContains(said, "encoding.parameters.a never gets a gradient: only steps of the score hang on it")
+  lu.assertStrContains(said, "encoding.parameters.b: 2 of its 6 values (index 4 to 5) never get a gradient: no pair of "
+    .. "tokens reads them")
+  lu.assertStrContains(warnings("kind = 'distance_table', mask = { kind = 'window', left = 4 }"),
+    "60 of its 65 values (index -64 to -5)")
+end
+
+support.run()
