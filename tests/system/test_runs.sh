@@ -64,10 +64,12 @@ killed_run_equals_straight_run() {
     train killed --steps $STEPS --threads 2 --resume && same_checkpoint killed whole && same_metrics killed whole
 }
 
+logs() { [ -s "$(folder "$1")/metrics.jsonl" ]; }
+
 terminated_run_goes_on() {
     "$trainer" train --out "$work/term" --no-eval --log-every 7 --threads 2 --steps 100000000 &
     child=$!
-    until_true test -s "$(folder term)/metrics.jsonl"
+    until_true logs term
     kill -TERM $child
     wait $child
     [ $? -eq 75 ] || return 1
