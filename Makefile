@@ -3,7 +3,8 @@
 # RUN=<id>      the showcase run that trainer, run, eval and gen mean
 # LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list
 # VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors), tsan (thread
-#               sanitizer, which does not understand OpenMP: POSIX threads take its place)
+#               sanitizer, which does not understand OpenMP: POSIX threads take its place), plain (neither optimised as
+#               released nor sanitized: compiles fastest)
 # STATIC=1      trainers that need no shared library, not even libc
 # TARGETS=...   cpu (default) or cpu,cuda: see cuda.mk
 # CC=...        gcc or clang
@@ -36,9 +37,11 @@ REAL_STACK := $(if $(IS_CLANG),-fsanitize-address-use-after-return=never,--param
 CHECKS.release :=
 CHECKS.asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Werror \
 	$(REAL_STACK)
+CHECKS.plain :=
 CHECKS.tsan := -fsanitize=thread -fno-omit-frame-pointer -Werror
 CHECKS := $(CHECKS.$(VARIANT))
 SANITIZED := $(filter asan tsan,$(VARIANT))
+RELEASED := $(filter release,$(VARIANT))
 
 B := $(BUILD)/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
@@ -51,9 +54,9 @@ UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
 
 # Functions and lines (-g1) are what profilers, backtraces and sanitizers need; with variables (-g) compiling takes a
 # quarter more time.
-RUNTIME_CFLAGS := -std=gnu11 $(if $(SANITIZED),-O1,-O2) -g1 -ffp-contract=off -fno-math-errno \
+RUNTIME_CFLAGS := -std=gnu11 $(if $(RELEASED),-O2,-O1) -g1 -ffp-contract=off -fno-math-errno \
 	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
-STEP_CFLAGS = -std=gnu11 $(if $(SANITIZED),-O1,-O3) -g1 -ffp-contract=fast -fno-math-errno \
+STEP_CFLAGS = -std=gnu11 $(if $(RELEASED),-O3,-O1) -g1 -ffp-contract=fast -fno-math-errno \
 	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 SPEC_CFLAGS = -std=gnu11 -O1 -g1 $(WARNINGS) $(UNUSED_CONSTANTS) $(INCLUDES)
 
@@ -121,7 +124,7 @@ RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c 
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 QUESTIONS := print-levels print-levels-or-problem print-compiler print-static-problem print-archives
 
-.PHONY: all gen check test test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
+.PHONY: all gen check test test-quick test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
 	trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check \
 	bench-record bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
 	$(QUESTIONS)
@@ -278,6 +281,9 @@ check: ## validate every spec in spec/runs (RUN=<id>: one)
 
 test: ## the whole suite, a quarter of an hour on 2 cores
 	@sh tests/run.sh
+
+test-quick: ## what two minutes are enough for: lint, stale, Lua, unit tests without sanitizers, a trainer
+	@sh tests/run.sh --quick
 
 test-long: ## the suite with generated code at every level, and the slow system tests
 	@sh tests/run.sh --long

@@ -283,7 +283,8 @@ function verbs.test(project, arguments)
     return fail(ENVIRONMENT, ("longhand test: there are no tests in %s; expected: a clone, or an unpacked release")
       :format(project.root))
   end
-  return become({ "sh", project.root .. "/tests/run.sh", arguments.long and "--long" or nil })
+  return become({ "sh", project.root .. "/tests/run.sh", arguments.quick and "--quick"
+    or arguments.long and "--long" or nil })
 end
 
 -- Prints a line at once.

@@ -1,14 +1,18 @@
 #!/bin/sh
 # Runs the test suite layer by layer and ends with one line: "N passed, N failed, N skipped".
 #
-#     sh tests/run.sh [--long] [--times] [--only LAYER]
+#     sh tests/run.sh [--quick | --long] [--times] [--only LAYER]
 #
 # Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
 # code compiles, needs a toolkit; runs on the host, needs a C++ compiler; what was compiled does so, too, and needs both),
 # system, bench (make bench-check).
-# --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), and
-# tests/system/long_*.sh.
-# --times: below each layer, the ten programs in it that took the most processor time, without what make compiles.
+# --quick: in two minutes lint, lua but for $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
+# trainer, one that is generated, compiled, trained and evaluated.
+# --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
+# specs optimised as released, ten thousand cases of fuzzing, twice the random formulas, device code of the showcase for
+# every class of GPUs, and tests/system/long_*.sh.
+# --times: below each layer, the programs in it that took the most processor time, without what make compiles, and how
+# long each was at work.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
 
 cd -- "$(dirname -- "$0")/.." || exit 4
@@ -17,10 +21,11 @@ MAKE=${MAKE:-make}
 unset MAKEFLAGS MFLAGS MAKELEVEL LONGHAND_BUILD
 jobs=$(nproc 2>/dev/null || echo 2)
 [ "$jobs" -le 16 ] || jobs=16
-long='' only='' show_times=''
+long='' quick='' only='' show_times='' layers="lint lua stale unit generated cuda system bench"
 while [ $# -gt 0 ]; do
     case $1 in
         --long) long=all ;;
+        --quick) quick=yes layers="lint stale lua unit trainer" ;;
         --times) show_times=yes ;;
         --only) only=$2 && shift ;;
         *) echo "tests/run.sh: unknown argument $1" >&2 && exit 2 ;;
@@ -28,6 +33,11 @@ while [ $# -gt 0 ]; do
     shift
 done
 
+# Lua tests that --quick leaves out: they render or compile what most specs give.
+SLOW_LUA="cuda generated generated_compiler generated_sections generated_spec masks models network random score_cuda"
+# System tests that begin first.
+LONGEST="slurm"
+fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 5000; })
 passed=0 failed=0 skipped=0 written=''
 layer_passed=0 layer_failed=0 layer_skipped=0
 logs=$(mktemp -d) || exit 4
@@ -44,11 +54,12 @@ count() {
 # Runs a command (arguments) with every name (standard input, one a line, no blanks) as its last argument, as many at a
 # time as there are processors. Each leaves NAME.out, NAME.errors, NAME.status and NAME.times in $logs, / written as _.
 each() {
-    xargs -P "$jobs" -n 1 sh -c 'for name do :; done
+    xargs -P "${at_once:-$jobs}" -n 1 sh -c 'for name do :; done
         file=$0/$(printf %s "$name" | tr / _)
+        began=$(date +%s)
         "$@" >"$file.out" 2>"$file.errors"
         echo $? >"$file.status"
-        times >"$file.times"' "$logs" "$@"
+        { times && echo $(($(date +%s) - began)); } >"$file.times"' "$logs" "$@"
 }
 
 # What `each` left of a name: $file, the path without its ending, and $status.
@@ -57,13 +68,13 @@ results_of() {
     status=$(cat "$file.status" 2>/dev/null || echo 99)
 }
 
-# The ten programs of a layer that took the most processor time. The second line of NAME.times is what NAME itself took,
-# as 0m1.230000s 0m0.450000s.
+# The programs of a layer that took the most processor time. The second line of NAME.times is what NAME itself took, as
+# 0m1.230000s 0m0.450000s, the third how many seconds passed.
 print_times() {
     for file in "$logs"/*.times; do
-        [ ! -f "$file" ] || tail -n 1 "$file" | tr 'ms' '  ' | awk -v name="$(basename "$file" .times)" \
-            '{ printf "%10.1f s  %s\n", 60 * $1 + $2 + 60 * $3 + $4, name }'
-    done | LC_ALL=C sort -rn | head -n 10
+        [ ! -f "$file" ] || tail -n 2 "$file" | tr 'ms\n' '   ' | awk -v name="$(basename "$file" .times)" \
+            '{ printf "%10.1f s in %4d s  %s\n", 60 * $1 + $2 + 60 * $3 + $4, $5, name }'
+    done | LC_ALL=C sort -rn | head -n 20
 }
 
 # One check that either works or does not: a name and a command, whose output is shown when it fails.
@@ -96,14 +107,16 @@ layer_lint() {
         skip "clang-format 14: not installed"
     fi
     check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/bits/*.sh tests/cuda/*.sh \
-        tests/device/*.sh tests/ptx/*.sh tests/system/*.sh generator/study/*/*.sh runtime/cuda/*.sh; do
+        tests/device/*.sh tests/ptx/*.sh tests/support/*.sh tests/system/*.sh generator/study/*/*.sh runtime/cuda/*.sh; do
         sh -n "$script" || exit; done'
 }
 
 # luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
 layer_lua() {
-    printf '%s\n' tests/lua/test_*.lua | each "$LUA"
-    for name in tests/lua/test_*.lua; do
+    set -- tests/lua/test_*.lua
+    [ -z "$quick" ] || set -- $(printf '%s\n' "$@" | grep -vxF -e "$(printf 'tests/lua/test_%s.lua\n' $SLOW_LUA)")
+    printf '%s\n' "$@" | each env "LH_FUZZ_CASES=${LH_FUZZ_CASES:-$fuzz_cases}" "$LUA"
+    for name in "$@"; do
         results_of "$name"
         line=$(grep '^Ran [0-9]* tests in' "$file.out" | tail -1)
         if [ -z "$line" ]; then
@@ -165,7 +178,20 @@ build_and_run() {
 }
 
 layer_unit() {
-    build_and_run unit VARIANT=asan "LEVELS=${long:-best}"
+    build_and_run unit VARIANT=$([ -n "$quick" ] && echo plain || echo asan) "LEVELS=${long:-best}"
+}
+
+# One trainer from spec to evaluation, with the library that the unit tests were linked with.
+trains() {
+    id=bucket_sort_rand_sinusoid out=$logs/quick
+    ./longhand gen $id --set train.batch=16 --out "$out" &&
+        "$MAKE" -s -j"$jobs" trainer VARIANT=plain LEVELS=best ID=$id SOURCES="$out" OUT="$out" &&
+        "$out/trainer" train --steps 20 --no-eval --out "$out/runs" &&
+        "$out/trainer" eval --checkpoint "$out"/runs/*/*/*/checkpoint.safetensors --lengths 5,50 --examples 16 \
+            --out "$out/eval" && [ "$(grep -c '"accuracy":' "$out/eval/eval.jsonl")" -eq 2 ]
+}
+layer_trainer() {
+    check "one trainer is generated, compiled, trained and evaluated" trains
 }
 
 # Writes the sources of tests, once: of test specs, of random ones (random_1) and by the programs of tests/expressions.
@@ -174,7 +200,10 @@ write_sources() {
     written=yes
     set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
+    formulas=$([ -n "$long" ] && echo 200 || echo 100)
+    export formulas
     printf '%s\n' "$@" | each sh -c 'case $1 in
+        tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
         random_*) "$0" tests/support/write_random.lua build/tests/specs "$1" ;;
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
@@ -190,7 +219,7 @@ write_sources() {
 
 layer_generated() {
     write_sources
-    build_and_run unit VARIANT=release "LEVELS=${long:-best}"
+    build_and_run unit VARIANT=release "LEVELS=${long:-best}" ${long:+AS_RELEASED=%}
 }
 
 has_cxx() {
@@ -199,12 +228,12 @@ has_cxx() {
 }
 
 layer_cuda() {
-    sh tests/cuda/check.sh >"$log" 2>&1
+    sh tests/cuda/check.sh $([ -n "$long" ] || echo --few) >"$log" 2>&1
     count_lines $? "make cuda-check"
     for variant in asan release; do
         if has_cxx; then
             [ "$variant" = asan ] || write_sources
-            build_and_run emulation "VARIANT=$variant" "LEVELS=${long:-best}"
+            build_and_run emulation "VARIANT=$variant" "LEVELS=${long:-best}" ${long:+AS_RELEASED=%}
         else
             for program in $("$MAKE" -s "VARIANT=$variant" print-emulation-tests); do
                 skip "$program: ${CXX:-g++} does not compile C++"
@@ -216,12 +245,16 @@ layer_cuda() {
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
-# They run side by side, so that what more than one of them links is made before.
+# They run side by side, so that what more than one of them links is made before; one more than there are processors,
+# since some wait, and those that take longest first.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
     scripts=$(ls tests/device/test.sh tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
+    scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
+    at_once=$((jobs + 1))
     echo "$scripts" | each sh
+    at_once=''
     for script in $scripts; do
         results_of "$script"
         good=$(grep -c '^ok ' "$file.out") bad=$(grep -c '^not ok ' "$file.out")
@@ -254,12 +287,12 @@ layer_bench() {
     count_lines $? "make bench-check"
 }
 
-case " lint lua stale unit generated cuda system bench  " in
+case " $layers  " in
     *" $only "*) ;;
     *) echo "tests/run.sh: --only $only: no such layer" >&2 && exit 2 ;;
 esac
 start=$(date +%s)
-for layer in lint lua stale unit generated cuda system bench; do
+for layer in $layers; do
     [ -z "$only" ] || [ "$only" = "$layer" ] || continue
     layer_passed=0 layer_failed=0 layer_skipped=0
     began=$(date +%s)

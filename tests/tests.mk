@@ -28,14 +28,18 @@ KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $
 UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(WITH_DECODERS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))
 UNIT_TESTS.asan := $(sort $(PLAIN_UNITS:%.c=$(B)/%)) $(foreach unit,$(KERNEL_UNITS),$(WITH_KERNELS:%.c=$(B)/%.$(unit)) \
 	$(B)/tests/unit/test_functions.device.$(unit))
+UNIT_TESTS.plain := $(UNIT_TESTS.asan)
 UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loop team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
 
 # Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
 # specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
-# only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS.
+# only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS, and only those of
+# AS_RELEASED (patterns) are optimised as trainers are: kernels are the same in all.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
+AS_RELEASED ?= $(EVERY_LEVEL) parity_dropout_relative parity_decoder_rope parity_float64_encoder_decoder \
+	parity_geometric_plain parity_shaw
 TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
 	build/tests/specs/*/spec.c))))
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
@@ -68,7 +72,7 @@ $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c $(TEST_RULES) $(B)/compile
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c $(TEST_RULES) $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) -g0 $(if $(filter emulate% random_%,$(1)),-O1) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(STEP_CFLAGS) -g0 $(if $(filter $(AS_RELEASED),$(1)),,-O1) $$(march.$$*) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 

@@ -16,8 +16,8 @@ local ROUND = {
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
--- One round, with the words' names of its turn in place of A to H, its word of the schedule W and its constant K. A word
--- doubled into the upper half is rotated by one shift. Whatever that leaves in upper halves is masked where a word is done.
+-- One round, with the words' names of its turn in place of A to H, its word of the schedule W and its constant K. A
+-- word doubled into the upper half is rotated by one shift. What that leaves in upper halves is masked at the end.
 local TURN = [[
 x = E * 0x100000001
 H = H + (x >> 6 ~ x >> 11 ~ x >> 25) + (G ~ E & (F ~ G)) + W + K

@@ -199,8 +199,9 @@ local function make_parser()
   parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot")
     :option("--steps"):argname("N"):convert(positive):description("training steps of each run; default: the spec's, "
       .. "fewer on a slow machine")
-  local test = parser:command("test"):summary("run the whole test suite")
-  test:flag("--long"):description("the slow layers too")
+  local test = parser:command("test"):summary("run the whole test suite, or with --quick two minutes of it")
+  test:mutex(test:flag("--quick"):description("in two minutes: lint, stale, Lua, unit tests, a trainer"),
+    test:flag("--long"):description("the slow layers too"))
   add_looking_verbs(parser)
   add_making_verbs(parser)
   add_tune(parser)

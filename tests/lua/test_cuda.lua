@@ -31,13 +31,18 @@ return { task = { kind = "bucket_sort" }, encoding = { use = %q },
   return plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
 end
 
--- The plan and the texts of device.cu, cuda.c and spec.c.
+-- The plan and the texts of device.cu, cuda.c and spec.c; made once for all tests that ask for the same.
+local memory = {}
 local function made(encoding, width, precision, heads)
-  local plan, text = planned(encoding, width, precision, nil, heads), {}
-  for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
-    text[file.path] = file.text
+  local key = table.concat({ encoding, width, precision or "float32", heads }, " ")
+  if not memory[key] then
+    local plan, text = planned(encoding, width, precision, nil, heads), {}
+    for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
+      text[file.path] = file.text
+    end
+    memory[key] = { plan, text["device.cu"], text["cuda.c"], text["spec.c"] }
   end
-  return plan, text["device.cu"], text["cuda.c"], text["spec.c"]
+  return table.unpack(memory[key])
 end
 
 local function choice(plan, what)
