@@ -67,6 +67,15 @@ local function rows_by_block(plan)
   return list[1] and list or nil
 end
 
+-- Attention that has a corner and no line: once, that was as if there was none.
+local function corner_alone(plan)
+  for _, family in ipairs(plan.attentions) do
+    if family.mask.list and not family.mask.list[1] then
+      return true
+    end
+  end
+end
+
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
 -- order of sums.
 function M.plan(plan)
@@ -83,6 +92,7 @@ function M.plan(plan)
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
     rows_by_block = rows_by_block(plan),
+    corner_alone = corner_alone(plan),
     by_symbol = plan.cpu.vocabulary and true or nil, -- gradients of the first layer
     init = plan.init and plan.init.checksum,
   }))

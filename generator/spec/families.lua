@@ -74,7 +74,7 @@ local OFF = { mask = { kind = "full" }, lines = { list = {} }, normaliser = { ki
 
 local function is_off(facet, value)
   if facet == "lines" then
-    return value.list ~= nil and #value.list == 0
+    return value.list ~= nil and #value.list == 0 and value.zero_corner ~= "all"
   end
   local off = facet == "score" and "none" or OFF[facet]
   return off ~= nil and canonical.text(value) == canonical.text(off)

@@ -96,6 +96,11 @@ static bool has_corner(const lh_ref_family *family, int head) {
     return family->corner == LH_REF_ALL_HEADS || (family->corner == LH_REF_WITH_LINES && own > 0);
 }
 
+/* Whether a query sees what lines or a corner open. */
+static bool has_lines(const lh_ref_family *family) {
+    return family->line_count > 0 || family->corner == LH_REF_ALL_HEADS;
+}
+
 /* What lines add to the logit of a pair, minus infinity where none opens it. */
 static double line_value(const lh_ref_family *family, int head, int query, int key, int S) {
     double value = -INFINITY;
@@ -111,7 +116,7 @@ static double line_value(const lh_ref_family *family, int head, int query, int k
 static bool opened(const lh_ref_family *family, int head, int query, int key, int S) {
     return in_window(family, query, key) && near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
-           !(family->line_count > 0 && line_value(family, head, query, key, S) == -INFINITY);
+           !(has_lines(family) && line_value(family, head, query, key, S) == -INFINITY);
 }
 
 /* What the mask adds to the logit of a pair: a query sees what is open to it, or all where nothing is. */
@@ -120,7 +125,7 @@ static double hidden_or(const lh_ref_family *family, int head, int query, int ke
     for (int j = 0; j < S; j++) there += opened(family, head, query, j, S);
     if (there == 0) return family->causal && key > query ? -INFINITY : 0;
     if (!opened(family, head, query, key, S)) return -INFINITY;
-    return family->line_count > 0 ? line_value(family, head, query, key, S) : 0;
+    return has_lines(family) ? line_value(family, head, query, key, S) : 0;
 }
 
 static const double *given_score(const run *r, const record *at) {
@@ -136,7 +141,7 @@ static void make_score(const run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at);
     const double *score = given_score(r, at);
-    bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || family->line_count > 0;
+    bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
     if (!score && !masked) return;
     at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)

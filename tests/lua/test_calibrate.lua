@@ -406,6 +406,9 @@ function TestStudent.test_what_is_not_as_usual_is_told()
   local text = student_text(nil, cross)
   lu.assertStrContains(text, 'zero_corner = "none",')
   lu.assertStrContains(text, 'columns = "left",')
+  text = student_text(nil, { list = {}, choices = { corner = "all", align = "right" } })
+  lu.assertStrContains(text, '      lines = {\n        list = {},\n        zero_corner = "all",\n      },')
+  lu.assertNotStrContains(student_text(nil, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
 end
 
 function TestStudent.test_positions_are_left_out_of_all_families()

@@ -119,6 +119,17 @@ function TestMasks.test_extended_matrices_of_the_rectangular_example()
     { ". . . 0 . . . .", ". . . . 0 . . .", ". . . . . 0 . .", ". . . . . . 0 ." })
 end
 
+-- A corner of all heads is there where no head has a line: the first query sees the last key alone, as in the authors'
+-- code. Older plans had no such mask.
+function TestMasks.test_a_corner_needs_no_line()
+  local alone = "cross = { lines = { list = {}, zero_corner = '%s' } }"
+  lu.assertEquals(gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
+  for _, corner in ipairs({ "lines", "none" }) do
+    lu.assertEquals(family_of(plan_of(alone:format(corner)), "cross").mask.kind, "none")
+  end
+  lu.assertEquals(family_of(plan_of(alone:format("all")), "cross").mask.flat[2], nil)
+end
+
 -- Lines of direction 1 are a table by distance, hidden beyond its ends.
 function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
   local value, list = {}, {}

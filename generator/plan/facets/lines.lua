@@ -2,7 +2,7 @@
 -- of attention bias calibration).
 --
 -- Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where there are
--- no lines, or a mask (mask.lua) of kind "lines":
+-- neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
 --               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
 --               the softmax; corner: query 0 sees key S - 1 at 0
@@ -85,7 +85,11 @@ function M.plan(encoding, family, causal)
   mask.starts[family.heads + 1] = #mask.flat
   mask.starts_text, mask.corners_text = table.concat(mask.starts, ", "), table.concat(corners, ", ")
   mask.about = about(mask, family.heads)
-  return #mask.flat > 0 and mask or nil
+  if not mask.flat[1] and not mask.any_corner then
+    return nil
+  end
+  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- no head's: an array has an element
+  return mask
 end
 
 return M

@@ -45,11 +45,17 @@ local function settings(name, part)
   return out
 end
 
+-- Whether a family has lines, or a corner that is there without any.
+local function opens(name, part)
+  return part ~= nil and (#part.list > 0 or name == "cross" and part.choices.corner == "all")
+end
+
 local function lines_text(out, name, part)
-  if not part or #part.list == 0 then
+  if not opens(name, part) then
     return
   end
   out[#out + 1] = "      lines = {"
+  out[#out + 1] = #part.list == 0 and "        list = {}," or nil
   for _, text in ipairs(settings(name, part)) do
     out[#out + 1] = "        " .. text
   end
@@ -62,7 +68,7 @@ end
 -- Whether a family has lines in the place of a mask that its teacher had.
 local function replaces_mask(name, part, masks)
   local mask = masks[name] and masks[name].mask or masks.mask
-  return part ~= nil and #part.list > 0 and mask ~= nil and mask.kind ~= "full"
+  return opens(name, part) and mask ~= nil and mask.kind ~= "full"
 end
 
 -- Lines are a mask: what the teacher had of its own goes.
