@@ -242,8 +242,9 @@ function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
   for _, model in ipairs({ 'kind = "encoder", layers = 3, spare_token = false', 'use = "small_encoder", layers = 3, '
     .. "spare_token = false" }) do
     local resolved, info = support.check_text(([[return {
-      task = { kind = "reverse_string" }, encoding = { kind = "rope" }, model = { %s, norm = { kind = "rms", place = "pre" } } }]]):format(model), support.sets({ "model.kind=decoder",
-        "model.norm.kind=layer" }))
+      task = { kind = "reverse_string" }, encoding = { kind = "rope" },
+      model = { %s, norm = { kind = "rms", place = "pre" } } }]]):format(model),
+      support.sets({ "model.kind=decoder", "model.norm.kind=layer" }))
     lu.assertEquals({ resolved.model.layers, resolved.model.norm.place }, { 3, "pre" })
     lu.assertEquals(info.warnings, { "--set model.kind=decoder drops model.spare_token, which is no field of kind "
       .. '"decoder"' })
