@@ -11,6 +11,7 @@ local pytorch = require("export.pytorch")
 local render = require("render.render")
 local shell = require("base.shell")
 local tensors = require("study.read.tensors")
+local tongues = require("base.tongues")
 local trained = require("study.read.trained")
 local write = require("base.write")
 
@@ -35,7 +36,12 @@ local function ask(trainer, words, given)
   end
   local lines = {}
   for line in output:gmatch("[^\n]+") do
-    lines[#lines + 1] = input.decode(line)
+    local value = input.decode(line)
+    if getmetatable(value) ~= input.OBJECT then
+      return nil, 1, ("trainer %s: found %s; expected JSON: are the checkpoint's parameters finite?"):format(words[1],
+        tongues.plain(line:sub(1, 80)))
+    end
+    lines[#lines + 1] = value
   end
   return lines
 end

@@ -1,5 +1,6 @@
 /* trainer predict: logits for inputs of one's own, one JSON line each. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,19 @@ static lh_status forward(prediction *p, lh_error *error) {
     query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     return lh_decode(p->engine, &query, 1,
                      &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);
+}
+
+/* JSON has no word for what is no number, and an answer that comes of it means nothing. */
+static lh_status check_finite(const prediction *p, lh_error *error) {
+    for (int i = 0; i < p->length; i++)
+        for (int c = 0; c < p->spec->classes; c++)
+            if (!isfinite(p->logits[(size_t)i * (size_t)p->spec->classes + (size_t)c]))
+                return lh_fail(
+                    error, LH_ERR_INPUT,
+                    "line %lld: the logits of token %d are not finite\n"
+                    "  expected: a checkpoint whose parameters are numbers, and not too large to compute with",
+                    (long long)p->line, i);
+    return LH_OK;
 }
 
 /* The places of counted target tokens that the model does not answer with, or does not get to. */
@@ -75,6 +89,7 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     lh_status status = text ? lh_input_read_symbols(&p->in, p->spec, p->line, line, error)
                             : lh_input_read_json(&p->in, p->spec, p->line, line, LH_IF_GIVEN, error);
     if (status == LH_OK) status = forward(p, error);
+    if (status == LH_OK) status = check_finite(p, error);
     if (status == LH_OK) (text ? print_text : print_json)(p);
     lh_input_free(&p->in);
     free(p->logits);

@@ -163,6 +163,25 @@ export_refuses() {
         ends_with 1 'plan digest' ./longhand export pytorch "$plain" --spec "$work/drawn.lua"
 }
 
+# Weights that are no numbers, or too large to compute with: told, with exit code 1, and nothing is made of them.
+weights() { # VALUE RUN
+    rm -rf "$work/weights" && mkdir -p "$work/weights" && cp -r "$work/runs/$2" "$work/weights/" &&
+        $LUA tests/support/set_weights.lua "$work/weights/$2"/*/*/checkpoint.safetensors "$1"
+}
+
+not_finite() {
+    for value in nan 3e38; do
+        weights $value drawn && set -- "$work"/weights/drawn/*/* &&
+            ends_with 1 'expected numbers that are finite' ./longhand analyze pca "$1" --trainer "$work/drawn/trainer" \
+                --lengths 4,8 --sequences 5 --out "$work/nothing" && [ ! -e "$work/nothing" ] || return
+        echo '{"input":[0,1]}' >"$work/line" &&
+            ends_with 1 'line 1: the logits of token 0 are not finite' "$work/drawn/trainer" predict \
+                --checkpoint "$1/checkpoint.safetensors" <"$work/line" && ! grep nan "$work/.got" || return
+        weights $value plain && ends_with 1 "finite" ./longhand export pytorch "$work"/weights/plain/*/* \
+            --out "$work/nothing" && ! grep 'stack traceback' "$work/.got" && [ ! -e "$work/nothing" ] || return
+    done
+}
+
 python_reads() { "$PYTHON" tests/python/test_longhand.py "$work/runs" "$work/trace.safetensors"; }
 
 python_trains() { "$PYTHON" tests/python/test_commands.py "$work/plain.lua"; }
@@ -236,6 +255,7 @@ fi
 expect export_refuses_with_reasons export_refuses
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"
 expect export_of_a_score_is_the_golden exports "$plain" plain "$(built "$plain")/trainer"
+expect analyze_weights_that_are_not_finite not_finite
 expect_python python_reads_runs_and_tensors python_reads
 expect_python python_builds_and_trains python_trains
 expect_python export_compiles compiles

@@ -8,6 +8,7 @@ local curves = require("study.report.curves")
 local panels = require("study.analyse.panels")
 local pca = require("study.analyse.pca")
 local statistics = require("study.read.statistics")
+local stop = require("study.analyse.source").stop
 
 local M = {}
 
@@ -63,11 +64,22 @@ local function radii(projected, fitted)
   return out
 end
 
+-- Ends the analysis where an activation is no number, or infinite: nothing can be fitted to it.
+local function check_finite(source, site, length, points)
+  for _, value in ipairs(points) do
+    if value - value ~= 0 then
+      stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
+        site, length, value))
+    end
+  end
+end
+
 -- One site of one run: fitted on the first length, measured at all.
 local function site_of(source, file, site, options, parts)
   local result = { site = site, lengths = {} }
   for i, length in ipairs(options.lengths) do
     local points, width = points_of(source, file, site, length, parts[i])
+    check_finite(source, site, length, points)
     if i == 1 then
       result.fitted = pca.fit(points, width, 2)
       result.own_spread = pca.spread(result.fitted, points)
