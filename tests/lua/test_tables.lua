@@ -281,6 +281,19 @@ function TestVerb.test_files()
   lu.assertEquals(read("tables.txt"), said:match("^(.*)\n[^\n]*$") .. "\n")
 end
 
+-- Tables that are all 0 have a norm, and no distance at unit norm.
+function TestVerb.test_tables_of_zeros()
+  if not has_lapack then return lu.skip("no LAPACK") end
+  local root
+  for seed = 1, 3 do
+    root = add_run(0, seed, 50 + seed, true)
+  end
+  local code, message, said = run(root)
+  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertStrContains(said, "distance at unit norm, step 0")
+  lu.assertStrContains(support.read(root .. "/tables/correlations.csv"), "\nlearn_0,start,mean,unit,0,,\n")
+end
+
 function TestVerb.test_mistakes()
   local root = add_run(0.5, 1, 60)
   for words, expected in pairs({

@@ -183,6 +183,8 @@ local function add_correlations(list, groups, at)
       table.move(values, 1, #values, #all + 1, all)
       table.move(scores, 1, #scores, #all_scores + 1, all_scores)
       means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
+    end
+    if group.learned and #M.values(group, at.step, "norm", at.block) > 0 then -- of tables that are 0 some have no value
       within[#within + 1] = correlate(group.name, at, values, scores)
     end
   end
