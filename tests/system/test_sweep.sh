@@ -68,6 +68,13 @@ from_python() {
     cp -r "$work/whole" "$work/python" && "$PYTHON" tests/python/test_studies.py "$work/sweep.lua" "$work/python"
 }
 
+# A study that was swept by a path from here is found from elsewhere, too.
+reported_from_elsewhere() {
+    (cd "$work" && "$root/longhand" sweep sweep.lua --out whole) &&
+        (cd / && "$root/longhand" report "$work/whole" --no-cache --out "$work/elsewhere") >"$work/said" 2>&1
+    grep -q '4 of 4 runs have a score' "$work/said" && ! grep 'cannot be read now' "$work/said"
+}
+
 # A run whose files are damaged is named, kept beside, and trained anew to the same bits.
 damaged_run_is_trained_anew() {
     cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 && echo '{"step":' >"$work/line" &&
@@ -193,6 +200,7 @@ expect sweep_whole_study whole_study
 expect sweep_second_call_does_nothing second_call_does_nothing
 expect sweep_of_some_cells some_cells
 expect_python sweep_reports_and_exports_from_python from_python
+expect sweep_is_reported_from_elsewhere reported_from_elsewhere
 expect sweep_trains_a_damaged_run_anew damaged_run_is_trained_anew
 expect sweep_trains_nothing_through_links nothing_through_links
 expect sweep_other_study_of_the_cells other_study_of_the_cells

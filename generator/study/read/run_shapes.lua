@@ -176,7 +176,7 @@ M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, accuracy_teacher_for
   seconds = shapes.number({ min = 0 }) },
   { required = { "step" }, others = NUMBER, names = "^[%a_][%w_]*$", expected = "numbers by name" })
 
-M.record = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, MOST_FLAGS) },
-  { required = { "study", "path" }, others = shapes.any })
+M.record = shapes.object({ study = TEXT, path = TEXT, absolute = TEXT, scale = TEXT,
+  set = shapes.list(TEXT, MOST_FLAGS) }, { required = { "study", "path" }, others = shapes.any })
 
 return M

@@ -47,12 +47,21 @@ local function without_study(options, name, scale, message, problems)
   return nil, nil, problems
 end
 
+-- The file of a study that was swept: where it lay then, or as it was called there; its name where it is gone.
+local function file_of(record)
+  for _, path in ipairs({ record.absolute or record.path, record.path }) do
+    if lfs.attributes(path, "mode") == "file" then
+      return path
+    end
+  end
+  return record.study
+end
+
 -- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
 -- damaged of the records comes third.
 local function expand(options, front)
   local found, problems = run_files.records(options.runs)
-  local name = options.study or #found == 1 and (lfs.attributes(found[1].path or "", "mode") and found[1].path
-    or found[1].study)
+  local name = options.study or #found == 1 and file_of(found[1])
   if not name and #found > 1 then
     local names = {}
     for i, record in ipairs(found) do

@@ -7,6 +7,7 @@
 local grid = require("study.grid.grid")
 local json = require("dkjson")
 local ledger = require("study.run.ledger")
+local paths = require("base.paths")
 local snapshot = require("study.run.snapshot")
 local snapshots = require("study.read.snapshots")
 local states = require("study.run.states")
@@ -17,7 +18,7 @@ local write = require("base.write")
 
 local M = {}
 
-local NOTE_ORDER = { "study", "path", "scale", "set", "started" }
+local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
 local STATES = ledger.STATES
 local MOST_LINES = 12 -- of what becomes of runs, before a sweep begins
 
@@ -100,8 +101,9 @@ function M.leave_note(options, study)
   if not kept then
     return nil, message
   end
-  local text = json.encode({ study = study.name, path = study.path, scale = study.scale or json.null, set = study.set,
-    started = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true, keyorder = NOTE_ORDER })
+  local text = json.encode({ study = study.name, path = study.path, absolute = paths.absolute(study.path),
+    scale = study.scale or json.null, set = study.set, started = os.date("!%Y-%m-%dT%H:%M:%SZ") },
+    { indent = true, keyorder = NOTE_ORDER })
   return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" },
     options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
 end
