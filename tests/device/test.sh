@@ -293,22 +293,22 @@ def failure(question, patience):
     except Failed as error:
         return str(error)
 
-assert process.ask({"sleep": 0, "answer": {"steps": 3}}, 20) == {"steps": 3} and process.version == "stand-in"
+assert process.ask({"sleep": 0, "answer": {"steps": 3}}, 600) == {"steps": 3} and process.version == "stand-in"
 state = lambda: pathlib.Path(f"/proc/{process.running.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-for _ in range(100):
+for _ in range(60000):
     if state() == "T":
         break
     time.sleep(0.01)
 assert state() == "T", state()
-assert failure({"sleep": 0, "answer": {"error": "no such key"}}, 20) == "no such key"
+assert failure({"sleep": 0, "answer": {"error": "no such key"}}, 600) == "no such key"
 assert "longer than 0.1 s" in failure({"sleep": 60, "answer": {}}, 0.1) and process.running is None
-assert process.ask({"sleep": 0, "answer": {}}, 20) == {}
+assert process.ask({"sleep": 0, "answer": {}}, 600) == {}
 process.end()
 
 for said in ("Welcome!", "5", '{"no": "version"}'):
     loud = Process([sys.executable, "-c", f"import time; print({said!r}, flush=True); time.sleep(60)"], {}, work / "log")
     try:
-        loud.ask({}, 20)
+        loud.ask({}, 600)
         raise SystemExit(f"took for an answer: {said}")
     except Failed as error:
         assert "expected an answer" in str(error) and loud.running is None, error
@@ -321,7 +321,7 @@ process = Process([sys.executable, str(work / "worker.py")], {}, work / "worker.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 leave_at_signals()
 try:
-    process.ask({"sleep": 0, "answer": {}}, 20)
+    process.ask({"sleep": 0, "answer": {}}, 600)
     (work / "worker.pid").write_text(str(process.running.pid))
     print("asked", flush=True)
     os.kill(os.getpid(), signal.SIGHUP)

@@ -39,7 +39,7 @@ END
 
 completes_in_zsh() {
     mkdir "$work/zsh" && cp "$work/root/usr/share/zsh/site-functions/_longhand" "$work/zsh" &&
-        timeout 60 zsh -f tests/support/complete.zsh "$work/zsh"
+        timeout 600 zsh -f tests/support/complete.zsh "$work/zsh"
 }
 
 manual() {

@@ -101,11 +101,11 @@ pipe() { copy && rm "$one/$1" && mkfifo "$one/$1"; }
 
 pipes() {
     for name in run.json eval.jsonl; do
-        pipe "$name" && ends_with 1 "$one/$name: found a named pipe" timeout 60 "$LUA" generator/main.lua report \
+        pipe "$name" && ends_with 1 "$one/$name: found a named pipe" timeout 600 "$LUA" generator/main.lua report \
             "$foreign" --out "$work/told" || return
     done
     for name in run.json checkpoint.safetensors; do
-        pipe "$name" && ends_with 1 "$one/$name: " timeout 60 "$LUA" generator/main.lua analyze pca "$one" || return
+        pipe "$name" && ends_with 1 "$one/$name: " timeout 600 "$LUA" generator/main.lua analyze pca "$one" || return
     done
 }
 
