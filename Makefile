@@ -279,7 +279,7 @@ gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 check: ## validate every spec in spec/runs (RUN=<id>: one)
 	@for spec in $(or $(RUN),$(wildcard spec/runs/*.lua)); do ./longhand check $$spec || exit; done
 
-test: ## the whole suite, a quarter of an hour on 2 cores
+test: ## the whole suite, some twenty minutes on 2 cores
 	@sh tests/run.sh
 
 test-quick: ## what two minutes are enough for: lint, stale, Lua, unit tests without sanitizers, a trainer
