@@ -14,6 +14,7 @@ typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
     int64_t line, seed;
+    uint32_t example; /* lines before that were answered: what is drawn for each sequence is that of its line */
     lh_input in;
     double *logits;
     uint16_t *answers;
@@ -32,6 +33,7 @@ static lh_status forward(prediction *p, lh_error *error) {
         return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
     query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
+    query.example = p->example++;
     return lh_decode(p->engine, &query, 1,
                      &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);
 }

@@ -153,7 +153,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     p->input = lh_trace_input(request, n, p->example);
     *query = request->inputs[p->input];
     query->draw = condition.draw;
-    query->example = (uint32_t)p->example;
+    query->example = (uint32_t)p->input; /* as predict counts them */
     return put_input(p, query, error);
 }
 

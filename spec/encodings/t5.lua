@@ -5,8 +5,7 @@
 -- Where it sees none behind it (x.causal), as in T5's decoder, all 32 are of distances to the left: those below 16 hold
 -- one each, and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The sides to
 -- the right are powers of two; all is compared as integers. The table is shared by the layers, as in T5; its first
--- spread is T5's, width^-1/2, at width 64. T5 itself does not divide its logits by the root of the head width; here they
--- are.
+-- spread is T5's, width^-1/2, at width 64. T5 does not divide its logits by the root of the head width; here they are.
 local digit = 1 << 24
 
 -- n^exponent / 2^bits, rounded down digit by digit: 0 where it is below 1.

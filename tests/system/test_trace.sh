@@ -104,12 +104,39 @@ too_large() {
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
 }
 
+# What is dropped in an evaluation is that of the line, counted from the first one, for predict and trace alike; the same
+# line again has other masks.
+masks_are_those_of_lines() {
+    cat >"$work/dropped.lua" <<'SPEC'
+return {
+  task = { kind = "reverse_string" },
+  encoding = { kind = "sinusoid" },
+  model = { use = "small_encoder", dropout = 0.5 },
+  train = { use = "quick", batch = 16, lengths = { 1, 4 }, steps = 20 },
+  eval = { lengths = { 4, 4 }, examples = 8, dropout = true },
+}
+SPEC
+    ./longhand build "$work/dropped.lua" --levels best --out "$work/dropped" >/dev/null 2>&1 &&
+        "$work/dropped/trainer" train --out "$work/runs" --threads 1 --no-eval >/dev/null || return
+    of=$(echo "$work"/runs/dropped/*/*/checkpoint.safetensors)
+    for line in 0110 011 0110 0110 0110 011 0110 0110; do
+        echo "{\"input\":[$(echo $line | sed 's/./&,/g; s/,$//')]}"
+    done >"$work/lines"
+    "$work/dropped/trainer" predict --checkpoint "$of" <"$work/lines" |
+        sed 's/.*"argmax":.\(.*\)]}/\1/; s/,//g' >"$work/predicted"
+    "$work/dropped/trainer" trace --checkpoint "$of" --what entropy --json --input "$work/lines" 2>/dev/null |
+        sed -n 's/.*"index":\([0-9]*\).*"answer":"\([01]*\)".*/\1 \2/p' | sort -n | cut -d' ' -f2 >"$work/traced"
+    cmp "$work/predicted" "$work/traced" && [ "$(grep -c . "$work/traced")" -eq 8 ] &&
+        [ "$(grep '....' "$work/traced" | sort -u | grep -c .)" -gt 1 ]
+}
+
 expect trace_trainer_is_built build
 checkpoint=$(echo "$work"/runs/sorts/*/*/checkpoint.safetensors)
 expect trace_defaults_write_one_example defaults
 expect trace_everything_is_consistent everything
 expect trace_average_is_the_mean averages
 expect trace_inputs_give_the_bits_of_examples inputs_are_examples
+expect trace_and_predict_drop_the_same masks_are_those_of_lines
 expect trace_entropy_prints_json_lines entropy_lines
 expect trace_refuses_with_reasons refuses
 expect trace_and_others_refuse_damaged_checkpoints damaged_checkpoints_are_refused
