@@ -113,12 +113,12 @@ local function made_for(state, what, stream)
   return name
 end
 
--- A block is handed positions, the network makes them.
-function Class:position(encoding, rows, stream)
+-- A block is handed positions, the network makes them. like: what has the type that vectors are to have.
+function Class:position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or made_for(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
-    return ("%s(%s)"):format(encoding.member == "place" and "places" or "sinusoid", place)
+    return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
   end
   return ("%s(%s%s)"):format(self:table(rows), place, self.state.one_based and " - 1" or "")
 end
@@ -244,7 +244,6 @@ local function attention_class(state, group)
   class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
   class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
   class.attention.distance = class.needs.memory_distance and "memory_distance" or "distance"
-  class.attention.sizes = group.reads[2] and "h.shape[1], memory.shape[1]" or "h.shape[1]"
   class.attention.layer_argument = class.layer and ", layer" or ""
   class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
   class.attention.output = group.last ~= op

@@ -147,19 +147,25 @@ local function add_draws(facts, positions)
   facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
   facts.sorted_words = positions.sorted and ", ascending" or ""
   facts.sort_text = positions.sorted and ".sort().values" or ""
-  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION))" or "torch.randperm(MAX_POSITION)"
-  facts.distance_text = facts.one_based and "torch.randperm(MAX_POSITION)" or "torch.randperm(MAX_POSITION - 1)"
+  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION, device=tokens.device))"
+    or "torch.randperm(MAX_POSITION, device=tokens.device)"
+  facts.distance_text = ("torch.randperm(MAX_POSITION%s, device=tokens.device)"):format(
+    facts.one_based and "" or " - 1")
   facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
 end
 
--- Where positions and distances come from: before_layers, and anew in_layers; counts: whether the sequence's length is
--- asked for; what is drawn. positions: the facet; needs: of all attentions; additive: whether the input is placed.
+-- Numbers of tokens from 0 on.
+local function count_of(place, tokens)
+  return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
+end
+
+-- Where positions and distances come from: before_layers, and anew in_layers; what is drawn. positions: the facet;
+-- needs: of all attentions; additive: whether the input is placed.
 function M.places(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
   local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
-  local make = by_sequence and "place = draw_positions(len(tokens), count, positions)"
-    or random and "place = draw_positions(count, positions)" or "place = torch.arange(count)"
+  local make = random and "place = draw_positions(tokens, positions)" or count_of("place", "tokens")
   local anew = random and not by_sequence and positions.layer_index ~= "0"
   local in_layers = needs.positions or needs.distance and not drawn
   if additive or in_layers and not anew then
@@ -170,11 +176,11 @@ function M.places(positions, needs, additive)
   end
   if needs.distance and drawn then
     table.insert(distance.layer_index == "0" and lines or inner,
-      "distance = pair_distances(draw_distances(count, distances))")
+      "distance = pair_distances(draw_distances(tokens, distances))")
   elseif needs.distance then
     table.insert(anew and inner or lines, "distance = place - place[:, None]")
   end
-  local facts = { before_layers = lines, in_layers = inner, counts = #lines + #inner > 0,
+  local facts = { before_layers = lines, in_layers = inner,
     draws_positions = random and (additive or in_layers) and true or false,
     draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
   add_draws(facts, positions)
@@ -188,7 +194,7 @@ function M.places_of_streams(streams, made)
     local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
     local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
     if made.place[stream] or read then
-      lines[#lines + 1] = ("%s = torch.arange(%s.shape[1])"):format(place, stream.name)
+      lines[#lines + 1] = count_of(place, stream.name)
     end
     for what, keys in next, { distance = place, memory_distance = other } do
       local name = made[what][stream]
@@ -197,7 +203,7 @@ function M.places_of_streams(streams, made)
   end
   table.sort(distances)
   table.move(distances, 1, #distances, #lines + 1, lines)
-  return { before_layers = lines, in_layers = {}, counts = false, draws_positions = false, draws_distances = false,
+  return { before_layers = lines, in_layers = {}, draws_positions = false, draws_distances = false,
     by_sequence = false, max_position = false, one_based = false }
 end
 

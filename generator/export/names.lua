@@ -17,7 +17,7 @@ local PYTHON = [[and as assert async await break class continue def del elif els
   import in is lambda nonlocal not or pass raise return try while with yield ]]
 
 -- What a local variable of a forward pass must not be called: words of Python, and what such a pass reads by name.
-local VARIABLES = set(PYTHON .. [[self torch nn math range len sinusoid waves places count place distance draw_positions
+local VARIABLES = set(PYTHON .. [[self torch nn math range len sinusoid waves places place distance draw_positions
   draw_distances pair_distances]])
 
 -- Attributes that modules and dictionaries of modules have already, and words of Python.

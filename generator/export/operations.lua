@@ -79,20 +79,21 @@ local function dropped(module, text)
 end
 
 -- One-hot tokens of which those that are blank, the first ones, are zero.
-local function mapped(op, class)
+local function mapped(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
-  return ("%s(F.one_hot(%s, SYMBOLS)%s.to(torch.get_default_dtype()))"):format(class:linear(op.p),
-    class:tokens(op.stream), blanks > 0 and ("[..., %d:]"):format(blanks) or "")
+  return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:tokens(op.stream),
+    blanks > 0 and ("[..., %d:]"):format(blanks) or "", module)
 end
 
 function items.embed(op, class)
   local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
     or op.scale and op.scale ~= 1 and number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
-  local text = op.p.kind == "linear" and mapped(op, class)
-    or ("%s(%s)%s"):format(class:table(op.p), class:tokens(op.stream), factor and " * " .. factor or "")
+  local module = op.p.kind == "linear" and class:linear(op.p) or class:table(op.p)
+  local text = op.p.kind == "linear" and mapped(op, class, module)
+    or ("%s(%s)%s"):format(module, class:tokens(op.stream), factor and " * " .. factor or "")
   if kind ~= "none" then
-    text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream))
+    text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream, module .. ".weight"))
   end
   local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
   text = dropped(op.dropout and class:dropout(op.dropout), text)
@@ -102,9 +103,10 @@ function items.embed(op, class)
 end
 
 function items.place(op, class)
-  local module, vectors = op.dropout and class:dropout(op.dropout), class:position(op.encoding, op.p, op.x.stream)
-  return { reads = { op.x }, rank = module and PRIMARY or SUM, text = function(of)
-    return dropped(module, ("%s + %s"):format(of(1, SUM), vectors))
+  local module, typed = op.dropout and class:dropout(op.dropout), op.encoding.kind == "sinusoid"
+  local vectors = class:position(op.encoding, op.p, op.x.stream, "%s")
+  return { reads = { op.x, typed and op.x or nil }, rank = module and PRIMARY or SUM, text = function(of)
+    return dropped(module, ("%s + %s"):format(of(1, SUM), vectors:format(typed and of(2, 0) or nil)))
   end }
 end
 

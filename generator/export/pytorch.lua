@@ -302,6 +302,11 @@ local function derive(spec, run, net)
     facts.sinusoid = facts.sinusoid or op.family.relative.kind == "transformer_xl"
   end
   local all = { facts.network, table.unpack(facts.list) }
+  facts.indices = false
+  for _, op in ipairs(attentions) do
+    local has = of[op].text
+    facts.indices = facts.indices or (has.mask or has.lines or has.geometric) and true
+  end
   facts.functional = mentions(all, "F.")
   facts.math = attentions[1] ~= nil or mentions(all, "math.")
   facts.norms = norms_of(net)

@@ -4,7 +4,8 @@
 -- it reads: symbols (score, distance, positions, index, head, layer, length), functions of the exported file (bucket),
 -- places of parameters (own: a layer's, shared, constant). Where queries look at another sequence, its tokens have a
 -- memory_index, and it has a key_length.
--- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors.
+-- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors. Terms of a
+-- sum stand along a dimension ahead of these.
 
 local ir = require("expression.ir")
 local text = require("expression.text")
@@ -29,6 +30,7 @@ local CROSSING = setmetatable({
   total = { "(memory_index + index[:, None])", "memory_index", "index" },
 }, { __index = SYMBOLS })
 local LINE, SHORTEST = 96, 16 -- characters of a line at most; of a part that is worth a name
+local DIMENSIONS = 4          -- of scores: batch, heads, queries, keys
 local SHARED = 2              -- operations of a part that is written out wherever it is used
 local UNARY, POWER, PRIMARY = 6, 7, 9 -- how tightly things bind
 
@@ -39,7 +41,7 @@ Printer.__index = Printer
 function Printer:store(p)
   local place = not p.learned and "constant" or (p.per == "layer" or p.per == "layer_head") and "own" or "shared"
   self.uses[place] = true
-  return ("%s[%q]"):format(place == "constant" and "CONSTANTS" or place, p.name)
+  return ("%s[%q]"):format(place == "constant" and "constants" or place, p.name)
 end
 
 local function per_head(p)
@@ -65,8 +67,15 @@ function leaves.parameter(self, node)
   return store .. (per_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
-function leaves.index(_, node)
-  return "term" .. (node.depth > 0 and node.depth or ""), PRIMARY
+-- The numbers of a sum's terms, along a dimension ahead of all others, made in a line before.
+function leaves.index(self, node)
+  if not self.terms[node] then
+    self.terms[node] = "term" .. (self.term_count > 0 and self.term_count + 1 or "")
+    self.term_count = self.term_count + 1
+    self.lines[#self.lines + 1] = ("%s = torch.arange(%d.0).to(score)[:%s]"):format(self.terms[node], node.count,
+      (", None"):rep(DIMENSIONS + node.depth))
+  end
+  return self.terms[node], PRIMARY
 end
 
 function leaves.lookup(self, node)
@@ -80,8 +89,10 @@ function leaves.lookup(self, node)
 end
 
 function leaves.sum(self, node)
-  return ("sum(%s for %s in torch.arange(%d.0))"):format(self:print(node[1], 0), (leaves.index(self, node.index)),
-    node.index.count), PRIMARY
+  if not ir.depends(node[1], node.index) then
+    return ("%d * %s"):format(node.index.count, self:print(node[1], BINARY.mul[2] + 1)), BINARY.mul[2]
+  end
+  return self:print(node[1], PRIMARY) .. ".sum(dim=0)", PRIMARY
 end
 
 function leaves.bucket(self, node)
@@ -159,25 +170,17 @@ function Printer:print(node, binding)
   return own < binding and "(" .. out .. ")" or out
 end
 
--- The part of a node with the longest text that can be named before it: one that needs no index of a sum around it.
-function Printer:longest_part(node, indices, best)
-  if node.op == "sum" then
-    indices = table.move(indices, 1, #indices, 1, {})
-    indices[#indices + 1] = node.index
-  end
+-- The part of a node with the longest text that can be named before it.
+function Printer:longest_part(node)
+  local best, longest
   for _, argument in ipairs(node) do
     local free = not self.names[argument] and #argument > 0
-    for _, index in ipairs(indices) do
-      free = free and not ir.depends(argument, index)
-    end
     local length = free and #self:print(argument, 0) or 0
-    if free and length > best.length then
-      best.node, best.length = argument, length
-    elseif not free and not self.names[argument] then
-      self:longest_part(argument, indices, best)
+    if free and length > (longest or SHORTEST) then
+      best, longest = argument, length
     end
   end
-  return best.node
+  return best
 end
 
 -- Names a part; what is too long for a line in it is named before.
@@ -205,14 +208,14 @@ end
 
 -- The text of a node, what is too long for a line named before it; parts that no line can hold at once.
 function Printer:fit(node)
-  for _, argument in ipairs(node.op ~= "sum" and node or {}) do
+  for _, argument in ipairs(node) do
     if self:is_long(argument) then
       self:assign(argument)
     end
   end
   local out = self:bare(node)
   while #out > LINE do
-    local part = self:longest_part(node, {}, { length = SHORTEST })
+    local part = self:longest_part(node)
     if not part then
       break
     end
@@ -222,26 +225,16 @@ function Printer:fit(node)
   return out
 end
 
--- Adds a statement; one that stays too long, because of a sum, goes on in a second line.
-local function add_wrapped(lines, statement)
-  local at = #statement > LINE and statement:find(" for term", 1, true)
-  lines[#lines + 1] = at and statement:sub(1, at - 1) or statement
-  lines[#lines + 1] = at and "       " .. statement:sub(at) or nil
-end
-
 -- crosses: queries look at another sequence.
 function M.formula(root, crosses)
-  local printer = setmetatable({ names = {}, uses = {}, lines = {}, symbols = crosses and CROSSING or SYMBOLS },
-    Printer)
+  local printer = setmetatable({ names = {}, uses = {}, lines = {}, terms = {}, term_count = 0,
+    symbols = crosses and CROSSING or SYMBOLS }, Printer)
   for _, node in ipairs(text.shared_parts(root, SHARED)) do
     printer:assign(node)
   end
-  local result, lines = printer:fit(root), {}
-  for _, line in ipairs(printer.lines) do
-    add_wrapped(lines, line)
-  end
-  add_wrapped(lines, "return " .. result)
-  return { lines = lines, uses = printer.uses }
+  local result = printer:fit(root)
+  printer.lines[#printer.lines + 1] = "return " .. result
+  return { lines = printer.lines, uses = printer.uses }
 end
 
 return M

@@ -1,8 +1,8 @@
 % if readout == "probe" then
 def answers(logits, inputs):
     """[B][1][CLASSES]: of logits [B][n][CLASSES] those at the token of inputs [B][n] that is asked for."""
-    place = (torch.as_tensor(inputs) == PROBE).int().argmax(dim=1)
-    return logits[torch.arange(len(logits)), place][:, None]
+    place = (torch.as_tensor(inputs, device=logits.device) == PROBE).int().argmax(dim=1)
+    return logits[torch.arange(len(logits), device=logits.device), place][:, None]
 % else
 def answers(logits, _):
     """[B][1][CLASSES]: of logits [B][n][CLASSES] those at the last token."""

@@ -7,7 +7,7 @@ def ${part.rotate}(vectors, positions):
 % else
     base = ${f64(rope.base)}
 % end
-    speed = base ** (-2 * torch.arange(width // 2).double() / width)
+    speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
 % if rope.scaling.kind == "linear" then
     speed = speed / ${f64(rope.scaling.factor)}
 % elseif rope.scaling.kind == "yarn" then
@@ -38,42 +38,39 @@ def ${part.rotate}(vectors, positions):
 
 % end
 % if new.mask and stride then
-def ${part.hidden}(${crosses and "queries, keys" or "count"}):
+def ${part.hidden}(score):
     """[T][S]: which keys (columns) a query (rows) does not see, around a line; it sees all where it would see none."""
-% if not crosses then
-    queries = keys = count
-% end
-    offset = torch.arange(keys) - keys + ${stride} * torch.arange(queries)[:, None]
+    query, key = indices(score)
+    offset = key - score.shape[-1] + ${stride} * query
     outside = ${mask}
     return outside & ~outside.all(dim=-1, keepdim=True)
 
 
 % elseif new.mask and crosses then
-def ${part.hidden}(queries, keys):
+def ${part.hidden}(score):
     """[T][S]: which keys (columns) a query (rows) does not see; it sees all where it would see none."""
-    offset = torch.arange(keys) - torch.arange(queries)[:, None]
+    query, key = indices(score)
+    offset = key - query
     outside = ${mask}
     return outside & ~outside.all(dim=-1, keepdim=True)
 
 
 % elseif new.mask then
-def ${part.hidden}(count):
+def ${part.hidden}(score):
     """[T][T]: which keys (columns) a query (rows) does not see."""
-    index = torch.arange(count)
-    offset = index - index[:, None]
+    query, key = indices(score)
+    offset = key - query
     return ${mask}
 
 
 % end
 % if new.lines then
-def ${part.line_values}(${crosses and "queries, keys" or "count"}):
+def ${part.line_values}(score):
     """[HEADS][T][S]: what scores gain on lines of pairs, else minus infinity; 0 where a query would see nothing."""
-% if not crosses then
-    queries = keys = count
-% end
-    i, j = torch.arange(queries)[:, None], torch.arange(keys)
+    i, j = indices(score)
+    keys = score.shape[-1]
     line_of = {1: j - i, -1: keys - 1 - i - j, 0: ${lines.column} + 0 * i}
-    gain = torch.full((HEADS, queries, keys), -math.inf)
+    gain = torch.full_like(score[0], -math.inf)
     for head, direction, line, value in (
 % for _, row in ipairs(lines.rows) do
         ${row},
@@ -102,20 +99,24 @@ def ${part.bucket}(value, edges):
 % if new.score then
 def ${part.change_score}(score${score.arguments}):
     """What becomes of the scaled logits [B][HEADS][queries][keys]."""
+    score = score.to(torch.promote_types(score.dtype, torch.float32))  # positions need their digits
+% if #score.constants > 0 then
+    constants = {name: constant.to(score) for name, constant in CONSTANTS.items()}
+% end
 % if score.index then
-    index = torch.arange(score.shape[${score.queries}]).to(score)
+    index = torch.arange(score.shape[${score.queries}], device=score.device).to(score)
 % end
 % if score.memory_index then
-    memory_index = torch.arange(score.shape[-1]).to(score)
+    memory_index = torch.arange(score.shape[-1], device=score.device).to(score)
 % end
 % if score.length then
-    length = torch.tensor(float(score.shape[${score.queries}]))
+    length = score.new_ones(score.shape[${score.queries}]).sum()
 % end
 % if score.key_length then
-    key_length = torch.tensor(float(score.shape[-1]))
+    key_length = score.new_ones(score.shape[-1]).sum()
 % end
 % if score.head then
-    head = torch.arange(HEADS)[:, None, None]
+    head = torch.arange(HEADS, device=score.device)[:, None, None]
 % end
 % if score.distance then
     distance = distance.to(score)
@@ -124,7 +125,7 @@ def ${part.change_score}(score${score.arguments}):
     positions = positions.to(score)
 % end
 % if score.layer then
-    layer = torch.tensor(float(layer))
+    layer = score.new_tensor(float(layer))
 % end
 % for _, line in ipairs(score.lines) do
     ${line}
@@ -144,7 +145,7 @@ class ${part.Relative}(nn.Module):
 
     def forward(self, query, key, distance):
         """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
-        rows = (sinusoid(distance) @ self.weight).unflatten(-1, (HEADS, -1))
+        rows = (sinusoid(distance, self.weight) @ self.weight).unflatten(-1, (HEADS, -1))
         content = (query + self.content_bias[:, None]) @ key.transpose(-1, -2)
         return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
 
@@ -190,7 +191,7 @@ class ${part.Direction}(nn.Linear):
     def forward(self, h):
         """What logits gain [B][HEADS][T][T]; h [B][T][WIDTH]."""
         right, left = super().forward(h).unflatten(-1, (HEADS, 2)).transpose(1, 2).split(1, dim=-1)
-        index = torch.arange(h.shape[1])
+        index = torch.arange(h.shape[1], device=h.device)
         return self.scale * torch.where(index > index[:, None], right, left)
 
 
@@ -198,8 +199,8 @@ class ${part.Direction}(nn.Linear):
 def ${part.match_first}(score):
     """Weights [B][HEADS][T][T]: the chance that a key matches and none that is tried before it does. Keys are tried
     outwards, right before left."""
-    index = torch.arange(score.shape[-1])
-    offset = index - index[:, None]
+    query, key = indices(score)
+    offset = key - query
     score = score.masked_fill(offset == 0, -math.inf)
     order = (2 * offset.abs() + (offset < 0)).argsort(dim=-1).expand_as(score)
     tried = score.gather(-1, order)  # the first is the query itself, which never matches
@@ -261,16 +262,16 @@ class ${name}(nn.Module):
         score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
 % end
 % if score then
-        score = ${part.change_score}(score${score.pass})
+        score = ${part.change_score}(score${score.pass}).to(query)
 % end
 % if lines then
-        score = score + ${part.line_values}(${sizes}).to(score)
+        score = score + ${part.line_values}(score)
 % end
 % if temperature then
         score = score / ${f64(temperature)}
 % end
 % if mask then
-        score = score.masked_fill(${part.hidden}(${sizes}), -math.inf)
+        score = score.masked_fill(${part.hidden}(score), -math.inf)
 % end
 % if geometric then
         mixed = ${part.match_first}(score) @ value

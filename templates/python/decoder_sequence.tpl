@@ -10,12 +10,13 @@ def with_target(inputs, target):
 % else
     """[B][T]: the tokens of inputs [B][n], the separator, those of target [B][m] without the last."""
 % end
-    inputs, target = torch.as_tensor(inputs), torch.as_tensor(target)
+    inputs = torch.as_tensor(inputs)
+    target = torch.as_tensor(target, device=inputs.device)
 % if computation then
-    room = torch.full((len(inputs), ${computation.factor}inputs.shape[1]), COMPUTATION)
+    room = inputs.new_full((len(inputs), ${computation.factor}inputs.shape[1]), COMPUTATION)
     inputs = torch.cat([inputs, room], dim=1)
 % end
-    separator = torch.full((len(inputs), 1), SEPARATOR)
+    separator = inputs.new_full((len(inputs), 1), SEPARATOR)
 % if two_streams then
     return inputs, torch.cat([separator, FIRST_OUTPUT + target[:, :-1]], dim=1)
 % else
@@ -26,7 +27,8 @@ def with_target(inputs, target):
 @torch.no_grad()
 def decode(model, inputs, outputs${forward_arguments}):
     """[B][outputs]: for inputs [B][n] the likeliest symbols, each behind those before it."""
-    target = torch.zeros(len(inputs), outputs, dtype=torch.int64)
+    inputs = torch.as_tensor(inputs, device=next(model.parameters()).device)
+    target = inputs.new_zeros(len(inputs), outputs)
     for t in range(outputs):
         target[:, t] = model(${star}with_target(inputs, target)${pass_arguments})[:, t - outputs].argmax(dim=-1)
     return target

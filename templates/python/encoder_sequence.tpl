@@ -4,11 +4,11 @@ def with_outputs(inputs, outputs):
     output."""
     inputs = torch.as_tensor(inputs)
     batch, count = inputs.shape
-    room = torch.full((batch, ${computation.factor}count), COMPUTATION)
-    return torch.cat([inputs, room, torch.full((batch, outputs), EMPTY)], dim=1)
+    room = inputs.new_full((batch, ${computation.factor}count), COMPUTATION)
+    return torch.cat([inputs, room, inputs.new_full((batch, outputs), EMPTY)], dim=1)
 % else
 def with_outputs(inputs, outputs):
     """[B][T]: the tokens of inputs [B][n], then the empty token at the place of every output."""
     inputs = torch.as_tensor(inputs)
-    return torch.cat([inputs, torch.full((len(inputs), outputs), EMPTY)], dim=1)
+    return torch.cat([inputs, inputs.new_full((len(inputs), outputs), EMPTY)], dim=1)
 % end

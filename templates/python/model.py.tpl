@@ -77,57 +77,66 @@ CONSTANTS = {
 % end
 
 
+% if indices then
+def indices(score):
+    """[T][1] and [S]: numbers of the queries and of the keys of scores [B][HEADS][T][S]."""
+    queries, keys = score.shape[-2:]
+    return torch.arange(queries, device=score.device)[:, None], torch.arange(keys, device=score.device)
+
+
+% end
 % if draws_positions and by_sequence then
-def draw_positions(batch, count, given):
-    """[batch][count]: the given positions [count] in every sequence; else each draws its own."""
+def draw_positions(tokens, given):
+    """[B][T], for tokens [B][T]: the given positions [T] in every sequence; else each draws its own."""
     if given is not None:
-        return torch.as_tensor(given).expand(batch, -1)
-    return torch.stack([draw_sequence(count) for _ in range(batch)])
+        return torch.as_tensor(given, device=tokens.device).expand(len(tokens), -1)
+    return torch.stack([draw_sequence(tokens) for _ in range(len(tokens))])
 
 
-def draw_sequence(count):
-    """[count]: distinct positions ${range_words}${sorted_words}."""
-    return ${position_text}[:count]${sort_text}
+def draw_sequence(tokens):
+    """[T]: distinct positions ${range_words}${sorted_words}."""
+    return ${position_text}[:tokens.shape[1]]${sort_text}
 
 
 % elseif draws_positions then
-def draw_positions(count, given):
-    """[count]: the given positions; else distinct ones ${range_words}, drawn${sorted_words}."""
+def draw_positions(tokens, given):
+    """[T], for tokens [B][T]: the given positions; else distinct ones ${range_words}, drawn${sorted_words}."""
     if given is not None:
-        return torch.as_tensor(given)
-    return ${position_text}[:count]${sort_text}
+        return torch.as_tensor(given, device=tokens.device)
+    return ${position_text}[:tokens.shape[1]]${sort_text}
 
 
 % end
 % if draws_distances and independent then
-def draw_distances(count, given):
-    """[2][count], right and left: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones
-    ${range_words}, drawn for each side."""
+def draw_distances(tokens, given):
+    """[2][T], right and left, for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0, then
+    ascending ones ${range_words}, drawn for each side."""
     if given is not None:
-        return torch.as_tensor(given).expand(2, -1)
-    drawn = torch.stack([1 + ${distance_text}[:count - 1].sort().values for _ in range(2)])
-    return torch.cat([torch.zeros(2, 1, dtype=torch.int64), drawn], dim=1)
+        return torch.as_tensor(given, device=tokens.device).expand(2, -1)
+    drawn = torch.stack([1 + ${distance_text}[:tokens.shape[1] - 1].sort().values for _ in range(2)])
+    return torch.cat([drawn.new_zeros(2, 1), drawn], dim=1)
 
 
 def pair_distances(drawn):
     """[T][T]: signed distances of keys (columns) from queries (rows)."""
-    index = torch.arange(drawn.shape[1])
+    index = torch.arange(drawn.shape[1], device=drawn.device)
     offset = index - index[:, None]
     return offset.sign() * drawn[(offset < 0).long(), offset.abs()]
 
 
 % elseif draws_distances then
-def draw_distances(count, given):
-    """[count]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones ${range_words}."""
+def draw_distances(tokens, given):
+    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones
+    ${range_words}."""
     if given is not None:
-        return torch.as_tensor(given)
-    drawn = 1 + ${distance_text}[:count - 1].sort().values
-    return torch.cat([torch.zeros(1, dtype=torch.int64), drawn])
+        return torch.as_tensor(given, device=tokens.device)
+    drawn = 1 + ${distance_text}[:tokens.shape[1] - 1].sort().values
+    return torch.cat([drawn.new_zeros(1), drawn])
 
 
 def pair_distances(drawn):
     """[T][T]: signed distances of keys (columns) from queries (rows)."""
-    index = torch.arange(len(drawn))
+    index = torch.arange(drawn.shape[0], device=drawn.device)
     offset = index - index[:, None]
 % if clamped then
     # As the released code of Ruoss et al. reads its table: past its end, the last row.
@@ -139,34 +148,37 @@ def pair_distances(drawn):
 
 % end
 % if sinusoid then
-def sinusoid(positions):
-    """[...][WIDTH]: sines of WIDTH / 2 frequencies, then their cosines."""
-    angle = positions.double()[..., None] * 10000.0 ** (-2 * torch.arange(WIDTH // 2).double() / WIDTH)
-    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(torch.get_default_dtype())
+def sinusoid(positions, like):
+    """[...][WIDTH]: sines of WIDTH / 2 frequencies, then their cosines, of the type of `like`."""
+    exponent = -2 * torch.arange(WIDTH // 2, device=positions.device).double() / WIDTH
+    angle = positions.double()[..., None] * 10000.0 ** exponent
+    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(like)
 
 
 % end
 % if waves then
 def waves(numbers, channels):
     """[...][channels]: sines and cosines of channels / 2 frequencies${waves.interleaved and ", in even and odd channels" or ", in halves"}."""
-    angle = numbers.double()[..., None] * 10000.0 ** (-2 * torch.arange(channels // 2).double() / channels)
+    exponent = -2 * torch.arange(channels // 2, device=numbers.device).double() / channels
+    angle = numbers.double()[..., None] * 10000.0 ** exponent
 % if waves.interleaved then
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).to(torch.get_default_dtype())
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 % else
-    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(torch.get_default_dtype())
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)
 % end
 
 
-def places(positions):
+def places(positions, like):
 % if waves.grid then
-    """[...][WIDTH]: what is added to tokens: half the channels of their column, half of their row."""
-    return torch.cat([waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)], dim=-1)
+    """[...][WIDTH]: what is added to tokens: half the channels of their column, half of their row; as `like`."""
+    column, row = waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)
+    return torch.cat([column, row], dim=-1).to(like)
 % elseif waves.period then
-    """[...][WIDTH]: what is added to tokens: positions come again."""
-    return waves(positions % ${waves.period}, WIDTH)
+    """[...][WIDTH]: what is added to tokens: positions come again; of the type of `like`."""
+    return waves(positions % ${waves.period}, WIDTH).to(like)
 % else
-    """[...][WIDTH]: what is added to tokens."""
-    return waves(positions, WIDTH)
+    """[...][WIDTH]: what is added to tokens, of the type of `like`."""
+    return waves(positions, WIDTH).to(like)
 % end
 
 
@@ -181,9 +193,6 @@ class ${network.name}(nn.Module):
 
     def forward(self, ${streams}${forward_arguments}):
         """Logits [B][T][CLASSES] of ${stream_words}.${forward_words}"""
-% if counts then
-        count = tokens.shape[1]
-% end
 % for _, line in ipairs(before_layers) do
         ${line}
 % end
@@ -231,24 +240,44 @@ def name_in_file(path):
 
 
 % end
-def load(path=HERE / "checkpoint.safetensors"):
-    """The model with the parameters of a checkpoint, whose weights are [in][out]."""
-    model, stored = ${network.name}(), read(path)
-    with torch.no_grad():
-        for owner, module in model.named_modules():
-            for name, parameter in module.named_parameters(recurse=False):
+def named_as_stored(model):
+    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    for owner, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
 % if norms then
-                word = IN_NORMS[name] if isinstance(module, ${norms}) else name
-                value = stored[f"{${path_in_file}}.{word}"]
+            word = IN_NORMS[name] if isinstance(module, ${norms}) else name
+            yield f"{${path_in_file}}.{word}", parameter, name == "weight" and isinstance(module, nn.Linear)
 % else
-                value = stored[f"{${path_in_file}}.{name}"]
+            yield f"{${path_in_file}}.{name}", parameter, name == "weight" and isinstance(module, nn.Linear)
 % end
-                if name == "weight" and isinstance(module, nn.Linear):
-                    value = value.T
-                if value.shape != parameter.shape:
-                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
-                parameter.copy_(value)
+
+
+@torch.no_grad()
+def load(path=HERE / "checkpoint.safetensors"):
+    """The model with the parameters of a checkpoint."""
+    model, stored = ${network.name}(), read(path)
+    for name, parameter, turned in named_as_stored(model):
+        value = stored[name].T if turned else stored[name]
+        if value.shape != parameter.shape:
+            raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
+                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+        parameter.copy_(value)
     return model.eval()
+
+
+@torch.no_grad()
+def save(model, path):
+    """Writes the parameters to a new safetensors file, for `trainer train --init`."""
+    entries, parts, end = {}, [], 0
+    for name, parameter, turned in named_as_stored(model):
+        value = parameter.T if turned else parameter
+        parts.append(struct.pack(f"<{value.numel()}${float64 and "d" or "f"}", *value.flatten().tolist()))
+        begin, end = end, end + len(parts[-1])
+        entries[name] = {"dtype": "${float64 and "F64" or "F32"}", "shape": list(value.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "xb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + b"".join(parts))
 
 
 @torch.no_grad()

@@ -135,17 +135,19 @@ end
 function TestPytorch.test_positions_from_one()
   local one = text_of(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
   assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending",
-    'self.embed["position"](place - 1)', "return (1 + torch.randperm(MAX_POSITION))[:count].sort().values")
+    'self.embed["position"](place - 1)',
+    "return (1 + torch.randperm(MAX_POSITION, device=tokens.device))[:tokens.shape[1]].sort().values")
   assert_has(text_of(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
-    "ascending ones from 1 to MAX_POSITION", "drawn = 1 + torch.randperm(MAX_POSITION)[:count - 1]")
+    "ascending ones\n    from 1 to MAX_POSITION",
+    "drawn = 1 + torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1] - 1]")
   local zero = text_of(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
   assert_has(zero, 'self.embed["position"](place)', "distinct ones below MAX_POSITION, drawn.",
-    "return torch.randperm(MAX_POSITION)[:count]\n")
+    "return torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1]]\n")
 end
 
 function TestPytorch.test_draws_of_a_sequence_and_of_a_side()
   local sequence = text_of(RANDOM:format('draw = "sequence"') .. 'rotation = { kind = "rope" }')
-  assert_has(sequence, "place = draw_positions(len(tokens), count, positions)\n        h = ",
+  assert_has(sequence, "place = draw_positions(tokens, positions)\n        h = ",
     "[:, None, :, None] * speed")
   local sides = text_of(RANDOM:format('sides = "independent", draw = "pass"') .. 'use = "relative"')
   assert_has(sides, "for _ in range(2)", "drawn[(offset < 0).long(), offset.abs()]")

@@ -65,7 +65,7 @@ function TestNetworks.test_a_decoder_reads_its_target()
     'return F.linear(h, self.embed["token"].weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])')
   local pauses = model_text('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
     .. 'model = { kind = "decoder" } }')
-  assert_has(pauses, "torch.full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)",
+  assert_has(pauses, "inputs.new_full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)",
     "    inputs = torch.cat([inputs, room], dim=1)\n")
 end
 
@@ -255,7 +255,7 @@ function TestNetworks.test_names_that_are_taken()
   local text = rendered(facts)
   assert_has(text, "self.train_ = nn.Linear(", "self.lambda_ = nn.Linear(", "self.think_ = Think()",
     "    lambda_ = self.lambda_(self.train_(h))", '    "train_": "train",\n', '    "think_": "think",\n',
-    'value = stored[f"{name_in_file(owner)}.{name}"]')
+    'yield f"{name_in_file(owner)}.{name}", parameter, ')
   assert_lacks(text, '"up', "IN_NORMS", "import math")
   for name, class in pairs({ none = "NoneBlock", f = "FBlock", encoder = "EncoderBlock", half_way = "HalfWay" }) do
     local block = described(function(net)
@@ -290,7 +290,7 @@ function TestNetworks.test_attentions_of_several_families()
   end
   local text = rendered(described(two, 'kind = "rope"', families))
   assert_has(text, "def rotate(", "def hidden(", "class Attention(", "class OtherAttention(",
-    "masked_fill(hidden(h.shape[1])",
+    "masked_fill(hidden(score)",
     "def other_attention_rotate(", "query, key = rotate(query, positions)",
     "query, key = other_attention_rotate(query, positions)", "self.attention = OtherAttention()")
   assert_lacks(text, "other_attention_hidden", "class SameAttention", "same_attention")
@@ -322,9 +322,10 @@ local DECODER = 'model = { kind = "decoder" }'
 function TestNetworks.test_two_streams()
   local text = rendered(described(looks_across, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
   assert_has(text, "    def forward(self, source, target):", "of source [B][S] and target [B][T].",
-    "        source_place = torch.arange(source.shape[1])\n        target_place = torch.arange(target.shape[1])\n",
-    '        memory = self.embed["token"](source) + sinusoid(source_place)\n',
-    '        h = self.embed["token"](target) + sinusoid(target_place)\n',
+    "        source_place = torch.arange(source.shape[1], device=source.device)\n"
+    .. "        target_place = torch.arange(target.shape[1], device=target.device)\n",
+    '        memory = self.embed["token"](source) + sinusoid(source_place, self.embed["token"].weight)\n',
+    '        h = self.embed["token"](target) + sinusoid(target_place, self.embed["token"].weight)\n',
     '        for layer in self.decoder["layers"]:\n            h = layer(h, memory, target_place, source_place)\n',
     "    def forward(self, h, memory, positions, memory_positions):",
     "h = self.norm1(h + self.attention(h, positions))\n",
@@ -401,21 +402,22 @@ function TestNetworks.test_pairs_of_two_streams()
   assert_has(text, "    def forward(self, h, distance):", "    def forward(self, h, memory, memory_distance):",
     "        target_distance = target_place - target_place[:, None]\n",
     "        target_memory_distance = source_place - target_place[:, None]\n",
-    "layer(h, memory, target_distance, target_memory_distance)", "def hidden(count):",
-    "def cross_attention_hidden(queries, keys):", "    outside = offset > 0\n",
-    "cross_attention_hidden(h.shape[1], memory.shape[1])", "self.relative(query, key, memory_distance)",
+    "layer(h, memory, target_distance, target_memory_distance)", "def hidden(score):",
+    "def cross_attention_hidden(score):", "    outside = offset > 0\n",
+    "cross_attention_hidden(score)", "self.relative(query, key, memory_distance)",
     "score = change_score(score, distance)", "score = cross_attention_change_score(score, memory_distance)",
-    "    memory_index = torch.arange(score.shape[-1]).to(score)\n    length = torch.tensor(float(score.shape[-2]))\n")
+    "    memory_index = torch.arange(score.shape[-1], device=score.device).to(score)\n"
+    .. "    length = score.new_ones(score.shape[-2]).sum()\n")
   assert_lacks(text, "class CrossAttentionRelative")
 end
 
 -- A family has facets of its own that say what it goes without.
 function TestNetworks.test_a_family_without_what_the_others_have()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
-  local seen = "hidden(h.shape[1], memory.shape[1])"
+  local seen = "cross_attention_hidden(score)"
   assert_has(model_of(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), seen)
   local text = model_of(sizes, 'mask = { kind = "causal" }')
-  assert_has(text, "hidden(h.shape[1])", "an encoder-decoder.")
+  assert_has(text, "hidden(score)", "an encoder-decoder.")
   assert_lacks(text, seen)
   assert_has(model_of(sizes, [[normaliser = { kind = "geometric" }, decoder = { normaliser = { kind = "softmax" } },
     cross = { normaliser = { kind = "softmax" } }]]), "match_first(", "softmax(")

@@ -58,14 +58,14 @@ class Network:
             rows = torch.cat([torch.zeros(op["blanks"], rows.shape[1]), rows])
             y = rows[tokens] + self.tensors[f"{op['linear']}.bias"]
         if op["additive"] == "sinusoid":
-            y = y + self.file.sinusoid(place)
+            y = y + self.file.sinusoid(place, y)
         elif op["additive"] == "learned":
             y = y + self.tensors["embed.position.weight"][place]
         return y
 
     def place(self, op, prefix, read):
         place = torch.arange(read("x").shape[1])
-        rows = self.file.sinusoid(place) if op["additive"] == "sinusoid" else self.tensors[prefix + op["table"]][place]
+        rows = self.file.sinusoid(place, read("x")) if op["additive"] == "sinusoid" else self.tensors[prefix + op["table"]][place]
         return read("x") + rows
 
     def product(self, op, prefix, read):

@@ -67,7 +67,8 @@ def check_positions(exported, words, first):
     """All of the range, so that its ends are met, then some of it, where order and randomness show."""
     by_sequence, ascending, range_ = "sequence" in words, "unsorted" not in words, exported.MAX_POSITION
     for count in (range_, 20):
-        drawn = exported.draw_positions(3, count, None) if by_sequence else exported.draw_positions(count, None)[None]
+        drawn = exported.draw_positions(torch.zeros(3, count, dtype=torch.int64), None)
+        drawn = drawn if by_sequence else drawn[None]
         for sequence in drawn:
             check_draw(sequence, count, first, range_ - 1 + first, ascending)
     assert not by_sequence or not torch.equal(drawn[0], drawn[1])
@@ -76,7 +77,7 @@ def check_positions(exported, words, first):
 def check_distances(exported, words, first):
     independent, most = "sides" in words, exported.MAX_POSITION + first
     for count in (most, 20):
-        drawn = exported.draw_distances(count, None)
+        drawn = exported.draw_distances(torch.zeros(1, count, dtype=torch.int64), None)
         for side in drawn if independent else drawn[None]:
             assert side[0] == 0
             check_draw(side[1:], count - 1, 1, most - 1)

@@ -1,12 +1,39 @@
 # Every encoding and every form of a network, trained for a few steps, exported to PyTorch, and its logits compared there
 # with those of the trainer; and LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs.
 # Needs PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT picks cases by a pattern of the shell.
+# Before that, without a trainer: models of every encoding on the meta device, in bfloat16, float16 and float64, by
+# torch.export over lengths, traced, and, where onnxscript and onnxruntime are there, in ONNX.
 
 . tests/system/common.sh
 
 "$PYTHON" -c 'import torch' 2>/dev/null || {
     echo "skip long_export: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
     exit 0
+}
+
+travel() {
+    mkdir "$work/presets" && "${LUA:-lua5.4}" tests/support/render_presets.lua "$work/presets" &&
+        "$PYTHON" tests/python/travel.py "$work/presets" "${LH_EXPORT:-*}.py"
+}
+
+expect models_travel_in_torch travel
+grep -e PyTorch -e ONNX "$work/.output"
+
+# A model's parameters, written by save() of model.py, begin a training as the checkpoint does.
+saves() {
+    "$PYTHON" -c "import sys; sys.path[:0] = sys.argv[1:2]; import model; model.save(model.load(), sys.argv[2])" \
+        "$work/torch/$1" "$work/saved.safetensors" || return
+    for from in "$work/saved.safetensors" "$work/torch/$1/checkpoint.safetensors"; do
+        "$work/trainer/trainer" train --init "$from" --steps 20 --out "$work/from_$(basename "$from" .safetensors)" \
+            --threads 1 --no-eval >/dev/null || return
+    done
+    for from in saved checkpoint; do
+        sed 's/,"steps_per_second".*//' "$work/from_$from"/*/*/*/metrics.jsonl >"$work/$from.lines" || return
+    done
+    [ -s "$work/saved.lines" ] && cmp "$work/saved.lines" "$work/checkpoint.lines"
+    status=$?
+    rm -rf "$work"/from_* "$work"/*.lines "$work/saved.safetensors"
+    return $status
 }
 
 TRAIN_LENGTHS='lengths = { 1, 6 },' EVAL_LENGTHS='lengths = { list = { 4 } },'
@@ -22,7 +49,7 @@ exports() {
     ./longhand build "$spec" --levels best --out "$work/trainer" >/dev/null &&
         "$work/trainer/trainer" train --out "$work/runs" --threads 1 --no-eval >/dev/null &&
         ./longhand export pytorch "$work/runs/$1"/*/* --spec "$spec" --trainer "$work/trainer/trainer" \
-            --out "$work/torch/$1"
+            --out "$work/torch/$1" && { [ "$1" != relative ] || saves "$1"; }
     status=$?
     rm -rf "$work/trainer" "$work/runs"
     return $status

@@ -118,8 +118,8 @@ function M.plan(project, info)
 end
 
 -- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with what --set had changed
--- of it; or that of spec/runs where it is still the same, else run.json's in a temporary file. Returns what use returns,
--- or nil and a message.
+-- of it; or that of spec/runs where it is still the same, else run.json's in a temporary file. Returns what use
+-- returns, or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   if given then

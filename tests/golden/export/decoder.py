@@ -29,11 +29,17 @@ SEPARATOR = 4  # the token between input and target
 TOLERANCE = 1e-4  # of a logit, in units of the largest of its sequence, at least 1
 
 
+def indices(score):
+    """[T][1] and [S]: numbers of the queries and of the keys of scores [B][HEADS][T][S]."""
+    queries, keys = score.shape[-2:]
+    return torch.arange(queries, device=score.device)[:, None], torch.arange(keys, device=score.device)
+
+
 def rotate(vectors, positions):
     """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
     base = 10000.0
-    speed = base ** (-2 * torch.arange(width // 2).double() / width)
+    speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
     angle = positions.double()[:, None] * speed
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
@@ -41,10 +47,10 @@ def rotate(vectors, positions):
     return turned.flatten(-2)
 
 
-def hidden(count):
+def hidden(score):
     """[T][T]: which keys (columns) a query (rows) does not see."""
-    index = torch.arange(count)
-    offset = index - index[:, None]
+    query, key = indices(score)
+    offset = key - query
     return offset > 0
 
 
@@ -61,7 +67,7 @@ class Attention(nn.Module):
                              for x in (self.query(h), self.key(h), self.value(h)))
         query, key = rotate(query, positions), rotate(key, positions)
         score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
-        score = score.masked_fill(hidden(h.shape[1]), -math.inf)
+        score = score.masked_fill(hidden(score), -math.inf)
         mixed = score.softmax(dim=-1) @ value
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
@@ -103,8 +109,7 @@ class Decoder(nn.Module):
 
     def forward(self, tokens):
         """Logits [B][T][CLASSES] of tokens [B][T]."""
-        count = tokens.shape[1]
-        place = torch.arange(count)
+        place = torch.arange(tokens.shape[1], device=tokens.device)
         h = self.embed["token"](tokens) * math.sqrt(WIDTH)
         for layer in self.layers:
             h = layer(h, place)
@@ -113,15 +118,17 @@ class Decoder(nn.Module):
 
 def with_target(inputs, target):
     """[B][T]: the tokens of inputs [B][n], the separator, those of target [B][m] without the last."""
-    inputs, target = torch.as_tensor(inputs), torch.as_tensor(target)
-    separator = torch.full((len(inputs), 1), SEPARATOR)
+    inputs = torch.as_tensor(inputs)
+    target = torch.as_tensor(target, device=inputs.device)
+    separator = inputs.new_full((len(inputs), 1), SEPARATOR)
     return torch.cat([inputs, separator, FIRST_OUTPUT + target[:, :-1]], dim=1)
 
 
 @torch.no_grad()
 def decode(model, inputs, outputs):
     """[B][outputs]: for inputs [B][n] the likeliest symbols, each behind those before it."""
-    target = torch.zeros(len(inputs), outputs, dtype=torch.int64)
+    inputs = torch.as_tensor(inputs, device=next(model.parameters()).device)
+    target = inputs.new_zeros(len(inputs), outputs)
     for t in range(outputs):
         target[:, t] = model(with_target(inputs, target))[:, t - outputs].argmax(dim=-1)
     return target
@@ -146,20 +153,40 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
 
 
+def named_as_stored(model):
+    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    for owner, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
+            yield f"{owner}.{word}", parameter, name == "weight" and isinstance(module, nn.Linear)
+
+
+@torch.no_grad()
 def load(path=HERE / "checkpoint.safetensors"):
-    """The model with the parameters of a checkpoint, whose weights are [in][out]."""
+    """The model with the parameters of a checkpoint."""
     model, stored = Decoder(), read(path)
-    with torch.no_grad():
-        for owner, module in model.named_modules():
-            for name, parameter in module.named_parameters(recurse=False):
-                word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
-                value = stored[f"{owner}.{word}"]
-                if name == "weight" and isinstance(module, nn.Linear):
-                    value = value.T
-                if value.shape != parameter.shape:
-                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
-                parameter.copy_(value)
+    for name, parameter, turned in named_as_stored(model):
+        value = stored[name].T if turned else stored[name]
+        if value.shape != parameter.shape:
+            raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
+                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+        parameter.copy_(value)
     return model.eval()
+
+
+@torch.no_grad()
+def save(model, path):
+    """Writes the parameters to a new safetensors file, for `trainer train --init`."""
+    entries, parts, end = {}, [], 0
+    for name, parameter, turned in named_as_stored(model):
+        value = parameter.T if turned else parameter
+        parts.append(struct.pack(f"<{value.numel()}f", *value.flatten().tolist()))
+        begin, end = end, end + len(parts[-1])
+        entries[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "xb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + b"".join(parts))
 
 
 @torch.no_grad()

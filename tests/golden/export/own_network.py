@@ -31,7 +31,7 @@ def rotate(vectors, positions):
     """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
     base = 10000.0
-    speed = base ** (-2 * torch.arange(width // 2).double() / width)
+    speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
     angle = positions.double()[:, None] * speed
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
@@ -96,8 +96,7 @@ class Encoder(nn.Module):
 
     def forward(self, tokens):
         """Logits [B][T][CLASSES] of tokens [B][T]."""
-        count = tokens.shape[1]
-        place = torch.arange(count)
+        place = torch.arange(tokens.shape[1], device=tokens.device)
         h = self.embed["token"](tokens) * math.sqrt(WIDTH)
         for layer in self.layers:
             h = layer(h, place)
@@ -107,7 +106,7 @@ class Encoder(nn.Module):
 def with_outputs(inputs, outputs):
     """[B][T]: the tokens of inputs [B][n], then the empty token at the place of every output."""
     inputs = torch.as_tensor(inputs)
-    return torch.cat([inputs, torch.full((len(inputs), outputs), EMPTY)], dim=1)
+    return torch.cat([inputs, inputs.new_full((len(inputs), outputs), EMPTY)], dim=1)
 
 
 TYPES = {"F32": torch.float32, "F64": torch.float64}
@@ -129,20 +128,40 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
 
 
+def named_as_stored(model):
+    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    for owner, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
+            yield f"{owner}.{word}", parameter, name == "weight" and isinstance(module, nn.Linear)
+
+
+@torch.no_grad()
 def load(path=HERE / "checkpoint.safetensors"):
-    """The model with the parameters of a checkpoint, whose weights are [in][out]."""
+    """The model with the parameters of a checkpoint."""
     model, stored = Encoder(), read(path)
-    with torch.no_grad():
-        for owner, module in model.named_modules():
-            for name, parameter in module.named_parameters(recurse=False):
-                word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
-                value = stored[f"{owner}.{word}"]
-                if name == "weight" and isinstance(module, nn.Linear):
-                    value = value.T
-                if value.shape != parameter.shape:
-                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
-                parameter.copy_(value)
+    for name, parameter, turned in named_as_stored(model):
+        value = stored[name].T if turned else stored[name]
+        if value.shape != parameter.shape:
+            raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
+                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+        parameter.copy_(value)
     return model.eval()
+
+
+@torch.no_grad()
+def save(model, path):
+    """Writes the parameters to a new safetensors file, for `trainer train --init`."""
+    entries, parts, end = {}, [], 0
+    for name, parameter, turned in named_as_stored(model):
+        value = parameter.T if turned else parameter
+        parts.append(struct.pack(f"<{value.numel()}f", *value.flatten().tolist()))
+        begin, end = end, end + len(parts[-1])
+        entries[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "xb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + b"".join(parts))
 
 
 @torch.no_grad()

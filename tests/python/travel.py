@@ -1,0 +1,151 @@
+"""Exported models away from where they were made: on the meta device, in other types, by torch.export for lengths from
+2 to 64, by torch.jit.trace, in ONNX: python3 tests/python/travel.py FOLDER
+
+FOLDER holds NAME.py for every model (tests/support/render_presets.lua); weights are drawn. What PyTorch itself cannot
+do with an operation is named below, and shown to fail, so that the list shrinks when a newer one can.
+"""
+
+import copy
+import importlib.util
+import io
+import pathlib
+import sys
+import warnings
+
+import torch
+
+LENGTHS = (2, 5, 33, 64)
+TYPES = {torch.bfloat16: 0.1, torch.float16: 0.02, torch.float64: 1e-4}  # and how far off, of the largest logit
+
+# Models that PyTorch cannot write as ONNX, with words of its reason.
+NO_ONNX = {"geometric": "cumprod"}
+
+
+def imported(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def network(exported):
+    """The model with weights of a size at which every score and every gate shows."""
+    classes = [c for c in vars(exported).values() if isinstance(c, type) and issubclass(c, torch.nn.Module)]
+    model = classes[-1]().eval()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.3 * torch.randn(parameter.shape))
+    return model
+
+
+class Caller(torch.nn.Module):
+    """The model with its draws, if any, as one more argument."""
+
+    def __init__(self, model, draw):
+        super().__init__()
+        self.model, self.draw = model, draw
+
+    def forward(self, *arguments):
+        if self.draw is None:
+            return self.model(*arguments)
+        return self.model(*arguments[:-1], **{self.draw: arguments[-1]})
+
+
+class Case:
+    def __init__(self, path):
+        self.name, exported = path.stem, imported(path)
+        self.two = path.stem.startswith("abc_")
+        self.draw = "positions" if hasattr(exported, "draw_positions") else (
+            "distances" if hasattr(exported, "draw_distances") else None)
+        self.model = Caller(network(exported), self.draw).eval()
+
+    def arguments(self, length, **where):
+        """Tokens of each stream, and draws where the model has some."""
+        tokens = torch.randint(0, 2, (3, length), generator=torch.Generator().manual_seed(length))
+        drawn = torch.arange(length) if self.draw else None
+        return [x.to(**where) for x in ([tokens, tokens] if self.two else [tokens]) + ([drawn] if self.draw else [])]
+
+    @torch.no_grad()
+    def logits(self, length):
+        return self.model(*self.arguments(length))
+
+    def agrees(self, what, length, found, tolerance=1e-4):
+        wanted = self.logits(length)
+        error = float((found.double() - wanted.double()).abs().max() / wanted.abs().max())
+        assert error < tolerance, f"{self.name}: {what} of length {length}: {error:.1e}"
+
+    @torch.no_grad()
+    def check_meta(self):
+        model = copy.deepcopy(self.model).to("meta")
+        for draws in (True, False):
+            arguments = self.arguments(9, device="meta")
+            found = model(*arguments) if draws or not self.draw else model.model(*arguments[:-1])
+            assert found.device.type == "meta" and found.shape[:2] == (3, 9), (self.name, found)
+
+    @torch.no_grad()
+    def check_types(self):
+        for kind, tolerance in TYPES.items():
+            found = copy.deepcopy(self.model).to(kind)(*self.arguments(40))
+            assert found.dtype == kind, (self.name, kind, found.dtype)
+            self.agrees(kind, 40, found, tolerance)
+
+    def dynamic(self):
+        length = torch.export.Dim("length", min=2, max=64)
+        return tuple({0: length} if self.draw and i == self.two + 1 else {1: length} for i in range(
+            1 + self.two + bool(self.draw)))
+
+    def check_export(self):
+        program = torch.export.export(self.model, tuple(self.arguments(8)), dynamic_shapes=(self.dynamic(),))
+        for length in LENGTHS:
+            self.agrees("torch.export", length, program.module()(*self.arguments(length)))
+
+    @torch.no_grad()
+    def check_trace(self):
+        traced = torch.jit.trace(self.model, tuple(self.arguments(8)), check_trace=False)
+        self.agrees("torch.jit.trace", 40, traced(*self.arguments(40)))
+
+    def check_onnx(self):
+        import onnxruntime
+
+        out = io.BytesIO()
+        torch.onnx.export(self.model, tuple(self.arguments(8)), out, dynamo=True, dynamic_shapes=(self.dynamic(),),
+                          verbose=False)
+        session = onnxruntime.InferenceSession(out.getvalue())
+        names = [one.name for one in session.get_inputs()]
+        for length in LENGTHS:
+            given = dict(zip(names, (x.numpy() for x in self.arguments(length))))
+            self.agrees("ONNX", length, torch.tensor(session.run(None, given)[0]))
+
+
+def has_onnx():
+    try:
+        import onnxruntime  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        print(f"skip ONNX: {error}")
+        return False
+    return True
+
+
+def main(folder, pattern="*.py"):
+    warnings.simplefilter("ignore")
+    onnx, failed = has_onnx(), 0
+    print(f"PyTorch {torch.__version__}")
+    for path in sorted(pathlib.Path(folder).glob(pattern)):
+        case = Case(path)
+        for what in ["meta", "types", "export", "trace"] + ["onnx"] * onnx:
+            reason = NO_ONNX.get(case.name) if what == "onnx" else None
+            try:
+                getattr(case, f"check_{what}")()
+            except Exception as error:
+                if reason is None or reason not in str(error):
+                    print(f"{case.name}: {what}: {type(error).__name__}: {str(error)[:600]}")
+                    failed += 1
+            else:
+                failed += reason is not None
+                print(f"{case.name}: {what}: ok" + (" (NO_ONNX names it)" if reason else ""))
+    return failed
+
+
+sys.exit(1 if main(*sys.argv[1:]) else 0)

@@ -1,0 +1,59 @@
+-- Writes the models that `export pytorch` would write of every encoding of the library, of positions that are drawn, and
+-- of other forms of networks, for tests/python/travel.py: render_presets.lua FOLDER
+
+package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
+
+local lfs = require("lfs")
+local pytorch = require("export.pytorch")
+local render = require("render.render")
+
+local folder = arg[1]
+local project = require("project").new(".")
+
+local SIZES = "heads = 2, width = 16, feedforward = 32"
+local LENGTHS = "train = { lengths = { 1, 32 } }, eval = { lengths = { list = { 4 } } }"
+
+local function write(name, text)
+  local path = ("%s/%s"):format(folder, name)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+local function add(name, encoding, model, task)
+  local path = write(name .. ".lua", ("return { encoding = { %s }, model = { %s, %s }, task = { %s }, %s }"):format(
+    encoding, model or "layers = 2", SIZES, task or 'kind = "reverse_string"', LENGTHS))
+  local spec = assert(project:plan(path))
+  local facts = assert(pytorch.facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} },
+    project:network(spec)))
+  write(name .. ".py", assert(render.render("python/model.py.tpl", facts, function(...)
+    return project:template(...)
+  end)))
+end
+
+local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
+local GRID = 'source = "mirrored.c"'
+local SHORT = { lst_learned = true, lst_random = true } -- tables of fewer rows than the sequences here have tokens
+local DRAWN = 'positions = { kind = "randomized", max_position = 64'
+
+local sampler = assert(io.open("runtime/data/tasks/reverse_string.c", "rb")):read("a")
+write("mirrored.c", (sampler:gsub("lh_task_reverse_string", "lh_task_mirrored"):gsub("(\n %* chance:[^\n]*)",
+  "%1\n * grid: 3", 1)))
+
+for file in lfs.dir("spec/encodings") do
+  local name = file:match("^(.*)%.lua$")
+  if name then
+    add(name, ("kind = %q%s"):format(name, SHORT[name] and ", additive = { rows = 64 }" or ""), name:find("^abc_") and PAIR or nil, name:find("^lst_2d") and GRID or nil)
+  end
+end
+add("drawn_rope", DRAWN .. ' }, kind = "rope"')
+add("drawn_pass", DRAWN .. ', draw = "pass" }, kind = "relative"')
+add("drawn_sides", DRAWN .. ', sides = "independent" }, kind = "alibi"')
+add("drawn_difference", DRAWN .. ', reading = "difference" }, kind = "shaw"')
+add("drawn_sequence", DRAWN .. ', draw = "sequence" }, kind = "learned"')
+add("in_blocks", 'additive = { kind = "sinusoid", at = "block" }')
+add("decoder_rope", 'kind = "rope"', 'kind = "decoder", layers = 2, tied = true')
+add("decoder_window", 'kind = "alibi", mask = { kind = "window", left = 3 }', 'kind = "decoder", layers = 2')
+add("gated", 'kind = "none"', 'layers = 2, activation = "swiglu", norm = { kind = "rms", place = "pre" }')
+add("linear", 'kind = "rope"', 'layers = 2, embedding = "linear", readout = "last"', 'kind = "even_pairs"')
