@@ -18,6 +18,7 @@ local M = {}
 
 M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
+local SAFE_JOINS = 4        -- of texts in a file; by more all memory may be multiplied in one instruction
 local STEP = 1000           -- instructions between two looks at what was used
 local COLLECTION = 100000   -- what it counts for when all memory is looked through for what is not used any more
 local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
@@ -128,8 +129,10 @@ local function too_long()
     expected = LITTLE, hint = "is there a loop that never ends?" }
 end
 
-local function too_large()
-  return { problem = true, what = string.format("uses more than %d MB of memory", M.MEMORY // 1024),
+local function too_large(limits)
+  local joins = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
+    limits.joins) or ""
+  return { problem = true, what = string.format("uses more than %d MB of memory%s", limits.memory // 1024, joins),
     expected = LITTLE }
 end
 
@@ -138,17 +141,20 @@ function M.budget()
   return { instructions = M.INSTRUCTIONS }
 end
 
--- How often to look. Joining strings is the one instruction that can double the memory in use, or go over all of it:
--- where a text may join some, we look after each, and each counts for as much as it may have gone over.
-local function step_of(text)
-  return text:find("..", 1, true) and 1 or STEP
+-- How often to look, and how much memory may be in use then. Joining strings is the one instruction that can multiply
+-- it, by as many as it joins, or go over all of it: where a text may join some, we look after each, and each counts for
+-- as much as it may have gone over; where it may join many at once, less memory may be in use before.
+local function limits_of(text)
+  local _, joins = text:gsub("%.%.", "")
+  return { step = joins > 0 and 1 or STEP, joins = joins,
+    memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
 local ours = false -- whether code of ours runs, called by what is limited: it joins no strings of theirs
 
 -- A hook that stops what is too long or too large. What ends before the first look has counted as one.
-local function limiter(budget, step)
-  local memory, most = collectgarbage, M.MEMORY
+local function limiter(budget, limits)
+  local memory, most, step = collectgarbage, limits.memory, limits.step
   if step == 1 or memory("count") > most then
     memory("collect") -- what others left behind is not the spec's
   end
@@ -164,7 +170,7 @@ local function limiter(budget, step)
       budget.instructions = budget.instructions - COLLECTION
       memory("collect")
       if memory("count") - before > most then
-        error(too_large())
+        error(too_large(limits))
       end
     end
   end
@@ -182,29 +188,29 @@ local function resume(f, argument, hook, mask, step)
 end
 
 -- The line of the spec that ran last before f fails: runs it again and watches.
-local function watched_line(f, argument, step)
-  local limit, last = limiter(M.budget(), step), nil
+local function watched_line(f, argument, limits)
+  local limit, last = limiter(M.budget(), limits), nil
   resume(f, argument, function(event, line)
     if event ~= "line" then
       limit()
     elseif debug.getinfo(2, "S").source == SOURCE then
       last = line
     end
-  end, "l", step)
+  end, "l", limits.step)
   return last or 1
 end
 
 -- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
 local function run_limited(text, f, argument, budget, dialect)
-  local step = step_of(text)
-  local ok, value, co = resume(f, argument, limiter(budget or M.budget(), step), "", step)
+  local limits = limits_of(text)
+  local ok, value, co = resume(f, argument, limiter(budget or M.budget(), limits), "", limits.step)
   if ok then
     return value
   end
   local found = describe_failure(value, co, dialect)
   local line = found.line or failure_line(co)
   if not line then
-    line = watched_line(f, argument, step)
+    line = watched_line(f, argument, limits)
   end
   line = math.min(line, last_line(text))
   line = found.assigned and locate.assignment(text, line, found.word) or line

@@ -57,12 +57,14 @@ function TestSandbox.test_endless_tail_calls_are_stopped()
   assert_refused("local function f() return f() end\nreturn f()", "still running")
 end
 
--- Joining strings doubles memory in one instruction, a table grows by one; both end early, with a message.
+-- Joining strings multiplies memory in one instruction, a table grows by one; both end early, with a message.
 function TestSandbox:test_memory_is_bounded()
   sandbox.INSTRUCTIONS = self.instructions
   assert_refused("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
   assert_refused("local s = 'x'\nfor i = 1, 9 do s = s .. s .. s .. s .. s .. s .. s .. s .. s end\nreturn { s }",
-    "probe.lua:2:1: error: uses more than 128 MB")
+    "probe.lua:2:1: error: uses more than 64 MB of memory, which its 8 joins of texts could multiply")
+  assert_refused("local s = '0123456789'\nfor i = 1, 9 do s = s" .. (" .. s"):rep(49) .. " end\nreturn { s }",
+    "probe.lua:2:1: error: uses more than 10 MB")
   assert_refused("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
 end
 
