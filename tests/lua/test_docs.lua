@@ -1,10 +1,11 @@
--- docs/encodings.md names what there is, and its first spec is the example's; docs/own-network.md has every method, and
--- its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/training.md has
+-- docs/encodings.md names what there is, and its first spec is the example's; docs/studies.md names cells that there
+-- are; docs/own-network.md has every method, and its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/training.md has
 -- a spec and an axis that are legal; docs/performance.md predicts what follows from the counts of compiled device code;
 -- the version is everywhere the same.
 
 local support = dofile("tests/lua/support.lua")
 
+local asked = require("study.grid.asked")
 local cli = require("cli.cli")
 local grid = require("study.grid.grid")
 local names = require("base.names")
@@ -235,6 +236,32 @@ function TestPredictions.test_rows_follow_from_the_counts()
   for _, row in ipairs(require("predict").rows("tests/cuda/counts.txt")) do
     lu.assertStrContains(page, "\n" .. row .. "\n")
   end
+end
+
+TestStudies = {}
+
+-- What the commands of the page mean is there: studies, scales, cells, values of axes. Two name what only a sweep
+-- leaves, or a file that the reader has.
+function TestStudies.test_commands_mean_something()
+  local count, project = 0, project_module.new(".")
+  for line in read("docs/studies.md"):gmatch("\n    %./longhand (sweep [^\n#]+)") do
+    if not line:find("1a2b3c4d", 1, true) and not line:find("items.csv", 1, true) then
+      local words = {}
+      for word in line:gmatch("%S+") do
+        words[#words + 1] = word
+      end
+      local options, message = cli.parse(words, ".")
+      lu.assertNotNil(options, ("%s: %s"):format(line, message))
+      options.project = project
+      lu.assertNil(asked.settle(options), line)
+      local study
+      study, message = grid.expand(project, options.study, options)
+      lu.assertNotNil(study, ("%s: %s"):format(line, message))
+      lu.assertTrue(#study.cells > 0, line)
+      count = count + 1
+    end
+  end
+  lu.assertTrue(count >= 9, count)
 end
 
 TestIto = {}
