@@ -261,6 +261,16 @@ function TestRespec.test_files_of_the_users_own()
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
+-- What a terminal would obey is not shown as it is.
+function TestRespec.test_names_of_files_from_elsewhere()
+  local name = "x\27[31m\ny"
+  for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
+    local text, message = respec.text(resolved)
+    lu.assertNil(text)
+    lu.assertNil(message:find("[\27\n]"))
+  end
+end
+
 -- Of a run.json of somebody else's: sums in one another thousands deep, closed or not, are refused at once.
 function TestRespec.test_sums_that_do_not_end()
   local began = os.clock()

@@ -10,6 +10,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local inherit = require("spec.inherit")
 local schema = require("spec.schema")
+local tongues = require("base.tongues")
 
 local M = {}
 
@@ -223,11 +224,11 @@ function M.text(resolved)
   local task = resolved.task or {}
   local own = task.source or task.data or task.validation
   if own then
-    return nil, ("its task is a file of the user's own, %s"):format(own)
+    return nil, ("its task is a file of the user's own, %s"):format(tongues.plain(tostring(own)))
   elseif (resolved.model or {}).source then
-    return nil, ("its network is a file of the user's own, %s"):format(resolved.model.source)
+    return nil, ("its network is a file of the user's own, %s"):format(tongues.plain(tostring(resolved.model.source)))
   elseif resolved.init then
-    return nil, ("it began with the parameters of a file, %s"):format(resolved.init)
+    return nil, ("it began with the parameters of a file, %s"):format(tongues.plain(tostring(resolved.init)))
   end
   local problem = foreign(resolved, "")
   if problem then
