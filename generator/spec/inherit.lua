@@ -157,7 +157,8 @@ function M.spelled(encoding, model)
   for name, value in next, encoding do
     new[name] = value
   end
-  if encoding.relative.kind == "shaw" and not encoding.relative.sides then
+  local relative = encoding.relative or {} -- a run.json of somebody else's may have none
+  if relative.kind == "shaw" and not relative.sides then
     new.relative = both_sides(encoding)
     if not new.relative then
       new.relative, new.decoder = encoding.relative, {}

@@ -1,7 +1,7 @@
 -- docs/encodings.md names what there is, and its first spec is the example's; docs/studies.md names cells that there
--- are; docs/own-network.md has every method, and its network is the example's; docs/switches.md names fields that are there, with their defaults; docs/training.md has
--- a spec and an axis that are legal; docs/performance.md predicts what follows from the counts of compiled device code;
--- the version is everywhere the same.
+-- are; docs/own-network.md has every method, and its network is the example's; docs/switches.md names fields that are
+-- there, with their defaults; docs/training.md has a spec and an axis that are legal; docs/performance.md predicts what
+-- follows from the counts of compiled device code; the version is everywhere the same.
 
 local support = dofile("tests/lua/support.lua")
 
