@@ -131,25 +131,38 @@ function M.asks_for_score(encoding)
   return encoding ~= nil and asks(encoding.fields.cross, "score")
 end
 
+-- What a run's file says may be of any type, and is checked when its text is read as a spec.
+local function table_of(value)
+  return type(value) == "table" and value or {}
+end
+
 -- What the family has to say of its own of a facet, in a spec, to have what it has in the resolved one.
 local function spelled(encoding, name, facet)
-  local own, all = (encoding[name] or {})[facet], encoding[facet]
-  local held = holds(facet, { fields = { kind = { value = all and all.kind } } }, name)
+  local own, all = table_of(encoding[name])[facet], encoding[facet]
+  local held = holds(facet, { fields = { kind = { value = table_of(all).kind } } }, name)
   if held or all == nil then
     return own
-  elseif own and own.kind == OFF[facet] then
+  elseif table_of(own).kind == OFF[facet] then
     return nil
   end
   return own or all
 end
 
--- Learned vectors of distances to both sides, said to be that; nil where the decoder has the same to the left, which is
+-- Learned vectors of distances to both sides are said to be that, unless the decoder has the same to the left: this is
 -- what comes of none of the two being said.
-local function both_sides(encoding)
-  local own, all = (encoding.decoder or {}).relative, encoding.relative
-  local left = own ~= nil and own.sides == "left" and own.kind == all.kind and own.clip == all.clip
-    and own.init_sigma == all.init_sigma
-  return not left and { kind = all.kind, clip = all.clip, init_sigma = all.init_sigma, sides = "both" } or nil
+local function spell_sides(new)
+  local own, all = table_of(table_of(new.decoder).relative), table_of(new.relative)
+  if all.kind ~= "shaw" or all.sides then
+    return
+  elseif own.sides ~= "left" or own.clip ~= all.clip or own.init_sigma ~= all.init_sigma then
+    new.relative = { kind = all.kind, clip = all.clip, init_sigma = all.init_sigma, sides = "both" }
+    return
+  end
+  local decoder = {}
+  for facet, value in next, new.decoder do
+    decoder[facet] = facet ~= "relative" and value or nil
+  end
+  new.decoder = decoder
 end
 
 function M.spelled(encoding, model)
@@ -157,19 +170,10 @@ function M.spelled(encoding, model)
   for name, value in next, encoding do
     new[name] = value
   end
-  local relative = encoding.relative or {} -- a run.json of somebody else's may have none
-  if relative.kind == "shaw" and not relative.sides then
-    new.relative = both_sides(encoding)
-    if not new.relative then
-      new.relative, new.decoder = encoding.relative, {}
-      for facet, value in next, encoding.decoder do
-        new.decoder[facet] = facet ~= "relative" and value or nil
-      end
-    end
-  end
+  spell_sides(new)
   for _, name in ipairs(names[2] and names or {}) do
     local own = {}
-    for facet, value in next, new[name] or {} do
+    for facet, value in next, table_of(new[name]) do
       own[facet] = value
     end
     for facet in next, OFF do
