@@ -318,7 +318,8 @@ function Handles:wrap(kind, real)
   return self.handle_of[real]
 end
 
--- A table that is read and no more; what is not there is a mistake, or for options nil, and noted.
+-- A table that is read and no more, which is noted; what is not there is a mistake, or for options nil. read: the
+-- options that were asked for.
 function Handles:section(title, from, read)
   local inner = {}
   for name, value in next, from do
@@ -330,7 +331,9 @@ function Handles:section(title, from, read)
     __index = self.guard(function(_, name)
       if type(name) ~= "string" then
         self:fail(("%s is asked for %s"):format(title, found(self, name)), "a name")
-      elseif read then
+      end
+      self.fields[title .. "." .. name] = true
+      if read then
         read[name] = true
       elseif inner[name] == nil then
         local names = {}
@@ -348,11 +351,12 @@ function Handles:section(title, from, read)
   })
 end
 
--- The arguments of a description: net, model; and a set of the options that it has read, by the time it ends.
+-- The arguments of a description: net, model; and sets of the options and of the fields that it has read, by the time
+-- it ends: "model.norm.kind".
 function M.open(net, model, guard)
   local self = setmetatable({ net = net, guard = guard, made = {}, handle_of = {}, methods = {}, metatables = {},
-    read = {}, prefixes = {} }, Handles)
-  return self:wrap("network", net), self:section("model", model), self.read
+    read = {}, fields = {}, prefixes = {} }, Handles)
+  return self:wrap("network", net), self:section("model", model), self.read, self.fields
 end
 
 return M

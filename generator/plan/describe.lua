@@ -127,14 +127,30 @@ local BIASES = { all = "biases in all products", none = "no biases" }
 
 local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
 
--- The rates at which a model drops out; those that are not asked for are not named.
+-- The rates at which a model drops out, as words to go on with; those that are not asked for are not named.
 function M.dropout(plan)
-  local model, words = plan.resolved.model, { "dropout " .. (plan.dropout.rate_text or "0") }
+  local model, words = plan.resolved.model, {}
+  if not plan.own_network or plan.own_network.sizes.dropout then
+    words[1] = "dropout " .. (plan.dropout.rate_text or "0")
+  end
   for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
     { "embedding_dropout", "of the embedding" } }) do
     local rate = model[entry[1]]
     words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
   end
+  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+end
+
+-- The sizes of a model; of a network of one's own those that it reads.
+function M.sizes(plan)
+  local used, family, words = plan.own_network and plan.own_network.sizes, plan.first, {}
+  local function add(name, text)
+    words[#words + 1] = (not used or used[name]) and text or nil
+  end
+  add("layers", wording.layers(plan.resolved.model))
+  add("heads", ("%s x %d"):format(wording.count(family.heads, "head"), family.head_width))
+  words[#words + 1] = ("width %d"):format(plan.width)
+  add("feedforward", ("feed-forward %d"):format(plan.feedforward))
   return table.concat(words, ", ")
 end
 
@@ -211,10 +227,7 @@ local function flops_comment(plan)
 end
 
 function M.comments(plan)
-  local family = plan.first
-  local size = string.format("%s, %s x %d, width %d, feed-forward %d, %s%s.",
-    wording.layers(plan.resolved.model), wording.count(family.heads, "head"), family.head_width, plan.width,
-    plan.feedforward, plan.precision, M.model(plan))
+  local size = string.format("%s, %s%s.", M.sizes(plan), plan.precision, M.model(plan))
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),

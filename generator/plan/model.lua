@@ -176,6 +176,23 @@ local function check_dropouts(plan, net, file)
   end
 end
 
+-- And fields that say what Longhand's own networks are made of, where a spec has them otherwise than they are anyway.
+local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
+
+local function check_fields(model, fields, file)
+  for _, name in ipairs(OF_DESCRIPTIONS) do
+    local outer, inner = name:match("^(%w+)%.(%w+)$")
+    local value = model[name]
+    if outer then
+      value = (model[outer] or {})[inner]
+    end
+    if value ~= nil and not fields["model." .. name] then
+      error({ problem = true, field = "model." .. name, what = "is read by nothing in " .. file.path,
+        expected = ("a description that reads model.%s, or no such field"):format(name) }, 0)
+    end
+  end
+end
+
 -- A sequence is one stream of tokens.
 local function check_streams(net, file)
   for _, stream in ipairs(net.streams) do
@@ -238,17 +255,17 @@ local function check_drawn_places(plan, net, file)
   end
 end
 
--- The network that a file describes, and which options it has read.
+-- The network that a file describes, and which options and fields it has read.
 local function run_own(plan, model, file, families)
   if plan.streams[2] then
     error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
       expected = "encoder, decoder" }, 0)
   end
-  local read
+  local read, fields
   local function build(describe, chunk)
     return builder.build(function(net)
       local network, section
-      network, section, read = handles.open(net, model, own_network.method)
+      network, section, read, fields = handles.open(net, model, own_network.method)
       describe(network, section)
     end, given_of(plan, model, families), chunk)
   end
@@ -257,17 +274,20 @@ local function run_own(plan, model, file, families)
     problem.problem, problem.path = true, file.path
     error(problem, 0)
   end
-  return net, read
+  return net, read, fields
 end
 
 local function build_own(plan, model, file)
-  local net, read = run_own(plan, model, file)
+  local net, read, fields = run_own(plan, model, file)
   check_streams(net, file)
   check_tied(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
   check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
+  check_fields(plan.resolved.model, fields, file)
+  plan.own_network.sizes = { layers = fields["model.layers"] or false, heads = net.used_families[1] ~= nil,
+    feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
   check_layers(plan, net, file)
   check_drawn_places(plan, net, file)
   return net

@@ -82,13 +82,11 @@ local function encoding_lines(plan, lines)
 end
 
 function M.text(plan)
-  local family = plan.first
   local lines = { plan.id .. "  " .. plan.digest, "" }
   encoding_lines(plan, lines)
   table.move({
-    string.format("model       %s, %s x %d, width %d, feed-forward %d, %s, %s%s",
-      wording.layers(plan.resolved.model), wording.count(family.heads, "head"), family.head_width, plan.width,
-      plan.feedforward, describe.dropout(plan), plan.precision, describe.model(plan)),
+    string.format("model       %s%s, %s%s", describe.sizes(plan), describe.dropout(plan), plan.precision,
+      describe.model(plan)),
     string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",

@@ -249,10 +249,10 @@ function TestDropout.test_every_rate_is_named()
   local function dropout(model)
     return describe.dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
   end
-  lu.assertEquals(dropout({}), "dropout 0.1")
-  lu.assertEquals(dropout({ hidden_dropout = 0.25 }), "dropout 0.1, of hidden numbers 0.25")
+  lu.assertEquals(dropout({}), ", dropout 0.1")
+  lu.assertEquals(dropout({ hidden_dropout = 0.25 }), ", dropout 0.1, of hidden numbers 0.25")
   lu.assertEquals(dropout({ attention_dropout = 0.2, embedding_dropout = 0 }),
-    "dropout 0.1, of attention's weights 0.2, of the embedding 0")
+    ", dropout 0.1, of attention's weights 0.2, of the embedding 0")
 end
 
 support.run()

@@ -539,7 +539,7 @@ function TestOwn.test_masks_are_as_wide_as_what_they_drop()
 end
 
 function TestOwn.test_a_decoder_of_ones_own()
-  local plan = good(with_block(FULL), { "model.kind=decoder", "model.tied=true" })
+  local plan = good(with_block(FULL), { "model.kind=decoder" })
   lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
 end
 
@@ -758,6 +758,21 @@ function TestOwn.test_an_encoding_that_counts_layers()
   lu.assertTrue(made == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
   lu.assertStrContains(message, "model.layers = 2 repetitions")
+end
+
+-- What a description does not read is told where it is set, and not printed where it is not.
+function TestOwn.test_fields_that_nothing_reads()
+  for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
+    "norm.place=pre" }) do
+    local name = set:match("^[^=]+")
+    local made, message = planned(with_block(FULL), { "model." .. set, "model.kind=decoder" })
+    lu.assertTrue(made == nil, set)
+    lu.assertStrContains(message, ("model.%s: is read by nothing in net.lua"):format(name))
+    local reading = with_block(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
+    lu.assertStrContains(plan_module.text(good(reading, { "model." .. set, "model.kind=decoder" })), "network net.lua")
+  end
+  local text = plan_module.text(good(with_block(FULL)))
+  lu.assertStrContains(text, "\nmodel       2 layers, width 16, float32, network net.lua")
 end
 
 -- Words of C, C++ and CUDA are refused wherever a name is given; a gradient that would be one is called otherwise.

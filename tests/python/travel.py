@@ -18,7 +18,7 @@ LENGTHS = (2, 5, 33, 64)
 TYPES = {torch.bfloat16: 0.1, torch.float16: 0.02, torch.float64: 1e-4}  # and how far off, of the largest logit
 
 # Models that PyTorch cannot write as ONNX, with words of its reason.
-NO_ONNX = {"geometric": "cumprod"}
+NO_ONNX = {"geometric": "prims.prod"}
 
 
 def imported(path):
