@@ -31,18 +31,13 @@ return { task = { kind = "bucket_sort" }, encoding = { use = %q },
   return plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
 end
 
--- The plan and the texts of device.cu, cuda.c and spec.c; made once for all tests that ask for the same.
-local memory = {}
+-- The plan and the texts of device.cu, cuda.c and spec.c.
 local function made(encoding, width, precision, heads)
-  local key = table.concat({ encoding, width, precision or "float32", heads }, " ")
-  if not memory[key] then
-    local plan, text = planned(encoding, width, precision, nil, heads), {}
-    for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
-      text[file.path] = file.text
-    end
-    memory[key] = { plan, text["device.cu"], text["cuda.c"], text["spec.c"] }
+  local plan, text = planned(encoding, width, precision, nil, heads), {}
+  for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
+    text[file.path] = file.text
   end
-  return table.unpack(memory[key])
+  return plan, text["device.cu"], text["cuda.c"], text["spec.c"]
 end
 
 local function choice(plan, what)
