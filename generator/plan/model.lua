@@ -233,7 +233,9 @@ local function check_layers(plan, net, file)
       if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
         error({ problem = true, path = file.path, line = op.line, col = 1,
           what = ("attention %s is there %d times"):format(op.family.name, block.count),
-          expected = ("in a block of model.layers = %d repetitions: scores count layers"):format(plan.layers) }, 0)
+          expected = ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
+            .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
+            .. "without a score, such as rope or relative"):format(plan.layers) }, 0)
       end
     end
   end
