@@ -127,7 +127,10 @@ comes_home() {
 # Of an archive that broke off, or changed.
 torn() {
     cp -R "$work/own/packed" "$work/torn" && head -c 99999 "$there/trainers/own" >"$work/torn/trainers/own" &&
-        ends_with 4 'trainers/own: FAILED' run_in "$work/torn" && rm "$work/torn/trainers/own" &&
+        ends_with 4 'trainers/own: FAILED' run_in "$work/torn" && cp "$work/torn/SHA256SUMS" "$work/sums" &&
+        sed '/trainers\/own$/d' "$work/sums" >"$work/torn/SHA256SUMS" &&
+        ends_with 4 'SHA256SUMS has no line of trainers/own' run_in "$work/torn" &&
+        cp "$work/sums" "$work/torn/SHA256SUMS" && rm "$work/torn/trainers/own" &&
         ends_with 4 'unpack the archive again' run_in "$work/torn" && rm "$work/torn/SHA256SUMS" &&
         ends_with 4 'unpack the archive again' run_in "$work/torn"
 }
@@ -135,7 +138,8 @@ torn() {
 # A machine that trainers do not start on, as where its libc is too old.
 does_not_start() {
     printf '#!/bin/sh\necho "version GLIBC_9.9 not found" >&2\nexit 1\n' >"$work/torn/trainers/parity" &&
-        (cd "$work/torn" && sha256sum trainers/parity >SHA256SUMS) || return
+        (cd "$work/torn" && find . -path ./runs -prune -o -type f -exec sha256sum {} + >"$work/sums") &&
+        cp "$work/sums" "$work/torn/SHA256SUMS" || return
     for words in 'version GLIBC_9.9 not found' "  needed: Linux on $(uname -m)" '  found: Linux '; do
         ends_with 4 "$words" run_in "$work/torn" || return
     done

@@ -42,6 +42,18 @@ is_among() {
 
 torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
     fail 4 "run.sh: not all is here as it was packed; unpack the archive again. sha256sum says:" "$torn"
+# A file that has no checksum there is none of those that were packed, or its line was lost.
+listed=$(cut -c 67- SHA256SUMS)
+for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
+    case "
+$listed
+" in
+        *"
+./$file
+"*) ;;
+        *) [ ! -e "$file" ] || fail 4 "run.sh: SHA256SUMS has no line of $file; unpack the archive again" ;;
+    esac
+done
 cells=$(cut -d ' ' -f 1 cells.txt | tr '\n' ' ')
 for cell in "$@"; do
     is_among "$cell" "$cells" || fail 2 "run.sh: $cell: no such cell; expected some of: $cells"
