@@ -326,8 +326,10 @@ function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
 end
 
+local ASKED = 'cross = { relative = { kind = "transformer_xl" } }' -- cross-attention has vectors of distances, too
+
 function TestFamilies.test_comments_name_what_is_the_familys()
-  local device = generated('kind = "relative"', PAIR:format(32))
+  local device = generated('kind = "relative", ' .. ASKED, PAIR:format(32))
   lu.assertNotStrContains(device, "times LOGIT_SCALE")
   contains(device, { "[target_rows][DECODER_HEADS] of a key's", "[source_rows][CROSS_HEADS] of a key's" })
 end
@@ -384,7 +386,7 @@ local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "
 -- What is added to the tokens of each stream, then what families draw; cross-attention of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_for_itself()
   local device, host = generated('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
-    .. DRAWN:format(""), PAIR:format(32))
+    .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
   contains(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
