@@ -303,9 +303,18 @@ static int blanks_of(const lh_spec *spec) {
     return blanks;
 }
 
+/* Tokens that every table has a row for. */
+static int64_t rows_of(const lh_spec *spec) {
+    int64_t rows = UINT16_MAX;
+    for (int i = 0; i < spec->tensor_count; i++) {
+        const lh_tensor *t = &spec->tensors[i];
+        if (strncmp(t->name, "embed.", 6) == 0 && t->rank == 2 && t->shape[0] < rows) rows = t->shape[0];
+    }
+    return rows;
+}
+
 static void fill_examples(lh_rng *rng, const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
-    uint32_t kinds = (uint32_t)tensor_of(spec, "embed.token.weight")->shape[0], classes = (uint32_t)spec->classes;
-    kinds += (uint32_t)blanks_of(spec);
+    uint32_t kinds = (uint32_t)(rows_of(spec) + blanks_of(spec)), classes = (uint32_t)spec->classes;
     for (int i = 0; i < LH_PARITY_SEQUENCES * size.tokens; i++) out->token[i] = (uint16_t)lh_rng_below(rng, kinds);
     for (int i = 0; i < LH_PARITY_SEQUENCES * size.labels; i++) {
         out->label[i] = (uint16_t)lh_rng_below(rng, classes);
