@@ -1,9 +1,7 @@
--- A decoder that looks at the embedded input, by vectors of distances, with a corner and no lines; norms before the
--- branches, biases everywhere.
+-- A decoder that looks at the embedded input, by vectors of distances; norms before the branches, biases everywhere.
 return {
   task     = { kind = "bucket_sort" },
-  encoding = { kind = "relative", cross = { relative = { kind = "transformer_xl" }, score = { use = "alibi" },
-    lines = { list = {}, zero_corner = "all" } } },
+  encoding = { kind = "relative", cross = { relative = { kind = "transformer_xl" }, score = { use = "alibi" } } },
   model    = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 2, heads = 2, width = 16,
     feedforward = 32, dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3, norm = { place = "pre" }, bias = "all", tied = true },
   train    = { use = "ruoss", lengths = { 1, 18 } },

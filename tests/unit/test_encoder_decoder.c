@@ -13,11 +13,12 @@
 #include "support/lh_parity.h"
 
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_identity_encoder,
-    longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_masks, longhand_spec_parity_float64_lines;
+    longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_masks, longhand_spec_parity_float64_lines,
+    longhand_spec_parity_float64_corner;
 
-static const lh_spec *const SPECS[] = {&longhand_spec_parity_float64_encoder_decoder,
-                                       &longhand_spec_parity_float64_identity_encoder,
-                                       &longhand_spec_parity_float64_masks, &longhand_spec_parity_float64_lines};
+static const lh_spec *const SPECS[] = {
+    &longhand_spec_parity_float64_encoder_decoder, &longhand_spec_parity_float64_identity_encoder,
+    &longhand_spec_parity_float64_masks, &longhand_spec_parity_float64_lines, &longhand_spec_parity_float64_corner};
 
 enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, FIRST_EXAMPLE = 1000 };
 
