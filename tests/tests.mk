@@ -38,7 +38,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 # only the specs of EVERY_LEVEL are compiled for all levels, the others for those of LEVELS, and only those of
 # AS_RELEASED (patterns) are optimised as trainers are: kernels are the same in all.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
-AS_RELEASED ?= $(EVERY_LEVEL) parity_dropout_relative parity_decoder_rope parity_float64_encoder_decoder \
+AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_dropout_relative parity_decoder_rope parity_float64_encoder_decoder \
 	parity_geometric_plain parity_shaw
 TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
 	build/tests/specs/*/spec.c))))
