@@ -23,6 +23,7 @@ local M = {}
 local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
+  row = { q = true, k = true, o = true, t = true, s = true }, -- one query, keys side by side
 }
 
 -- Symbols by loop nest; `any` in all of them.
@@ -42,6 +43,8 @@ local SYMBOLS = {
     query = { "positions_from(position, i, T)", "position", "i", "T" }, key = { "(real)position[j]", "position", "j" },
     distance = { "distances_from(drawn, i - j, T)", "drawn", "i", "j", "T" } },
   score = { dscore = { "dscore", "dscore" }, weighted = { "weighted", "weighted" } },
+  row = { query_index = { "broadcast((real)i)", "i" }, key_index = { "counting((real)j, 1)", "j" },
+    offset = { "counting((real)(j - i), 1)", "i", "j" }, total = { "counting((real)(i + j), 1)", "i", "j" } },
 }
 
 -- Those of cross-attention, T queries and S keys, where they differ: a draw of each stream.
@@ -50,22 +53,24 @@ local CROSS = {
     key = { "positions_from(key_position, j, S)", "key_position", "j", "S" } },
   sum = { total = { "ascending(t, T + S - 2)", "T", "S" } },
   pair = setmetatable({ key = { "(real)key_position[j]", "key_position", "j" } }, { __index = SYMBOLS.pair }),
+  row = SYMBOLS.row,
 }
 
 -- Elements from one head to the next, and the place of an entry, by class.
 local STRIDE = { query = "%s->queries", key = "%s->queries", distance = "%s->distances", sum = "%s->sums",
   pair = "%s->pairs" }
 local PLACE = {
-  query = { query = "i", pair = "i", score = "i" },
-  key = { key = "j", pair = "j", score = "j" },
-  distance = { distance = "o", pair = "i - j", score = "i - j" },
-  sum = { sum = "t", pair = "i + j", score = "i + j" },
+  query = { query = "i", pair = "i", score = "i", row = "i" },
+  key = { key = "j", pair = "j", score = "j", row = "j" },
+  distance = { distance = "o", pair = "i - j", score = "i - j", row = "i - j - LANES + 1" },
+  sum = { sum = "t", pair = "i + j", score = "i + j", row = "i + j" },
   pair = { pair = "j * %s->queries + i", score = "j * %s->queries + i" },
 }
 local I, J, IJ, NONE = { "i" }, { "j" }, { "i", "j" }, {}
 local PLACE_NAMES = { -- what these mention, but for the indices of loops over a distance or a sum
-  query = { query = I, pair = I, score = I }, key = { key = J, pair = J, score = J },
-  distance = { distance = NONE, pair = IJ, score = IJ }, sum = { sum = NONE, pair = IJ, score = IJ },
+  query = { query = I, pair = I, score = I, row = I }, key = { key = J, pair = J, score = J, row = J },
+  distance = { distance = NONE, pair = IJ, score = IJ, row = IJ },
+  sum = { sum = NONE, pair = IJ, score = IJ, row = IJ },
   pair = { pair = IJ, score = IJ },
 }
 
@@ -95,10 +100,15 @@ function M.environment(build, class)
   function out.symbol(name)
     return (name == "distance" and build.prefix or "") .. symbol(name)
   end
-  out.flat, out.under_keys = class == "score", class == "pair"
+  out.flat, out.under_keys = class == "score" or class == "row", class == "pair"
   -- A table of gradients is one whose `of` is the table that it belongs to.
   function out.load(t)
     local set, whole = t.of and "d" or "s", t.of or t
+    if class == "row" and t.class == "query" then
+      return ("broadcast(%s)"):format(M.element(build, set, whole, class))
+    elseif class == "row" and t.class == "distance" then
+      return ("reversed(load(%s))"):format(M.address(build, set, whole, class))
+    end
     local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
     return in_lanes and ("load(%s)"):format(M.address(build, set, whole, class)) or M.element(build, set, whole, class)
   end

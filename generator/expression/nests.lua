@@ -212,11 +212,36 @@ function M.gradients(build, class, tables)
 end
 
 -- The statements of the score of a pair.
-function M.pair(build, score)
-  local mentioned, scope = leaves.collect(build), build.target.environment(build, "score")
+function M.pair(build, score, class)
+  local mentioned, scope = leaves.collect(build), build.target.environment(build, class or "score")
   local list = emit.statements(build.state, scope, { { kind = "result", node = score } }).lane
   list.mentioned = mentioned
   return list
+end
+
+local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
+  key_index = true, offset = true, total = true }
+
+local function has_row(node, seen)
+  if seen[node] then
+    return true
+  end
+  seen[node] = true
+  if node.op == "symbol" and not ROW_SYMBOLS[node.name] or node.op == "table" and node.table.class == "pair" then
+    return false
+  end
+  for _, argument in ipairs(node) do
+    if not has_row(argument, seen) then
+      return false
+    end
+  end
+  return true
+end
+
+-- What the score of one query with neighbouring keys is computed by, as M.pair; nil where it reads a table of pairs or
+-- what is drawn.
+function M.row(build, score)
+  return has_row(score, {}) and M.pair(build, score, "row") or nil
 end
 
 -- A gradient that comes in, as a leaf.

@@ -159,7 +159,8 @@ local function decoded_block(cpu, block, stream)
   for i, op in ipairs(decoding.attentions(block, stream)) do
     local of = rooms.of_stream(cpu.net, op.kv.stream)
     local own = op.kv == op.q
-    caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH" }
+    caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
+      tiles = op.family.tiles }
   end
   local cached = #caches > 0
   return { name = block.name, uses = block.uses, caches = caches, cached = cached,

@@ -133,7 +133,8 @@ function forward.attention(cpu, at, op, place)
     kept = "&" .. at.kept .. op.family.name, drops = op.dropout ~= nil, site = op.scope.first_site or false,
     loops = op.scope.loops or 1,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
-    kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL", out = place(op.out) }
+    kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL",
+    tiles = op.family.tiles and "NULL", out = place(op.out) }
 end
 
 function forward.embed(cpu, at, op, place)
@@ -357,6 +358,7 @@ function M.decoding(cpu, scope, stream, ahead)
     local record = forward[op.kind](cpu, at, op, place_or_cache, "evaluate")
     record.undropped, record.dropout = record.dropout and true or false, false
     record.cache = record.cache and "cache->" .. op.family.name
+    record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
     record.part = record.part and at.all
     record.kind, record.template = op.kind, OP:format(op.kind == "classify" and "read_out" or op.kind)
     records[i] = record

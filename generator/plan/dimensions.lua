@@ -13,6 +13,7 @@
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
 --   causal         no query may see what is behind it
 --   ranged         a call may be for some of the queries
+--   tiles          decoding keeps keys and values also in tiles, for queries that come one at a time
 --   partial        in the last layer those alone are asked for that somebody reads (network/labelled_rows.lua)
 --   remade         false, or how weights are made again on the way back, on the CPU: remade.lua
 --   bounded        partial or remade: queries from one to another are asked for
@@ -146,6 +147,7 @@ function M.settle_families(families)
     family.PREFIX = family.prefix:upper()
     family.cross = family.queries ~= family.keys
     family.ranged, family.causal, family.drops = family.ranged or false, family.causal or false, false
+    family.tiles = family.tiles or false
     family.partial, family.bounded, family.remade = false, false, false
     family.first_site = site
     site = site + family.layers + 1 -- the input's, then one for each layer

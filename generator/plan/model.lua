@@ -421,7 +421,10 @@ local function decodes(plan, net)
   local stream = decoding.stream(net, plan.decoder, plan.eval_dropout)
   for _, block in ipairs(stream and net.scopes or {}) do
     for _, op in ipairs(decoding.attentions(block, stream)) do
-      op.family.ranged = true
+      local family = op.family
+      family.ranged = true
+      family.tiles = family.relative.kind == "none" and family.mask.kind ~= "lines"
+        and family.normaliser.kind == "softmax"
     end
   end
   return stream

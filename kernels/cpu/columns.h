@@ -210,14 +210,50 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* The products of x [D] with LANES rows, from `first` on, as dot_row adds them; lanes beyond row T - 1 repeat that row. */
-INLINE vector dot_with_rows(const int D, const real *x, int T, int first, int stride, const real *restrict rows) {
-    vector column[WIDEST_HEAD];
-    load_columns(D, T, first, stride, rows, 1, column);
-    vector sum = column[0] * x[0];
+/* Keys and values for queries that come one at a time, in tiles of LANES tokens: [tiles][2][width][LANES], first the keys
+ * channel by channel, then [LANES][width] the values row by row. Elements for `count` tokens. */
+INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
+
+/* Puts the rows from token `from` to `to` - 1 there; values lie `width`, whole vectors, behind their keys. */
+INLINE void put_in_tiles(const int width, int from, int to, int stride, const real *restrict key,
+                         real *restrict tiles) {
+    for (int j = from, next; j < to; j = next) {
+        const real *row = key + j * stride;
+        real *tile = tiles + tiled_elements(width, j / LANES * LANES);
+        const bool whole = j % LANES == 0 && j + LANES <= to;
+        next = whole ? j + LANES : j + 1;
+        for (int d = 0; whole && d < width; d += LANES) {
+            vector x[LANES];
+            load_columns(LANES, LANES, 0, stride, row + d, 1, x);
+            UNROLL
+            for (int k = 0; k < LANES; k++) store(tile + (d + k) * LANES, x[k]);
+        }
+        for (int d = 0; !whole && d < width; d++) tile[d * LANES + j % LANES] = row[d];
+        for (int i = j; i < next; i++, row += stride)
+            memcpy(tile + (LANES + i % LANES) * width, row + width, (size_t)width * sizeof(real));
+    }
+}
+
+/* logits [H]: the products of one query of H heads, each of D channels one behind the other, with the LANES keys of a
+ * tile, from the heads' first channel on; terms in the order of dot_row, and the loop unrolled as there: elsewhere
+ * compilers contract the first two products in another way. */
+INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
-    for (int d = 1; d < D; d++) sum += column[d] * x[d];
-    return sum;
+    for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];
+    UNROLL
+    for (int d = 1; d < D; d++) {
+        UNROLL
+        for (int h = 0; h < H; h++) logits[h] += load(columns + (h * D + d) * LANES) * query[h * D + d];
+    }
+}
+
+/* rows [count][H] of H columns, which are used up: those of the first `count` lanes, in whole vectors. H: a power of two,
+ * LANES at most. */
+INLINE void store_heads(const int H, int count, vector *columns, real *restrict rows) {
+    columns_to_rows(H, columns);
+    UNROLL
+    for (int k = 0; k < H; k++)
+        if (k * LANES < count * H) store(rows + k * LANES, columns[k]);
 }
 
 /* sum[d] = what the rows' channels d add up to, each times its weight, for C <= SUM_TILE channels. */

@@ -105,28 +105,31 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
     return choose(largest == largest, sum, largest); /* a NaN of whatever bits */
 }
 
-/* The weights of exp_weights for one row [count], in the place of its logits; whole vectors are written. */
-INLINE void exp_row(int count, real *weights) {
+/* The weights of exp_weights for one query of H heads, [count][H], in the place of their logits. H: a power of two, LANES
+ * at most; whole vectors are written, with zeros behind the last weight. */
+INLINE void exp_heads(const int H, int count, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
-    const int whole = (count + LANES - 1) / LANES * LANES;
-    vector highest = broadcast(-(real)__builtin_inf());
-    for (int j = count; j < whole; j++) weights[j] = highest[0];
-    for (int j = 0; j < whole; j += LANES) highest = maximum(highest, load(weights + j));
-    real largest = highest[0];
-    for (int lane = 1; lane < LANES; lane++) largest = largest > highest[lane] ? largest : highest[lane];
-    int j = 0;
-    for (; j + SIDE_BY_SIDE * LANES <= whole; j += SIDE_BY_SIDE * LANES) {
+    const int whole = round_up(count * H, LANES);
+    vector largest = broadcast(-(real)__builtin_inf());
+    for (int i = count * H; i < whole; i++) weights[i] = largest[0];
+    for (int i = 0; i < whole; i += LANES) largest = maximum(largest, load(weights + i));
+    if (LANES > 8 && H <= 8) largest = maximum(largest, partner(largest, 8));
+    if (LANES > 4 && H <= 4) largest = maximum(largest, partner(largest, 4));
+    if (LANES > 2 && H <= 2) largest = maximum(largest, partner(largest, 2));
+    if (H == 1) largest = maximum(largest, partner(largest, 1));
+    int i = 0;
+    for (; i + SIDE_BY_SIDE * LANES <= whole; i += SIDE_BY_SIDE * LANES) {
         vector x[SIDE_BY_SIDE];
         UNROLL
-        for (int u = 0; u < SIDE_BY_SIDE; u++) x[u] = load(weights + j + u * LANES) - largest;
+        for (int u = 0; u < SIDE_BY_SIDE; u++) x[u] = load(weights + i + u * LANES) - largest;
         exp_for_softmax(SIDE_BY_SIDE, x);
         UNROLL
-        for (int u = 0; u < SIDE_BY_SIDE; u++) store(weights + j + u * LANES, x[u]);
+        for (int u = 0; u < SIDE_BY_SIDE; u++) store(weights + i + u * LANES, x[u]);
     }
-    for (; j < whole; j += LANES) {
-        vector x = load(weights + j) - largest;
+    for (; i < whole; i += LANES) {
+        vector x = load(weights + i) - largest;
         exp_for_softmax(1, &x);
-        store(weights + j, x);
+        store(weights + i, x);
     }
 }
 

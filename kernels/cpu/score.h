@@ -38,6 +38,14 @@ INLINE vector shift_down(vector x) {
     return shuffle(x, (vector){0}, from);
 }
 
+/* The last lane first. */
+INLINE vector reversed(vector x) {
+    bits from;
+    UNROLL
+    for (int i = 0; i < LANES; i++) from[i] = LANES - 1 - i;
+    return shuffle(x, x, from);
+}
+
 /* LANES drawn positions from token i on. */
 INLINE vector positions_from(const int32_t *position, int i, int T) {
     vector x = {0};

@@ -90,13 +90,15 @@ INLINE vector shuffle(vector a, vector b, bits from) {
 #endif
 }
 
-/* Each lane and the one whose number differs in this bit. */
-INLINE vector add_partner(vector x, int bit) {
-    bits partner;
+/* In each lane, the one whose number differs in this bit. */
+INLINE vector partner(vector x, int bit) {
+    bits from;
     UNROLL
-    for (int i = 0; i < LANES; i++) partner[i] = i ^ bit;
-    return x + shuffle(x, x, partner);
+    for (int i = 0; i < LANES; i++) from[i] = i ^ bit;
+    return shuffle(x, x, from);
 }
+
+INLINE vector add_partner(vector x, int bit) { return x + partner(x, bit); }
 
 /* The sum of all lanes, in every lane. Written out, since gcc 12 unrolls a loop of it too late to see that partners
  * are constants, and puts each together lane by lane. */

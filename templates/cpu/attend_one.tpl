@@ -1,43 +1,80 @@
-% local K = PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
-/* The same for one query alone, as decoding has it: LANES keys side by side for their logits and weights, then channels
- * side by side. Products and sums have the order that they have among other queries, and so the same bits. */
-NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query, const real *restrict key,
-        const real *restrict value, real *restrict out, ${name}_kept kept) {
+% local S, at_j, together = cross and "S" or "T", spans and "begin + j" or "j", 1
+% while together < 8 and together * 2 <= heads do together = together * 2 end
+enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* side by side for one query */
+
+/* One query alone, as decoding has it: logits and weights of some heads lie side by side, and so do their sums over keys,
+ * none of which waits for another. Products and sums have the order that they have among other queries, and so the same
+ * bits. head: the first; weights: room for a vector per key. */
+NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
+        const real *restrict tiles, real *restrict out, real *restrict weights) {
+    enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
 % if spans then
     int begin, end;
     ${name}_span(head, head->from, &begin, &end);
 % if not cross then
     if (end > head->to) end = head->to;
 % end
+    begin -= begin % LANES;
+    tiles += tiled_elements(WIDTH, begin);
+    const int count = end - begin;
 % else
-    const int begin = 0, end = ${cross and "head->S" or "head->to"};
+    const int count = ${cross and "head->S" or "head->to"};
 % end
-    real scaled[${PREFIX}HEAD_WIDTH], *restrict weights = kept.weights;
-    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
-    int whole = begin;
-    for (; whole + LANES <= end; whole += LANES) /* the first call knows that there is a row for every lane */
-        store(weights + whole - begin, dot_with_rows(${PREFIX}HEAD_WIDTH, scaled, whole + LANES, whole, ${K}, key));
-    if (whole < end) store(weights + whole - begin, dot_with_rows(${PREFIX}HEAD_WIDTH, scaled, end, whole, ${K}, key));
-% if score then
-    const ${name}_queries group = {.first = head->from};
-    for (int j = begin; j < end; j++)
-        weights[j - begin] = ${score}(head, &group, j, broadcast(weights[j - begin]))[0];
+    real scaled[WIDTH];
+    for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
+    for (int h = 0; h < ${PREFIX}HEADS; h += H) {
+        const int first = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, at = first * D;
+% if by_row and partly then
+        int scored = 0; /* keys whose logits are scores */
 % end
-    exp_row(end - begin, weights);
-    real total = 0;
-    ${name}_part sum[${PREFIX}HEAD_PARTS];
-    UNROLL
-    for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) sum[part] = (${name}_part){0};
-    for (int j = begin; j < end; j++) {
-        const real weight = weights[j - begin];
-        total += weight;
-        UNROLL
-        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
-            sum[part] += *(const ${name}_part *)(value + j * ${K} + part * ${PREFIX}HEAD_PART) * weight;
+        for (int j = 0; j < count; j += LANES) {
+            vector logits[H];
+            dot_heads(D, H, scaled + at, tiles + tiled_elements(WIDTH, j) + at * LANES, logits);
+% if by_row and partly then
+            if (${at_j} + LANES - head->from <= head->${S}) { /* else a vector of a table by distance begins before it */
+                UNROLL
+                for (int u = 0; u < H; u++)
+                    logits[u] = ${name}_score_row(head->scores, first + u, head->from, ${at_j}, logits[u]);
+                scored = j + LANES;
+            }
+% elseif by_row then
+            UNROLL
+            for (int u = 0; u < H; u++)
+                logits[u] = ${name}_score_row(head->scores, first + u, head->from, ${at_j}, logits[u]);
+% end
+            store_heads(H, count - j, logits, weights + j * H);
+        }
+% if score and (partly or not by_row) then
+        const ${name}_queries group = {.first = head->from};
+        for (int j = ${by_row and "scored" or "0"}; j < count; j++) {
+            real *weight = weights + j * H;
+            UNROLL
+            for (int u = 0; u < H; u++) {
+% if scored then
+                ${name}_head of_head = *head;
+                of_head.h = first + u;
+                weight[u] = ${score}(&of_head, &group, ${at_j}, broadcast(weight[u]))[0];
+% else
+                weight[u] = ${score}(head, &group, ${at_j}, broadcast(weight[u]))[0];
+% end
+            }
+        }
+% end
+        exp_heads(H, count, weights);
+        vector total = {0};
+        for (int j = 0; j < count; j++) total += load(weights + j * H); /* lanes from H on are of others */
+        for (int part = at; part < at + D; part += ${PREFIX}HEAD_PART) {
+            ${name}_part sum[H];
+            UNROLL
+            for (int u = 0; u < H; u++) sum[u] = (${name}_part){0};
+            const real *weight = weights, *value = tiles + WIDTH * LANES + part;
+            for (int j = 0; j < count; j += LANES, value += WIDTH * LANES)
+                for (int i = 0; i < LANES && j + i < count; i++, weight += H, value += WIDTH) {
+                    UNROLL
+                    for (int u = 0; u < H; u++) sum[u] += *(const ${name}_part *)(value + u * D) * weight[u];
+                }
+            UNROLL
+            for (int u = 0; u < H; u++) *(${name}_part *)(out + part + u * D) = sum[u] * (1 / total[u]);
+        }
     }
-    const real inverse = 1 / total;
-    store(kept.inverse_sum, broadcast(inverse));
-    UNROLL
-    for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
-        *(${name}_part *)(out + part * ${PREFIX}HEAD_PART) = sum[part] * inverse;
 }

@@ -17,7 +17,6 @@
 % local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
 % local query_from, query_to = ranged and "head->from" or "0", ranged and "head->to" or "T"
 % local always = remade and remade.always
-% local alone = ranged and not relates and not lined
 % if bounded then
 % query_from, query_to = name .. "_first_group(head)", "head->end_query"
 % end
@@ -204,8 +203,9 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 
 % include("cpu/attend_weights.tpl", { span = span, parts = parts, from = from, to = to, lined = lined, opens = opens, weighed = weighed })
 
-% if alone then
-% include("cpu/attend_one.tpl", { spans = spans, score = opens and not mask.left and open_score or not (opens and not mask.left) and score_of })
+% if tiles then
+% local all_seen = mask.kind == "none" or opens and not mask.left
+% include("cpu/attend_one.tpl", { spans = spans, scored = scored, score = opens and not mask.left and open_score or not (opens and not mask.left) and score_of, by_row = scored and all_seen and score.row ~= nil, partly = scored and score.has.distance })
 
 % end
 /* One head of one sequence.
@@ -233,12 +233,6 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     const real *value = key + WIDTH;
 % else
 % include("cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
-% end
-% if alone then
-    if (head->to - head->from == 1 && kept.step == 0) {
-        attend_${name}_one(head, query, key, value, out, kept);
-        return;
-    }
 % end
 % if bounded then
     const int first_group = ${query_from};

@@ -19,12 +19,12 @@
 % if cross then
 /* All heads of all sequences: query [sequences][${asked}][WIDTH] and key_value [sequences][S][2 WIDTH]${turned},
  * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query", "real *key_value", tiles and "real *tiles", "real *attended")
 % elseif ranged then
 /* All heads of all sequences: query_key_value [sequences][to - from][3 WIDTH]${turned},
  * attended [sequences][to - from][WIDTH]. cache [sequences][T][3 WIDTH]: the same of the tokens before, to which these
  * are added; NULL where these are all. kept->step 0: forward only.${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", drops and "uint32_t layer", name .. "_kept *kept", "real *query_key_value", "real *cache", tiles and "real *tiles", "real *attended")
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${turned},
  * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
@@ -61,13 +61,26 @@
 % if cached then
         const real *key = query_key_value + WIDTH;
         if (cache) {
-            memcpy(cache + from * ${PREFIX}QUERY_STRIDE, query_key_value,
+            ${tiles and "if (count > 1) " or ""}memcpy(cache + from * ${PREFIX}QUERY_STRIDE, query_key_value,
                     (size_t)count * ${PREFIX}QUERY_STRIDE * sizeof(real));
             key = cache + WIDTH;
             cache += T * ${PREFIX}QUERY_STRIDE;
         }
 % end
-        for (int h = 0; h < ${PREFIX}HEADS; h++) {
+% if tiles and cross then
+        if (tiles && from == 0) put_in_tiles(WIDTH, 0, S, ${PREFIX}KEY_STRIDE, key_value, tiles);
+% elseif tiles then
+        if (tiles)
+            put_in_tiles(WIDTH, from, from + count, ${PREFIX}QUERY_STRIDE,
+                    query_key_value + WIDTH - from * ${PREFIX}QUERY_STRIDE, tiles);
+% end
+% if tiles then
+        if (tiles && count == 1) {
+            ${name}_head head = ${name}_head_of(w, l, 0${forward_pass}${scored and ", &scores" or ""});
+            attend_${name}_one(&head, ${cross and "query" or "query_key_value"}, tiles, attended, of_head.weights);
+        }
+% end
+        for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h${forward_pass}${scored and ", &scores" or ""});
 % if drops then
@@ -87,6 +100,9 @@
         key_value += S * ${PREFIX}KEY_STRIDE;
 % else
         query_key_value += ${count} * ${PREFIX}QUERY_STRIDE;
+% end
+% if tiles then
+        if (tiles) tiles += tiled_elements(WIDTH, ${cross and "S" or "T"});
 % end
         attended += ${count} * WIDTH;
     }

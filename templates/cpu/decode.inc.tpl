@@ -18,6 +18,9 @@ typedef struct ${block.name}_cache {
 % else
     real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */
 % end
+% if cache.tiles then
+    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] the same, for queries that come one at a time */
+% end
 % end
 } ${block.name}_cache;
 
@@ -42,6 +45,10 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
 % local rows = cache.own and ("(w->sequences * w->%slength)"):format(cache.of) or ("w->%srows"):format(cache.of)
         c->${block.name}[l].${cache.name} =
                 take(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
+% if cache.tiles then
+        c->${block.name}[l].${cache.name}_tiles = take(memory, &used,
+                (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.of}length) * sizeof(real));
+% end
 % end
     }
 % end
@@ -99,6 +106,11 @@ static void decode_begin(const lh_cpu_step *step, const lh_cpu_block *block, voi
     workspace w;
     caches c;
     start_decoding(&w, &c, step, block, memory);
+% for i, other in ipairs(streams) do
+% if i ~= decoding.stream + 1 then
+    set_part(&w.${other.name}, w.sequences, 0, w.${other.name}.length);
+% end
+% end
 % for _, op in ipairs(decoding.ahead) do
     % include(op.template, op)
 % end
@@ -141,6 +153,9 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
     for (int l = 0; l < ${block.uses}; l++) {
 % for _, cache in ipairs(block.caches) do
         move_rows(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.of}length * ${cache.width});
+% if cache.tiles then
+        move_rows(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.of}length));
+% end
 % end
     }
 % end

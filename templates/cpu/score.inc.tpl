@@ -187,6 +187,16 @@ INLINE vector ${name}_score_pair(const ${name}_score_tables *s, int h, int i, in
 % end
     % include("parts/statements.tpl", { list = score.pair })
 }
+% if score.row and tiles then
+
+/* The score of query i with LANES keys, from j on. */
+INLINE vector ${name}_score_row(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
+% for _, unused in ipairs(score.row_unused) do
+    (void)${unused};
+% end
+    % include("parts/statements.tpl", { list = score.row })
+}
+% end
 % if score.grads then
 
 % if score.gathers then

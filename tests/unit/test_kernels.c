@@ -115,6 +115,30 @@ static void test_exp_weights_each_exponential_and_their_sum_in_order(void **stat
     }
 }
 
+/* Every head's weights among those of others, as one by one. */
+INLINE void check_exp_heads(const int H) {
+    enum { MOST = 2 * SIDE_BY_SIDE * LANES + 3 };
+    static real weights[(MOST + 1) * LANES], was[(MOST + 1) * LANES];
+    for (int count = 1; count <= MOST; count += 1 + count / 3) {
+        for (int i = 0; i < count * H; i++) weights[i] = was[i] = (real)(-0.37 * (i * 29 % 101));
+        exp_heads(H, count, weights);
+        for (int h = 0; h < H; h++) {
+            real largest = was[h];
+            for (int j = 1; j < count; j++) largest = was[j * H + h] > largest ? was[j * H + h] : largest;
+            for (int j = 0; j < count; j++)
+                assert_true(weights[j * H + h] == exp_of_weight(broadcast(was[j * H + h] - largest))[0]);
+        }
+    }
+}
+
+static void test_exp_heads_each_by_the_largest_of_its_head(void **state) {
+    (void)state;
+    check_exp_heads(1);
+    check_exp_heads(2);
+    if (LANES >= 4) check_exp_heads(4);
+    if (LANES >= 8) check_exp_heads(8);
+}
+
 /* ---- matmul.h ---- */
 
 /* Widths that tile in every way; kernels want N as a constant. */
@@ -400,6 +424,46 @@ INLINE void check_products_with_rows(const int D) {
             for (int i = 0; i < LANES; i++) assert_true(sum[d][i] == want[i]);
         }
     }
+}
+
+/* Keys and values that came in pieces; products of a query's heads with them. Small integers, so that every order of a
+ * sum is exact. */
+INLINE void check_tiles(const int D, const int H) {
+    enum { TOKENS = 3 * LANES + 2, WIDTH = 64, STRIDE = 3 * WIDTH };
+    static real rows[TOKENS * STRIDE], tiles[2 * WIDTH * 4 * LANES], logits[4 * LANES * LANES];
+    const int first = WIDTH - H * D, piece = LANES + 1;
+    for (int i = 0; i < TOKENS * STRIDE; i++) rows[i] = (real)(i * 37 % 19 - 9);
+    assert_true(tiled_elements(WIDTH, TOKENS) == sizeof tiles / sizeof *tiles);
+    for (int from = 0, to; from < TOKENS; from = to) {
+        to = from == 0 ? piece : from == piece ? piece + 2 : from + 2 * LANES < TOKENS ? from + 2 * LANES : TOKENS;
+        put_in_tiles(WIDTH, from, to, STRIDE, rows + WIDTH, tiles);
+    }
+    for (int j = 0; j < TOKENS; j++)
+        for (int d = 0; d < WIDTH; d++) {
+            const real *tile = tiles + j / LANES * 2 * WIDTH * LANES;
+            assert_true(tile[d * LANES + j % LANES] == rows[j * STRIDE + WIDTH + d]);
+            assert_true(tile[(LANES + j % LANES) * WIDTH + d] == rows[j * STRIDE + 2 * WIDTH + d]);
+        }
+    for (int j = 0; j < TOKENS; j += LANES) {
+        vector heads[LANES];
+        dot_heads(D, H, rows + first, tiles + tiled_elements(WIDTH, j) + first * LANES, heads);
+        store_heads(H, TOKENS - j, heads, logits + j * H);
+    }
+    for (int i = 0; i < TOKENS * H; i++) {
+        real want = 0;
+        for (int d = first + i % H * D; d < first + (i % H + 1) * D; d++)
+            want += rows[d] * rows[i / H * STRIDE + WIDTH + d];
+        assert_true(logits[i] == want);
+    }
+}
+
+static void test_tiles_of_keys_and_values_exact(void **state) {
+    (void)state;
+    check_tiles(8, 1);
+    check_tiles(32, 2);
+    check_tiles(12, 2);
+    if (LANES >= 4) check_tiles(16, 4);
+    if (LANES >= 8) check_tiles(8, 8);
 }
 
 static void test_products_with_rows_any_head_width_exact(void **state) {
@@ -819,6 +883,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_for_softmax_zero_far_below_and_nan),
     cmocka_unit_test(test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum),
     cmocka_unit_test(test_exp_weights_each_exponential_and_their_sum_in_order),
+    cmocka_unit_test(test_exp_heads_each_by_the_largest_of_its_head),
     cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),
     cmocka_unit_test(test_matmul_wide_every_finish_matches_reference),
@@ -829,6 +894,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
     cmocka_unit_test(test_columns_any_head_width_exact),
     cmocka_unit_test(test_pairs_of_rows_exact),
+    cmocka_unit_test(test_tiles_of_keys_and_values_exact),
     cmocka_unit_test(test_products_with_rows_any_head_width_exact),
     cmocka_unit_test(test_turned_queries_have_products_of_differences),
     cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),

@@ -131,6 +131,7 @@ local function describe_functions(out, family)
   out.end_uses = uses_of(out.gradients, family)
   out.end_unused = unused(out.end_uses, { "l", "s" })
   out.pair_unused = unused(out.pair.mentioned, { "s", "h", "i", "j", "logit" })
+  out.row_unused = out.row and unused(out.row.mentioned, { "s", "h", "i", "j", "logit" })
   local words = out.pair_gradient.mentioned
   out.grad_unused = unused(words, { "s", "h", "i", "j", "dscore" })
   for _, entry in ipairs({ { out.trains, "d" }, { out.recomputes, "logit" }, { out.trains, "weighted" } }) do
@@ -250,6 +251,7 @@ function M.plan(source, family, precision)
   describe_sets(out, family)
   out.making, out.gradients = loop_nests(build, out.tables)
   out.pair = nests.pair(build, lowered.score)
+  out.row = nests.row(build, lowered.score)
   out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
   out.gathered = gathered_tables(build, out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
