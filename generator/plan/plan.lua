@@ -24,7 +24,7 @@ local tuning = require("plan.tuning")
 
 local M = {}
 
-local ABI = 4 -- LH_ABI
+local ABI = 5 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; neutral: it is
 -- compiled and changes no bit; family: whose names its template sees first.

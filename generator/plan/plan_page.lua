@@ -64,7 +64,7 @@ local function answers_text(plan)
   end
   local cost = plan.cpu.decoding
     and "those that have an error there go on token by token from it, with cached keys and values: at most as many "
-      .. "operations again as the pass, in 2 to 3 times its time; on a device, at most a pass for each answer"
+      .. "operations again as the pass, in 1 to 2 times its time; on a device, at most a pass for each answer"
     or "those that have an error there go on together, at most a pass for each answer"
   return ("answers     the model's own (greedy), %s; a pass over the target's tokens first, %s"):format(ends, cost)
 end

@@ -134,8 +134,6 @@ static int greedy_examples(const lh_eval_result *result, int before, int example
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const one_by_one *each,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums part;
-    int labels = lh_shape_at(engine->spec, condition->n, 1).labels;
-    for (int i = 0; each->lengths != NULL && i < condition->examples; i++) each->lengths[i] = labels;
     if (count == 0) return LH_OK;
     lh_status status = lh_answer_greedily(engine, condition, count, each->lengths, each->sums, &part, error);
     if (status != LH_OK) return status;
@@ -150,13 +148,16 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
+    int labels = lh_shape_at(engine->spec, condition->n, 1).labels;
+    int greedy = greedy_examples(result, before, condition->examples);
+    for (int i = 0; each->lengths != NULL && i < condition->examples; i++) each->lengths[i] = labels;
     if (result->batch > 0)
         condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
     condition->answers = each->answers;
+    condition->lengths = each->lengths;
+    condition->decoded = engine->decodes && condition->noise == 0 ? greedy : 0;
     lh_status status = engine->ops->evaluate(engine, condition, &part, each->sums, error);
-    if (status == LH_OK)
-        status =
-            answer_batch(engine, condition, greedy_examples(result, before, condition->examples), each, sums, error);
+    if (status == LH_OK) status = answer_batch(engine, condition, greedy, each, sums, error);
     if (status != LH_OK) return status;
     lh_by_sequence_add(&each->by, each->sums, before, condition->examples);
     if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each->sums);

@@ -41,6 +41,7 @@ static lh_status fill(answering *a, lh_error *error) {
         memcpy(a->input + at * a->inputs, batch.input, a->inputs * sizeof *a->input);
         memcpy(a->target + at * a->labels, batch.labels, a->labels * sizeof *a->target);
         memcpy(a->mask + at * a->labels, batch.mask, a->labels);
+        a->until[i] = lh_answers_until(batch.mask, (int)a->labels);
     }
     lh_batch_close(&batch);
     return status;
@@ -49,26 +50,15 @@ static lh_status fill(answering *a, lh_error *error) {
 /* What the pass answered up to its first error, which is the model's own answer, too. */
 static void take_pass(answering *a, int i) {
     size_t first = (size_t)i * a->labels;
-    uint16_t *answers = a->condition->answers + first;
-    const uint16_t *target = a->target + first;
-    const uint8_t *mask = a->mask + first;
-    int until = (int)a->labels, known = 0;
-    while (until > 0 && !mask[until - 1]) until--;
-    for (bool right = true; right && known < until; known++) {
-        if (!mask[known]) answers[known] = target[known];
-        right = answers[known] == target[known];
-    }
-    a->until[i] = until;
-    a->known[i] = known;
-    a->lengths[i] = known;
+    a->known[i] = lh_answers_of_pass(a->target + first, a->mask + first, a->until[i], a->condition->answers + first);
+    a->lengths[i] = a->known[i];
 }
 
 /* Whether a sequence misses answers. */
 static bool is_open(const answering *a, int i) {
-    size_t last = (size_t)i * a->labels + (size_t)a->known[i] - 1;
     lh_query query = {.target = a->target};
-    return a->known[i] < a->until[i] &&
-           !(a->known[i] > 0 && lh_ends_at(a->engine->spec, &query, last, a->condition->answers[last]));
+    return lh_misses_answers(a->engine->spec, &query, (size_t)i * a->labels, a->known[i], a->until[i],
+                             a->condition->answers);
 }
 
 /* The open sequences of the condition, side by side; where a pass depends on a sequence's number, all. */
@@ -179,8 +169,8 @@ lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, i
     *sums = (lh_greedy_sums){0};
     lh_status status = open(&a, error) ? fill(&a, error) : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
-        take_pass(&a, i);
-        left += is_open(&a, i);
+        if (condition->decoded == 0) take_pass(&a, i);
+        left += condition->decoded == 0 && is_open(&a, i);
     }
     if (status == LH_OK && left > 0) status = decode_open(&a, left, error);
     for (int i = 0; status == LH_OK && i < count; i++) judge(&a, i, each != NULL ? &each[i] : NULL, sums);

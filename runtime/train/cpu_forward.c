@@ -8,7 +8,7 @@
 
 #include "base/real.h"
 #include "base/team.h"
-#include "train/cpu_engine.h"
+#include "train/cpu_decode.h"
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -91,6 +91,8 @@ typedef struct evaluation {
     atomic_bool stopped; /* some sequences were left out */
     lh_sums *each;       /* [examples]; NULL: not wanted */
     uint16_t *answers;   /* [examples][labels]; NULL: not wanted */
+    lh_decode_lane
+        *lanes; /* [threads] they go through the layers in these, and on by their own answers; NULL: neither */
 } evaluation;
 
 /* Sequences first .. first + count - 1 of the job. */
@@ -104,9 +106,13 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
 }
 
 /* Sequences of a part from `start` on; `first`: the first one's index in the condition. */
-static void evaluate_together(evaluation *job, lh_cpu_forward_lane *lane, int first, int start, int sequences,
-                              lh_sums *sums) {
+static lh_status evaluate_together(evaluation *job, int index, int first, int start, int sequences, lh_sums *sums,
+                                   lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[index];
+    if (job->lanes != NULL)
+        return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.summed, sums,
+                                  job->each != NULL ? job->each + first : NULL, error);
     int labels = job->step.shape.labels;
     lh_cpu_block block = lh_batch_block(&lane->batch, start, sequences);
     block.first_example = (uint32_t)first + (job->query != NULL ? job->query->example : 0);
@@ -115,28 +121,27 @@ static void evaluate_together(evaluation *job, lh_cpu_forward_lane *lane, int fi
     if (job->answers != NULL) block.answers = job->answers + (size_t)first * (size_t)labels;
     block.summed = job->sequences.summed;
     cpu->program->forward_block(&job->step, &block, lane->workspace, sums);
+    return LH_OK;
 }
 
-static void evaluate_part(evaluation *job, lh_cpu_forward_lane *lane, int index) {
+/* Part `index`, by thread `thread`. */
+static void evaluate_part(evaluation *job, int thread, int index) {
     lh_cpu_engine *cpu = job->cpu;
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[thread];
     const cut *sequences = &job->sequences;
     int first = index * sequences->part, count = less(job->examples - first, sequences->part);
     lh_error error;
-    lh_status status = fill_batch(job, &lane->batch, first, count, &error);
-    if (status != LH_OK) {
-        if (lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
-        return;
-    }
+    lh_status status = job->lanes != NULL ? LH_OK : fill_batch(job, &lane->batch, first, count, &error);
     lh_sums *sums = &cpu->room->block_sums[first / sequences->summed];
     memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
-    for (int start = 0; start < count; start += sequences->together) {
-        if (lh_is_stopped(&cpu->engine)) {
-            atomic_store(&job->stopped, true);
-            return;
-        }
-        evaluate_together(job, lane, first + start, start, less(count - start, sequences->together),
-                          &sums[start / sequences->summed]);
+    for (int start = 0; status == LH_OK && start < count; start += sequences->together) {
+        if (lh_is_stopped(&cpu->engine)) status = LH_STOPPED;
+        else
+            status = evaluate_together(job, thread, first + start, start, less(count - start, sequences->together),
+                                       &sums[start / sequences->summed], &error);
     }
+    if (status == LH_STOPPED) atomic_store(&job->stopped, true);
+    else if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
 }
 
 static void evaluate_work(void *argument, int index, int count) {
@@ -146,7 +151,7 @@ static void evaluate_work(void *argument, int index, int count) {
     lh_team_barrier();
     int part;
     while (!atomic_load(&job->stopped) && (part = atomic_fetch_add(&job->next, 1)) < job->parts)
-        evaluate_part(job, &cpu->room->forward_lanes[index], part);
+        evaluate_part(job, index, part);
 }
 
 /* The failure of the first part that had one. */
@@ -159,7 +164,6 @@ static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
 
 static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
-    job->sequences = cut_of(cpu, job->step.shape.length, job->examples);
     job->parts = (job->examples + job->sequences.part - 1) / job->sequences.part;
     atomic_init(&job->next, 0);
     atomic_init(&job->stopped, false);
@@ -173,6 +177,15 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     return LH_OK;
 }
 
+/* Lanes that decode, and a cut into their blocks. */
+static lh_status open_lanes(evaluation *job, lh_error *error) {
+    cut *sequences = &job->sequences;
+    int n = job->condition->n, most = lh_decode_sequences(job->cpu, n, job->examples);
+    sequences->together = most > sequences->summed ? most - most % sequences->summed : most;
+    sequences->part = less(more(sequences->summed, sequences->together), job->examples);
+    return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
+}
+
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                           lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
@@ -182,7 +195,10 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     job.step = forward_step(cpu, condition->n, condition->examples, &condition->draw);
     job.step.noise = condition->noise;
     job.answers = condition->answers;
-    status = run_evaluation(&job, sums, error);
+    job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
+    if (condition->decoded > 0) status = open_lanes(&job, error);
+    if (status == LH_OK) status = run_evaluation(&job, sums, error);
+    lh_decode_close(job.lanes, engine->threads);
     lh_cpu_leave(cpu, status == LH_OK && isfinite(sums->loss));
     return status;
 }
@@ -194,6 +210,7 @@ lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uin
     if (status != LH_OK) return status;
     evaluation job = {.cpu = cpu, .query = query, .examples = count, .answers = answers};
     job.step = lh_cpu_query_step(cpu, query, count);
+    job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
     status = run_evaluation(&job, &sums, error);
     lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
     return status;

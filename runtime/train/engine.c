@@ -128,6 +128,20 @@ void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query,
     }
 }
 
+int lh_answers_until(const uint8_t *mask, int labels) {
+    while (labels > 0 && !mask[labels - 1]) labels--;
+    return labels;
+}
+
+int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int until, uint16_t *answers) {
+    int known = 0;
+    for (bool right = true; right && known < until; known++) {
+        if (!mask[known]) answers[known] = target[known];
+        right = answers[known] == target[known];
+    }
+    return known;
+}
+
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     int count = lh_lengths_count(lengths);
     if (spec->data != NULL) return LH_OK; /* the spec's task.longest is within the limit */

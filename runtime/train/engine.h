@@ -45,6 +45,10 @@ typedef struct lh_condition {
     lh_draw draw;
     double noise;      /* on embeddings: its standard deviation; 0: none */
     uint16_t *answers; /* [examples][labels] evaluate writes the class with the greatest logit; NULL: not wanted */
+    /* > 0: with these, where engine->decodes and noise is 0, the answers of the first `decoded` examples are the model's
+     * own (lh_decode with target and mask), and lengths[decoded] says how many there are. Sums are the pass's. */
+    int decoded;
+    int *lengths;
 } lh_condition;
 
 /* One sequence to run forward, or several side by side: their input tokens, and what stands in place of the position
@@ -68,8 +72,8 @@ typedef struct lh_answers {
     uint16_t *answers; /* [count][labels]; behind the end of a sequence its symbol again */
     int *lengths;      /* [count] answers up to the end, that included; NULL: not wanted */
     double *logits;    /* [count][labels][classes], 0 behind the end and before `known`; NULL: not wanted */
-    const int *known;  /* [count] so many of `answers` are there already; NULL: none */
-    const int *until;  /* [count] so many are wanted, at most; NULL: labels */
+    const int *known;  /* [count] so many of `answers` are there already; NULL: none. engine->ops->decode has none */
+    const int *until;  /* [count] so many are wanted, at most; NULL: labels, as engine->ops->decode has it */
 } lh_answers;
 
 typedef struct lh_engine lh_engine;
@@ -203,6 +207,20 @@ static inline bool lh_ends(const lh_spec *spec, int answer) {
 /* The same where the right answer may be known: what the target has there as well, before its end, ends nothing. */
 static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t at, int answer) {
     return lh_ends(spec, answer) && (query->target == NULL || query->target[at] != answer);
+}
+
+/* How many answers a target asks for: up to the last that counts. */
+int lh_answers_until(const uint8_t *mask, int labels);
+
+/* How many answers of a pass over a target are the model's own, of `until`: those up to its first error, that included.
+ * What is not counted takes the target's token. */
+int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int until, uint16_t *answers);
+
+/* Whether a sequence of a query misses answers, whose answers begin at `at` and are `known`. */
+static inline bool lh_misses_answers(const lh_spec *spec, const lh_query *query, size_t at, int known, int until,
+                                     const uint16_t *answers) {
+    size_t last = at + (size_t)known - 1;
+    return known < until && !(known > 0 && lh_ends_at(spec, query, last, answers[last]));
 }
 
 /* Zeroed memory, 64-byte aligned, for free(). NULL and a message with the bytes when there is none. */

@@ -81,6 +81,19 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
+/* Takes the logits [CLASS_COLUMNS] of label i of sequence s, which are used up. */
+INLINE void score_label(const lh_cpu_block *block, int at, real *logits, answer *a, lh_sums *sum, lh_sums *own) {
+    int label = block->labels[at];
+    judge(logits, label, block->mask[at], a);
+    if (block->answers) block->answers[at] = (uint16_t)class_of(CLASSES, logits);
+% if task.counted then
+    if (!block->mask[at]) return;
+% end
+    const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
+    sum->loss += loss;
+    own->loss += loss;
+}
+
 /* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], answers and sums of single sequences, from
  * x [${tokens}][WIDTH]. */
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
@@ -95,22 +108,36 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
         lh_sums own = {0};
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
-            int label = block->labels[s * labels + i];
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH,
                     ${weight}, ${bias}, logits);
             if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
-            judge(logits, label, block->mask[s * labels + i], &a);
-            if (block->answers) block->answers[s * labels + i] = (uint16_t)class_of(CLASSES, logits);
-% if task.counted then
-            if (!block->mask[s * labels + i]) continue;
-% end
-            const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
-            sum->loss += loss;
-            own.loss += loss;
+            score_label(block, s * labels + i, logits, &a, sum, &own);
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")
         % call("add_sequence", "&a", not task.counted and "labels", "&own")
         if (block->each) block->each[s] = own;
     }
 }
+% if cpu.decoding then
+
+/* The same from logits that are there. */
+static void score_block(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums) {
+    int labels = step->shape.labels;
+    const real *from = block->logits;
+    for (int s = 0; s < block->sequences; s++) {
+        lh_sums *sum = block->summed > 0 ? sums + s / block->summed : sums;
+        lh_sums own = {0};
+        answer a = {0, 0};
+        for (int i = 0; i < labels; i++, from += CLASSES) {
+            real logits[CLASS_COLUMNS];
+            memcpy(logits, from, CLASSES * sizeof(real));
+            for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
+            score_label(block, s * labels + i, logits, &a, sum, &own);
+        }
+        % call("add_sequence", "&a", not task.counted and "labels", "sum")
+        % call("add_sequence", "&a", not task.counted and "labels", "&own")
+        if (block->each) block->each[s] = own;
+    }
+}
+% end

@@ -235,6 +235,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .decode_begin = decode_begin,
 % end
         .decode_step = decode_step,
+        .score_block = score_block,
         .decode_move = decode_move,
 % end
         .fold = fold,

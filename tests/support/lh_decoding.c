@@ -22,7 +22,8 @@ typedef struct decoder {
     void *parameters, *tables, *memory;
     char *want; /* logits of the pass, [SEQUENCES][labels][classes] real */
     int stream, length, labels;
-    size_t row; /* bytes of a label's logits */
+    size_t row;   /* bytes of a label's logits */
+    lh_sums sums; /* of the pass */
 } decoder;
 
 static void *reserve(size_t bytes) {
@@ -61,13 +62,12 @@ static lh_cpu_block block_of(const decoder *d, void *logits) {
 static void run_passes(decoder *d) {
     int most = d->program->block_sequences(d->step.shape.length);
     void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
-    lh_sums sums = {0};
     for (int first = 0; first < SEQUENCES; first += most) {
         int left = SEQUENCES - first;
         lh_cpu_block block = lh_batch_block(&d->batch, first, left < most ? left : most);
         block.first_example = (uint32_t)(FIRST_EXAMPLE + first);
         block.logits = d->want + (size_t)(first * d->labels) * d->row;
-        d->program->forward_block(&d->step, &block, workspace, &sums);
+        d->program->forward_block(&d->step, &block, workspace, &d->sums);
     }
     free(workspace);
 }
@@ -135,6 +135,9 @@ static void check_decoding(decoder *d, int count, bool ends) {
         d->program->decode_move(&d->step, 0, block.sequences, d->memory);
         memcpy(turned, turned + block.sequences * d->length, (size_t)d->length * sizeof *turned);
     }
+    lh_sums sums = {0};
+    if (!ends) d->program->score_block(&d->step, &block, &sums);
+    if (!ends && memcmp(&sums, &d->sums, sizeof sums) != 0) fail_msg("%s: sums of the logits differ", d->spec->id);
     free(turned);
     free(logits);
 }

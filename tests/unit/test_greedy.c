@@ -130,9 +130,86 @@ static void test_exact_match_is_what_greedy_decoding_gives(void **state) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) check(&CASES[i]);
 }
 
+enum { LONG = 40, LONG_TOKENS = 200 };
+
+static void (*real_score)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
+
+/* The place of an example's first error in the pass, as this test has it: all over the answers. */
+static int error_of(int example, int labels) { return example * 7 % labels; }
+
+/* Answers of a pass whose first errors are where error_of says. */
+static void write_errors(const uint16_t *labels, int first, int sequences, int count, uint16_t *answers) {
+    memcpy(answers, labels, (size_t)(sequences * count) * sizeof *answers);
+    for (int s = 0; s < sequences; s++) {
+        uint16_t *wrong = &answers[s * count + error_of(first + s, count)];
+        *wrong = (uint16_t)((*wrong + 1) % 2);
+    }
+}
+
+static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums) {
+    real_score(step, block, sums);
+    write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
+}
+
+/* What an evaluation's blocks decode from errors at places far apart is what passes do. */
+static void check_errors(const lh_spec *spec) {
+    static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], got[EXAMPLES * LONG_TOKENS],
+        want[EXAMPLES * LONG_TOKENS];
+    static uint8_t mask[EXAMPLES * LONG_TOKENS];
+    static int lengths[EXAMPLES], wanted[EXAMPLES], known[EXAMPLES], until[EXAMPLES];
+    lh_cpu_program program = *spec->cpu[0];
+    lh_engine *engine;
+    lh_error error;
+    lh_batch batch;
+    lh_sums sums;
+    lh_lengths all = {NULL, 0, LONG, LONG, 1};
+    lh_engine_config config = {.spec = spec, .seed = 4, .learning_rate = 3e-3, .threads = 2};
+    real_score = program.score_block;
+    program.score_block = score_with_errors;
+    lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &all, EXAMPLES, &error), &error);
+    lh_condition condition = lh_condition_at(LONG, EXAMPLES, 1, DRAW);
+    condition.answers = got;
+    condition.lengths = lengths;
+    condition.decoded = EXAMPLES;
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
+    lh_assert_ok(lh_batch_open(&batch, spec, LONG, 1, &error), &error);
+    int inputs = lh_input_length(spec, LONG), labels = lh_shape_at(spec, LONG, 1).labels;
+    assert_true(inputs <= LONG_TOKENS && labels <= LONG_TOKENS && labels > 32);
+    for (int e = 0; e < EXAMPLES; e++) {
+        lh_assert_ok(lh_batch_fill(&batch, spec, &condition.source, LONG, (uint32_t)e, 1, &error), &error);
+        memcpy(input + e * inputs, batch.input, (size_t)inputs * sizeof *input);
+        memcpy(target + e * labels, batch.labels, (size_t)labels * sizeof *target);
+        memcpy(mask + e * labels, batch.mask, (size_t)labels);
+    }
+    write_errors(target, 0, EXAMPLES, labels, want);
+    for (int e = 0; e < EXAMPLES; e++) {
+        until[e] = lh_answers_until(mask + e * labels, labels);
+        known[e] = lh_answers_of_pass(target + e * labels, mask + e * labels, until[e], want + e * labels);
+    }
+    lh_query query = {.n = LONG, .input = input, .target = target, .asked = mask, .draw = condition.draw};
+    engine->decodes = false;
+    lh_assert_ok(lh_decode(engine, &query, EXAMPLES,
+                           &(lh_answers){.answers = want, .lengths = wanted, .known = known, .until = until}, &error),
+                 &error);
+    for (int e = 0; e < EXAMPLES; e++)
+        assert_memory_equal(got + e * labels, want + e * labels, (size_t)wanted[e] * sizeof *got);
+    assert_memory_equal(lengths, wanted, sizeof lengths);
+    lh_batch_close(&batch);
+    engine->ops->close(engine);
+}
+
+static void test_own_answers_go_on_from_errors_at_any_place(void **state) {
+    (void)state;
+    check_errors(&longhand_spec_parity_float64_decoder_alibi);
+    check_errors(&longhand_spec_parity_float64_encoder_decoder);
+    check_errors(&longhand_spec_parity_float64_drawn_pair);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_match_is_what_greedy_decoding_gives),
+        cmocka_unit_test(test_own_answers_go_on_from_errors_at_any_place),
     };
     return cmocka_run_group_tests_name("greedy", tests, NULL, NULL);
 }

@@ -150,8 +150,9 @@ typedef struct lh_cpu_program {
     /* Decoding: the labelled stream a few tokens at a time, in place of one pass over all of it. All are NULL where a
      * model does not have it: one whose labelled stream does not hold the target, or whose tokens look behind them, or
      * that drops out in evaluation; answers then take a pass each (eval/decode.h). After begin_step of a step whose shape
-     * holds the whole streams and as many sequences as the block, decode_begin once and then decode_step from 0 on. The
-     * logits are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read
+     * holds the whole streams and at least as many sequences as the block, decode_begin once and then decode_step from 0
+     * on: several tokens at a time at first, and one at a time from the first call of one token on; later calls may go
+     * back to an earlier token, whose place and those behind it are then read anew. The logits are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read
      * when their turn comes, so that the caller may choose them by the logits before. */
 
     /* Bytes that suffice for every shape up to this one: the kept keys and values, and the activations of LH_DECODE_TOKENS
@@ -162,6 +163,8 @@ typedef struct lh_cpu_program {
     /* Tokens [from, to) of every sequence, at most LH_DECODE_TOKENS, behind those of the calls before; writes the block's
      * logits of the labels whose place is there. The block may have fewer sequences than it began with: the first ones. */
     void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory);
+    /* As forward_block, of logits that decode_step has written for all labels of the block. */
+    void (*score_block)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
     /* Sequence `to` goes on as `from` would, so that those that have ended need not: the caller moves its tokens. */
     void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
