@@ -81,7 +81,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
-/* Takes the logits [CLASS_COLUMNS] of label i of sequence s, which are used up. */
+/* Counts label `at` of the block by its logits [CLASS_COLUMNS], which are used up. */
 INLINE void score_label(const lh_cpu_block *block, int at, real *logits, answer *a, lh_sums *sum, lh_sums *own) {
     int label = block->labels[at];
     judge(logits, label, block->mask[at], a);

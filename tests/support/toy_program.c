@@ -143,6 +143,7 @@ const lh_cpu_program toy_double = {
     .decode_bytes = decode_bytes_double,
     .decode_begin = decode_begin_double,
     .decode_step = decode_step_double,
+    .score_block = score_block_double,
     .decode_move = decode_move_double,
     .fold = fold_double,
     .squared_norm = squared_norm_double,
