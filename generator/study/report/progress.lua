@@ -6,6 +6,7 @@
 -- (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts epochs where all runs say how
 -- many steps one has, else steps.
 
+local captions = require("study.report.captions")
 local entries = require("study.report.entries")
 local metrics = require("study.read.metrics")
 local reached = require("study.report.reached")
@@ -86,7 +87,8 @@ end
 
 local function panel_of(split, title, in_epochs, study)
   return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
-    ylabel = split == M.LOSS and "loss in nats" or split == "epoch" and "accuracy" or entries.metric(study),
+    ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.metric(study)
+      or captions.answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
     percent = split == "epoch" or split ~= M.LOSS and metrics.of[study.scored.metric].unit == "percent", curves = {},
     marks = {} }
 end
