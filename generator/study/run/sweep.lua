@@ -158,9 +158,9 @@ end
 -- What to say of a job that failed, with what its log says of it.
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local words = failures.text(job.log, job.log_from, LOG_LINES, job.runs)
+  local words = job.log and failures.text(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
-    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, words or "")
+    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. (job.log or "a log"), words or "")
 end
 
 function Sweep:start(i)
