@@ -213,6 +213,7 @@ INLINE quad decay_of_piece(int piece, real share) {
 #pragma unroll
     for (int i = 0; i < 4; i++) shares.v[i] = is_spared(first + i) ? 0 : share;
 % else
+    (void)piece;
 #pragma unroll
     for (int i = 0; i < 4; i++) shares.v[i] = share;
 % end
