@@ -88,11 +88,35 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, at), PRIMARY
 end
 
+-- The depth of the innermost sum around that a sum hangs on; -1: none. Its terms stand behind the dimensions of those
+-- between, which go with its own.
+local function outer_depth(node)
+  local deepest, seen = -1, {}
+  local function walk(part)
+    if seen[part] then
+      return
+    end
+    seen[part] = true
+    if part.op == "index" and part.depth > deepest and part.depth < node.index.depth and ir.depends(node, part) then
+      deepest = part.depth
+    end
+    for _, argument in ipairs(part) do
+      walk(argument)
+    end
+  end
+  walk(node)
+  return deepest
+end
+
 function leaves.sum(self, node)
   if not ir.depends(node[1], node.index) then
     return ("%d * %s"):format(node.index.count, self:print(node[1], BINARY.mul[2] + 1)), BINARY.mul[2]
   end
-  return self:print(node[1], PRIMARY) .. ".sum(dim=0)", PRIMARY
+  local dims = "0"
+  for i = 1, node.index.depth - outer_depth(node) - 1 do
+    dims = dims .. ", " .. i
+  end
+  return ("%s.sum(dim=%s)"):format(self:print(node[1], PRIMARY), #dims > 1 and "(" .. dims .. ")" or dims), PRIMARY
 end
 
 function leaves.bucket(self, node)

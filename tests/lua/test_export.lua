@@ -68,6 +68,17 @@ function TestTorch.test_what_is_used_twice_is_named_and_long_lines_are_cut()
   end
 end
 
+-- Terms of a sum within another stand behind one dimension more, which goes with its own where it does not hang on the
+-- outer one.
+function TestTorch.test_sums_within_sums_leave_the_dimensions_of_a_score()
+  local term, inner = "term = torch.arange(3.0).to(score)[:, None, None, None, None, None]", "sin(m * x.key)"
+  local sums = "x.score + sum(8, function(n) return %s * sum(3, function(m) return %s end) end)"
+  lu.assertEquals(score(sums:format("2", inner)).lines,
+    { term, "return score + 16 * torch.sin(term * index).sum(dim=(0, 1))" })
+  lu.assertEquals(score(sums:format("n", inner .. " * n")).lines[2], (term:gsub("term", "term2", 1)))
+  lu.assertStrContains(score(sums:format("n", "sin(m * n)")).lines[3], "torch.sin(term2 * term).sum(dim=0)")
+end
+
 TestPytorch = {}
 
 function TestPytorch.tearDown()
