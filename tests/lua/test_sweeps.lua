@@ -11,10 +11,12 @@ local grid = require("study.grid.grid")
 local groups = require("study.run.groups")
 local json = require("dkjson")
 local ledger = require("study.run.ledger")
+local lfs = require("lfs")
 local lu = require("luaunit")
 local paths = require("base.paths")
 local project = require("project").new(".")
 local reports = require("reports")
+local set_aside = require("study.run.set_aside")
 local view = require("study.run.view")
 local write = require("base.write")
 
@@ -442,6 +444,22 @@ function TestView.test_why_a_run_failed()
   local lines = failures.last_lines(log)
   lu.assertEquals(failures.of_run(lines, { learning_rate = 1e-3, seed = 3 }), "step 2: the loss is nan")
   lu.assertNil(failures.of_run(lines, { learning_rate = 1e-2, seed = 3 }))
+end
+
+TestSetAside = {}
+
+function TestSetAside.tearDown()
+  support.clean()
+end
+
+-- Another sweep was quicker, and has set the damaged run aside.
+function TestSetAside.test_leaves_a_run_that_is_damaged_no_more()
+  local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
+  local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
+    damage = "torn" }
+  lu.assertTrue(set_aside.runs(out, { wanted = { steps = 70, conditions = {} } }, { run }))
+  lu.assertEquals({ run.state, run.words, run.damage }, { "absent", nil, nil })
+  lu.assertNil(lfs.attributes(out .. "/probe", "mode"))
 end
 
 support.run()

@@ -1,10 +1,13 @@
 -- Sets damaged runs aside, so that they can be trained anew: OUT/<id>/<digest>/.damaged/<run>-<n>. Nothing of them is
 -- lost, and no reader of run folders looks there.
 --
--- Input: the folder of all runs; runs as ledger.survey leaves them. Output: runs that were moved are "absent"; what was
--- done goes to stderr. true, or nil and a message where one cannot be moved.
+-- Input: the folder of all runs; a cell and some of its runs, as ledger.survey leaves them. Output: runs that were
+-- moved are "absent"; what was done goes to stderr. true, or nil and a message where one cannot be moved.
+-- Trainers are built between the survey and this: another sweep may have set a run aside meanwhile, and be training it
+-- anew. So each is looked at once more.
 
 local inside = require("base.inside")
+local ledger = require("study.run.ledger")
 local lfs = require("lfs")
 local overview = require("study.run.overview")
 local tongues = require("base.tongues")
@@ -36,8 +39,12 @@ local function move(out, run)
   return true
 end
 
-function M.runs(out, runs)
+function M.runs(out, cell, runs)
   for _, run in ipairs(runs) do
+    if run.state == "damaged" then
+      run.state, run.words = ledger.state(run.path, cell.wanted, ledger.locks())
+      run.damage = run.state == "damaged" and run.words or nil
+    end
     if run.state == "damaged" then
       local done, message = move(out, run)
       if not done then

@@ -211,7 +211,7 @@ function Sweep:prepare(items, threads)
   for _, item in ipairs(items) do
     local able, message = true, nil
     if item.fresh then
-      able, message = set_aside.runs(self.options.out, item.cell.missing)
+      able, message = set_aside.runs(self.options.out, item.cell, item.cell.missing)
     end
     if able and item.fresh and self.options.left then
       self.options.left.take_on(item.cell, info_words(item))

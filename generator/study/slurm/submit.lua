@@ -281,7 +281,7 @@ local function submit(options, study, site, plan, most)
   end
   for _, group in ipairs(plan.groups) do
     if written then
-      written, message = set_aside.runs(options.out, group.runs)
+      written, message = set_aside.runs(options.out, group.cell, group.runs)
     end
   end
   local job
