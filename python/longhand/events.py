@@ -16,9 +16,8 @@ from .files import make_folder
 from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
-OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")  # what a line has that is no measure
-
-
+# What a line has that is no measure.
+OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
 PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # of what files say: a terminal obeys such characters
 
 
@@ -69,8 +68,9 @@ def _write_run(run, metrics, evaluations, writer):
 
 def export(of, out):
     """Writes a folder of events for each run (of: Runs, or a folder of them), at OUT/<id>/<digest>/<run>; returns how
-    many. Those of an earlier export of the run are replaced; a damaged run is left out with a warning. Metrics stand by step; the means over all conditions of
-    evaluations in training, by step; those of the trained model by length, in the place of the step."""
+    many. Those of an earlier export of the run are replaced; a damaged run is left out with a warning. Metrics stand by
+    step; the means over all conditions of evaluations in training, by step; those of the trained model by length, in
+    the place of the step."""
     writer_of, count = _writer(), 0
     for run in of if isinstance(of, list) else runs(of):
         try:

@@ -20,8 +20,9 @@ typedef struct lh_greedy_sums {
 } lh_greedy_sums;
 
 /* Decodes the first `count` examples of a condition that was evaluated, unless that has done so (condition->decoded).
- * condition->answers: the pass's; the decoded ones take their place, and lengths[count] says how many there are. each, of that evaluation: NULL, or its counts become those
- * of the answers. Errors: those of lh_decode and lh_batch_fill; LH_ERR_ENVIRONMENT without memory. */
+ * condition->answers: the pass's; the decoded ones take their place, and lengths[count] says how many there are. each,
+ * of that evaluation: NULL, or its counts become those of the answers. Errors: those of lh_decode and lh_batch_fill;
+ * LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths, lh_sums *each,
                              lh_greedy_sums *sums, lh_error *error);
 

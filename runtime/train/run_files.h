@@ -43,7 +43,8 @@ typedef struct lh_run {
 } lh_run;
 
 /* Makes and locks the folder. LH_ERR_INPUT where a symbolic link below run->root is on the way to it, which may lead to
- * files of somebody else's, and where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on any other error, nothing is changed and nothing is held. run->lock is LH_LOCK_HELD where another process has it. */
+ * files of somebody else's, and where `start` is LH_RUN_FRESH and a checkpoint is in the way; then, and on any other
+ * error, nothing is changed and nothing is held. run->lock is LH_LOCK_HELD where another process has it. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Removes the files of an earlier run unless this one resumes it, and writes run.json; before that, lines of eval.jsonl

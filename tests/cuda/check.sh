@@ -105,7 +105,8 @@ compile_all() {
 
 rows() { awk -v run="$1" -v architecture="$2" -f tests/cuda/rows.awk; }
 
-# Functions of attention that spill, those of a family begin with its name, with their bytes; they are compiled apart from the kernels that call them.
+# Functions of attention that spill, those of a family begin with its name, with their bytes; they are compiled apart from
+# the kernels that call them.
 attention_spills() {
     awk '
         /Function properties for/ { name = $NF }

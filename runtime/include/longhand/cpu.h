@@ -152,8 +152,9 @@ typedef struct lh_cpu_program {
      * that drops out in evaluation; answers then take a pass each (eval/decode.h). After begin_step of a step whose shape
      * holds the whole streams and at least as many sequences as the block, decode_begin once and then decode_step from 0
      * on: several tokens at a time at first, and one at a time from the first call of one token on; later calls may go
-     * back to an earlier token, whose place and those behind it are then read anew. The logits are, bit for bit, those that forward_block gives for the same tokens. Tokens of the labelled stream are read
-     * when their turn comes, so that the caller may choose them by the logits before. */
+     * back to an earlier token, whose place and those behind it are then read anew. The logits are, bit for bit, those
+     * that forward_block gives for the same tokens. Tokens of the labelled stream are read when their turn comes, so that
+     * the caller may choose them by the logits before. */
 
     /* Bytes that suffice for every shape up to this one: the kept keys and values, and the activations of LH_DECODE_TOKENS
      * tokens of each sequence. Memory is 64-byte aligned and zeroed once. */
