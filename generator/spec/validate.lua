@@ -387,6 +387,7 @@ local function resolve_score(context, texts)
   end
   local formulas, before, shared = {}, context.diagnostics:count(), {}
   local given = context.loaded.tree.fields.encoding
+  given = tree.is_table(given) and given or nil
   for _, name in ipairs(names) do
     local own = encoding[name]
     shared[name] = not own and setmetatable({}, { __index = encoding }) or nil

@@ -133,6 +133,13 @@ function TestInherit.test_a_mistake_is_told_once()
   lu.assertStrContains(message, "1 error;")
 end
 
+function TestInherit.test_an_encoding_that_is_no_table_is_a_mistake()
+  for _, value in ipairs({ "'alibi'", "3" }) do
+    local _, message = project:plan(support.write("inherit.lua", SPEC:format(value, 1)))
+    lu.assertStrContains(message, "expected: a table with rotation, ")
+  end
+end
+
 function TestInherit.test_plan_has_a_line_for_each_family()
   local text = plan_page.text(plan_of("{ kind = 'alibi_causal' }"))
   lu.assertStrContains(text, "encoding    encoder: score = x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - "
