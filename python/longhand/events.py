@@ -42,9 +42,9 @@ def _clock(run):
     try:
         text = str(run.info["started"]).replace("Z", "+00:00")
         started = datetime.datetime.fromisoformat(text).timestamp()
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return lambda line: None
-    return lambda line: started + line["seconds"] if "seconds" in line else None
+    return lambda line: started + line["seconds"] if line.get("seconds") is not None else None
 
 
 def _write_run(run, metrics, evaluations, writer):

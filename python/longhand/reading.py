@@ -117,10 +117,11 @@ class Run:
         trained = None if self.info.get("data") else _training_lengths(self.spec)
         if not trained:
             return lines
+        longest = max(trained) if isinstance(trained, list) else trained[-1]  # a range may be one of any length
         for line in lines:
             length = (line.get("by") or {}).get("length")
-            if line.get("split") in ("train", "test") and length is not None:
-                line["split"] = ("in_distribution" if length in trained else "between" if length < max(trained)
+            if line.get("split") in ("train", "test") and isinstance(length, int):
+                line["split"] = ("in_distribution" if length in trained else "between" if length < longest
                                  else "beyond")
         return lines
 
@@ -142,7 +143,10 @@ def _training_lengths(spec):
         if spec["task"].get("data"):
             return None
         field = spec["train"]["lengths"]
-        return field["list"] if "list" in field else range(field["first"], field["last"] + 1, field.get("step") or 1)
+        if "list" not in field:
+            return range(field["first"], field["last"] + 1, field.get("step") or 1)
+        named = isinstance(field["list"], list) and all(isinstance(length, int) for length in field["list"])
+        return field["list"] if named else None
     except (AttributeError, KeyError, TypeError):
         return None
 

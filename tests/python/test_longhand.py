@@ -245,6 +245,15 @@ class TestRuns(Files):
             (path / "eval.jsonl").write_text(text[:60000] + "\n")
             self.refused("line 1", run.evaluations)
 
+    def test_training_lengths_that_are_none(self):
+        path = self.copied_run()
+        info = json.loads((path / "run.json").read_text())
+        (path / "eval.jsonl").write_text('{"step":1,"split":"test","by":{"length":4}}\n')
+        for lengths, split in (({"list": 3}, "test"), ({"list": ["x"]}, "test"), ({"first": [], "last": 3}, "test"),
+                               ({"first": 1, "last": 10**15}, "in_distribution"), ({"list": [5, 3]}, "between")):
+            (path / "run.json").write_text(json.dumps({**info, "spec": {"train": {"lengths": lengths}, "task": {}}}))
+            self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()], [split])
+
     def test_runs_are_rows(self):
         row = longhand.runs(RUNS).rows()[0]
         self.assertEqual([row[key] for key in ("id", "task", "encoding", "seed", "exit", "learning_rate")],
