@@ -64,9 +64,10 @@ local function value_at(node, i, j)
   return plain[node.op](a, b)
 end
 
+-- A query of the decoder that stands too far behind the last key for its window sees all keys.
 local function sees(seen, i, j)
   local mask = seen.resolved.encoding.mask
-  local left = mask and mask.kind == "window" and mask.left or math.huge
+  local left = mask and mask.kind == "window" and seen.family ~= "cross" and mask.left or math.huge
   local right = seen.causal and 0 or mask and mask.kind == "window" and mask.right or math.huge
   return i - j <= left and j - i <= right
 end

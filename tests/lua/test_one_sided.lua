@@ -118,6 +118,8 @@ function TestOneSided.test_what_no_gradient_reaches_is_told()
     .. "tokens reads them")
   lu.assertStrContains(warnings("kind = 'distance_table', mask = { kind = 'window', left = 4 }"),
     "60 of its 65 values (index -64 to -5)")
+  local crossing = "cross = { kind = 'distance_table', mask = { kind = 'window', left = 4, right = 1 } }"
+  lu.assertStrContains(warnings(crossing, "encoder_decoder"), "63 of its 129 values (index 2 to 64)")
 end
 
 support.run()
