@@ -28,25 +28,27 @@ MAX_POSITION = 64
 TOLERANCE = 1e-4  # of a logit, in units of the largest of its sequence, at least 1
 
 
-def draw_distances(count, given):
-    """[count]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones below MAX_POSITION."""
+def draw_distances(tokens, given):
+    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones
+    below MAX_POSITION."""
     if given is not None:
-        return torch.as_tensor(given)
-    drawn = 1 + torch.randperm(MAX_POSITION - 1)[:count - 1].sort().values
-    return torch.cat([torch.zeros(1, dtype=torch.int64), drawn])
+        return torch.as_tensor(given, device=tokens.device)
+    drawn = 1 + torch.randperm(MAX_POSITION - 1, device=tokens.device)[:tokens.shape[1] - 1].sort().values
+    return torch.cat([drawn.new_zeros(1), drawn])
 
 
 def pair_distances(drawn):
     """[T][T]: signed distances of keys (columns) from queries (rows)."""
-    index = torch.arange(len(drawn))
+    index = torch.arange(drawn.shape[0], device=drawn.device)
     offset = index - index[:, None]
     return offset.sign() * drawn[offset.abs()]
 
 
-def sinusoid(positions):
-    """[...][WIDTH]: sines of WIDTH / 2 frequencies, then their cosines."""
-    angle = positions.double()[..., None] * 10000.0 ** (-2 * torch.arange(WIDTH // 2).double() / WIDTH)
-    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(torch.get_default_dtype())
+def sinusoid(positions, like):
+    """[...][WIDTH]: sines of WIDTH / 2 frequencies, then their cosines, of the type of `like`."""
+    exponent = -2 * torch.arange(WIDTH // 2, device=positions.device).double() / WIDTH
+    angle = positions.double()[..., None] * 10000.0 ** exponent
+    return torch.cat([angle.sin(), angle.cos()], dim=-1).to(like)
 
 
 class Relative(nn.Module):
@@ -60,7 +62,7 @@ class Relative(nn.Module):
 
     def forward(self, query, key, distance):
         """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
-        rows = (sinusoid(distance) @ self.weight).unflatten(-1, (HEADS, -1))
+        rows = (sinusoid(distance, self.weight) @ self.weight).unflatten(-1, (HEADS, -1))
         content = (query + self.content_bias[:, None]) @ key.transpose(-1, -2)
         return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
 
@@ -119,10 +121,9 @@ class Encoder(nn.Module):
 
     def forward(self, tokens, distances=None):
         """Logits [B][T][CLASSES] of tokens [B][T]. distances [T] where given, else drawn."""
-        count = tokens.shape[1]
         h = self.embed["token"](tokens) * math.sqrt(WIDTH)
         for layer in self.layers:
-            distance = pair_distances(draw_distances(count, distances))
+            distance = pair_distances(draw_distances(tokens, distances))
             h = layer(h, distance)
         return self.output(h)
 
@@ -130,7 +131,7 @@ class Encoder(nn.Module):
 def with_outputs(inputs, outputs):
     """[B][T]: the tokens of inputs [B][n], then the empty token at the place of every output."""
     inputs = torch.as_tensor(inputs)
-    return torch.cat([inputs, torch.full((len(inputs), outputs), EMPTY)], dim=1)
+    return torch.cat([inputs, inputs.new_full((len(inputs), outputs), EMPTY)], dim=1)
 
 
 TYPES = {"F32": torch.float32, "F64": torch.float64}
@@ -152,20 +153,40 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
 
 
+def named_as_stored(model):
+    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    for owner, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
+            yield f"{owner}.{word}", parameter, name == "weight" and isinstance(module, nn.Linear)
+
+
+@torch.no_grad()
 def load(path=HERE / "checkpoint.safetensors"):
-    """The model with the parameters of a checkpoint, whose weights are [in][out]."""
+    """The model with the parameters of a checkpoint."""
     model, stored = Encoder(), read(path)
-    with torch.no_grad():
-        for owner, module in model.named_modules():
-            for name, parameter in module.named_parameters(recurse=False):
-                word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
-                value = stored[f"{owner}.{word}"]
-                if name == "weight" and isinstance(module, nn.Linear):
-                    value = value.T
-                if value.shape != parameter.shape:
-                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
-                parameter.copy_(value)
+    for name, parameter, turned in named_as_stored(model):
+        value = stored[name].T if turned else stored[name]
+        if value.shape != parameter.shape:
+            raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
+                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+        parameter.copy_(value)
     return model.eval()
+
+
+@torch.no_grad()
+def save(model, path):
+    """Writes the parameters to a new safetensors file, for `trainer train --init`."""
+    entries, parts, end = {}, [], 0
+    for name, parameter, turned in named_as_stored(model):
+        value = parameter.T if turned else parameter
+        parts.append(struct.pack(f"<{value.numel()}f", *value.flatten().tolist()))
+        begin, end = end, end + len(parts[-1])
+        entries[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "xb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + b"".join(parts))
 
 
 @torch.no_grad()

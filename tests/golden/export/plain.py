@@ -32,21 +32,29 @@ CONSTANTS = {
 }
 
 
-def hidden(count):
+def indices(score):
+    """[T][1] and [S]: numbers of the queries and of the keys of scores [B][HEADS][T][S]."""
+    queries, keys = score.shape[-2:]
+    return torch.arange(queries, device=score.device)[:, None], torch.arange(keys, device=score.device)
+
+
+def hidden(score):
     """[T][T]: which keys (columns) a query (rows) does not see."""
-    index = torch.arange(count)
-    offset = index - index[:, None]
+    query, key = indices(score)
+    offset = key - query
     return (offset < -9) | (offset > 9)
 
 
 def change_score(score, distance, own, shared):
     """What becomes of the scaled logits [B][HEADS][queries][keys]."""
-    index = torch.arange(score.shape[-1]).to(score)
-    head = torch.arange(HEADS)[:, None, None]
+    score = score.to(torch.promote_types(score.dtype, torch.float32))  # positions need their digits
+    constants = {name: constant.to(score) for name, constant in CONSTANTS.items()}
+    index = torch.arange(score.shape[-1], device=score.device).to(score)
+    head = torch.arange(HEADS, device=score.device)[:, None, None]
     distance = distance.to(score)
     a = torch.log1p(torch.abs(distance) * own["rate"][:, None, None])
     b = score - a * a + shared["side"][head, (distance.clamp(min=-1).clamp(max=1) + 1).long()]
-    return b + 0.125 * CONSTANTS["fixed"][torch.remainder(index, 3).long()]
+    return b + 0.125 * constants["fixed"][torch.remainder(index, 3).long()]
 
 
 class Attention(nn.Module):
@@ -64,8 +72,8 @@ class Attention(nn.Module):
         query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
                              for x in (self.query(h), self.key(h), self.value(h)))
         score = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
-        score = change_score(score, distance, self.score, shared)
-        score = score.masked_fill(hidden(h.shape[1]), -math.inf)
+        score = change_score(score, distance, self.score, shared).to(query)
+        score = score.masked_fill(hidden(score), -math.inf)
         mixed = score.softmax(dim=-1) @ value
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
@@ -112,8 +120,7 @@ class Encoder(nn.Module):
 
     def forward(self, tokens):
         """Logits [B][T][CLASSES] of tokens [B][T]."""
-        count = tokens.shape[1]
-        place = torch.arange(count)
+        place = torch.arange(tokens.shape[1], device=tokens.device)
         distance = place - place[:, None]
         h = self.dropout(self.embed["token"](tokens) * math.sqrt(WIDTH) + self.embed["position"](place))
         for layer in self.layers:
@@ -124,7 +131,7 @@ class Encoder(nn.Module):
 def with_outputs(inputs, outputs):
     """[B][T]: the tokens of inputs [B][n], then the empty token at the place of every output."""
     inputs = torch.as_tensor(inputs)
-    return torch.cat([inputs, torch.full((len(inputs), outputs), EMPTY)], dim=1)
+    return torch.cat([inputs, inputs.new_full((len(inputs), outputs), EMPTY)], dim=1)
 
 
 TYPES = {"F32": torch.float32, "F64": torch.float64}
@@ -146,20 +153,40 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
 
 
+def named_as_stored(model):
+    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    for owner, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
+            yield f"{owner}.{word}", parameter, name == "weight" and isinstance(module, nn.Linear)
+
+
+@torch.no_grad()
 def load(path=HERE / "checkpoint.safetensors"):
-    """The model with the parameters of a checkpoint, whose weights are [in][out]."""
+    """The model with the parameters of a checkpoint."""
     model, stored = Encoder(), read(path)
-    with torch.no_grad():
-        for owner, module in model.named_modules():
-            for name, parameter in module.named_parameters(recurse=False):
-                word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
-                value = stored[f"{owner}.{word}"]
-                if name == "weight" and isinstance(module, nn.Linear):
-                    value = value.T
-                if value.shape != parameter.shape:
-                    raise ValueError(f"{path}: {owner}.{name} is {list(value.shape)}, expected {list(parameter.shape)}")
-                parameter.copy_(value)
+    for name, parameter, turned in named_as_stored(model):
+        value = stored[name].T if turned else stored[name]
+        if value.shape != parameter.shape:
+            raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
+                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+        parameter.copy_(value)
     return model.eval()
+
+
+@torch.no_grad()
+def save(model, path):
+    """Writes the parameters to a new safetensors file, for `trainer train --init`."""
+    entries, parts, end = {}, [], 0
+    for name, parameter, turned in named_as_stored(model):
+        value = parameter.T if turned else parameter
+        parts.append(struct.pack(f"<{value.numel()}f", *value.flatten().tolist()))
+        begin, end = end, end + len(parts[-1])
+        entries[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "xb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + b"".join(parts))
 
 
 @torch.no_grad()
