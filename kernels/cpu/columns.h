@@ -210,8 +210,8 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* Keys and values for queries that come one at a time, in tiles of LANES tokens: [tiles][2][width][LANES], first the keys
- * channel by channel, then [LANES][width] the values row by row. Elements for `count` tokens. */
+/* Keys and values for queries that come one at a time, in tiles of LANES tokens: [tiles][2][width][LANES], first the
+ * keys channel by channel, then [LANES][width] the values row by row. Elements for `count` tokens. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
 
 /* Puts the rows from token `from` to `to` - 1 there; values lie `width`, whole vectors, behind their keys. */
@@ -247,8 +247,8 @@ INLINE void dot_heads(const int D, const int H, const real *query, const real *r
     }
 }
 
-/* rows [count][H] of H columns, which are used up: those of the first `count` lanes, in whole vectors. H: a power of two,
- * LANES at most. */
+/* rows [count][H] of H columns, which are used up: those of the first `count` lanes, in whole vectors. H: a power of
+ * two, LANES at most. */
 INLINE void store_heads(const int H, int count, vector *columns, real *restrict rows) {
     columns_to_rows(H, columns);
     UNROLL

@@ -105,8 +105,8 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
     return choose(largest == largest, sum, largest); /* a NaN of whatever bits */
 }
 
-/* The weights of exp_weights for one query of H heads, [count][H], in the place of their logits. H: a power of two, LANES
- * at most; whole vectors are written, with zeros behind the last weight. */
+/* The weights of exp_weights for one query of H heads, [count][H], in the place of their logits. H: a power of two,
+ * LANES at most; whole vectors are written, with zeros behind the last weight. */
 INLINE void exp_heads(const int H, int count, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     const int whole = round_up(count * H, LANES);

@@ -1,6 +1,6 @@
-/* Decoding on the CPU: blocks of sequences, token after token, by what the program keeps of those before. Sequences that
- * have ended leave their block. In an evaluation a pass over the targets comes first, by the same functions: each sequence
- * goes on from its first wrong answer, by the keys and values that the pass kept. */
+/* Decoding on the CPU: blocks of sequences, token after token, by the keys and values that the program keeps of the
+ * tokens before. Sequences that have ended leave their block. In an evaluation a pass over the targets comes first, by
+ * the same functions: each sequence goes on from its first wrong answer, by what the pass kept. */
 #include "train/cpu_decode.h"
 
 #include <stdlib.h>
