@@ -44,7 +44,6 @@ trainers() {
 }
 
 nobody_trains() { ! trainers; }
-trainers_are_told() { are_told $(trainers); }
 both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1*/metrics.jsonl; }
 
 bundles() {
@@ -75,7 +74,7 @@ begin() {
 
 # It is TERM that a Ctrl-C becomes, too.
 stops() {
-    begin && kill -TERM $! && until_true trainers_are_told && kill -CONT $(trainers) && wait $!
+    begin && kill -TERM $! && sleep 0.5 && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
     grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
@@ -84,7 +83,7 @@ stops() {
 # Nobody is left to stop the trainers, which notice.
 killed() {
     rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
-    [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
+    [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
 }
 
