@@ -102,8 +102,9 @@ def main(words):
             print(f"longhand export tensorboard: {error.filename or words[1]}: {error.strerror}", file=sys.stderr)
             return 4
     left_out = [warning for warning in told if issubclass(warning.category, LonghandWarning)]
-    for warning in left_out:
-        print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
+    for warning in told:
+        if warning.category is UserWarning or warning in left_out:  # of torn lines, of runs; not those of libraries
+            print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
     print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")
     return 1 if left_out else 0
 

@@ -458,6 +458,15 @@ class TestEvents(Files):
         self.assertIn("eval.jsonl: line 1", said)
         self.assertEqual([path.parts[-4] for path in (self.folder / "out").glob("*/*/*/*")], ["plain"])
 
+    def test_torn_lines_are_told(self):
+        shutil.copytree(RUNS, self.folder / "runs")
+        first = longhand.runs(self.folder / "runs")[0]
+        with open(pathlib.Path(first.path, "eval.jsonl"), "a") as file:
+            file.write('{"step"')
+        code, said = self.exported(self.folder / "runs", self.folder / "out")
+        self.assertEqual(code, 0)
+        self.assertRegex(said, r"eval.jsonl: line \d+ is torn and was skipped")
+
     def test_what_files_say_does_not_reach_the_terminal_as_it_is(self):
         shutil.copytree(RUNS, self.folder / "runs\33[2J")
         first = longhand.runs(self.folder / "runs\33[2J")[0]
