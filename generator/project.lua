@@ -183,8 +183,7 @@ function Project:plan(argument, sets)
   return add_plan(spec, d), d:text(), d:list()
 end
 
--- What a SPEC argument means, planned. Whoever knows studies puts another function in its place, which knows their
--- cells, too (main.lua).
+-- The plan of a SPEC argument. main.lua puts another function in its place, which also knows the cells of studies.
 function Project:find(argument, sets)
   return self:plan(argument, sets)
 end

@@ -22,7 +22,7 @@ function M.link(folder, path)
   return lfs.symlinkattributes(path, "mode") == "link" and path or nil
 end
 
--- What to say of a link.
+-- The message about a link that stands where a folder or file of our own should.
 function M.words(link)
   return tongues.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
     .. "through a link"):format(link))

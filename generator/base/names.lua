@@ -31,7 +31,7 @@ function M.is_free(name)
   return M.is(name) and not OF_COMPILERS[name]
 end
 
--- What the gradient of a value of this name is called: `d` and the name, unless that is a word of a compiler's.
+-- The gradient of a value has `d` before the value's name, or `d_` where that would be a word of a compiler's.
 function M.gradient(name)
   return (OF_COMPILERS["d" .. name] and "d_" or "d") .. name
 end

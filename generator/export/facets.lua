@@ -159,7 +159,7 @@ local function count_of(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
--- Where positions and distances come from: before_layers, and anew in_layers; what is drawn. positions: the facet;
+-- The places that positions and distances come from: before_layers, and anew in_layers; draws. positions: the facet;
 -- needs: of all attentions; additive: whether the input is placed.
 function M.places(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}

@@ -238,8 +238,8 @@ local function has_row(node, seen)
   return true
 end
 
--- What the score of one query with neighbouring keys is computed by, as M.pair; nil where it reads a table of pairs or
--- what is drawn.
+-- The statements that compute the score of one query with neighbouring keys, as M.pair; nil where the score reads a
+-- table of pairs or a draw.
 function M.row(build, score)
   return has_row(score, {}) and M.pair(build, score, "row") or nil
 end

@@ -57,7 +57,7 @@ function M.kind(net, kinds, kind, what)
   end
 end
 
--- What the members of a parameter's struct may be called (parameters.lua; transposed: of panels), and its tensors.
+-- The endings of the names that a parameter's members and tensors may have (parameters.lua; transposed: of panels).
 local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- A parameter's names are its own among those of its scope.

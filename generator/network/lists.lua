@@ -24,7 +24,7 @@ local RESERVED = { step = true, block = true, parameters = true, shared = true, 
   tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
   position = true, position_scratch = true, sums = true, losses = true, correct = true, keep = true }
 
--- What device code keeps for attentions, by their names.
+-- Names of the buffers that device code keeps for each attention.
 local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
   "pair_scores", "pairs", "query_sums", "weights" }
 

@@ -69,7 +69,7 @@ local function answers_text(plan)
   return ("answers     the model's own (greedy), %s; a pass over the target's tokens first, %s"):format(ends, cost)
 end
 
--- What tells attention where tokens stand: a line for each family where there are several.
+-- The lines about encodings: one for each family of attentions where there are several.
 local function encoding_lines(plan, lines)
   if not plan.attentions[2] then
     lines[#lines + 1] = "encoding    " .. describe.encoding(plan)

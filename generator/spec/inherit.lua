@@ -1,4 +1,4 @@
--- What the attentions of an encoder-decoder have of the facets that a spec gives for all of them.
+-- Facets that a spec gives for all attentions of an encoder-decoder, and which of them each attention takes over.
 --
 -- A causal mask and a window are the decoder's attention to itself. Lines, vectors of distances and a score that reads
 -- positions or indices are no cross-attention's, and what a preset made for one family has (made_for) is that family's.
@@ -66,7 +66,7 @@ local function asks(own, facet)
   return fields[facet] ~= nil
 end
 
--- What a family with this table of its own, or nil, has of the facets that are given for all; whether that is not all.
+-- The facets given for all that a family takes over, beside its own table or nil; whether it leaves some out.
 local function inherited(direct, name, own)
   local new, less = tree.table(direct.origin), false
   for facet, node in next, direct.fields do
