@@ -193,12 +193,15 @@ END
 
 # A machine whose package manager knows none of the archives, and one whose packages come from rpm.
 licences() {
-    mkdir "$work/managers" && printf '#!/bin/sh\nexit 1\n' >"$work/managers/dpkg-query" || return
-    # What another command has left of the trainer is not static.
-    ./longhand build "$work/packed.lua:parity" --levels "$level" --set train.steps=7 || return
+    mkdir "$work/managers" || return
+    # What other commands make of the trainer, before and meanwhile, has other defaults.
+    other="./longhand build $work/packed.lua:parity --levels $level --set"
+    printf '#!/bin/sh\n[ -d "%s" ] || { mkdir "%s" && %s train.steps=8; } >/dev/null\nexit 1\n' "$work/called" "$work/called" \
+        "$other" >"$work/managers/dpkg-query" && $other train.steps=7 || return
     chmod +x "$work/managers/dpkg-query" && PATH=$work/managers:$PATH ends_with 0 'no text of the licence of /' \
         ./longhand bundle "$work/packed.lua:parity" --levels "$level" --out "$work/bare.tar.gz" &&
         tar xzf "$work/bare.tar.gz" -C "$work" && "$work/bare/trainers/parity" info | grep -q 'linked: static' &&
+        [ -d "$work/called" ] && grep -aq '^train.steps 40000$' "$work/bare/trainers/parity" &&
         grep -q '^NOT COMPLETE: ' "$work/bare/NOTICE" && grep -q '/libjansson.a$' "$work/bare/NOTICE" || return
     echo 'do as you please' >"$work/COPYING"
     cat >"$work/managers/rpm" <<END

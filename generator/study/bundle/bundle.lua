@@ -194,14 +194,24 @@ local function texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- A trainer as it is now, under its cell's name; nil and a message.
-local function carry_trainer(folder, item)
-  local done, message = must(folder, 'mkdir -p trainers && cp -- "$1" "trainers/$2" && strip -s "trainers/$2"',
-    paths.absolute(item.dir) .. "/trainer", item.cell.id)
-  if done and not trainer_defaults.has(folder .. "/trainers/" .. item.cell.id, item.job.defaults) then
-    return nil, item.dir .. ": another build has given this trainer other defaults meanwhile"
+-- Copies a trainer under its cell's name and with the cell's defaults. Other builds of the same sources share its
+-- folder: what one of them has linked in another way meanwhile is built again. nil and a message.
+local function carry_trainer(options, folder, item)
+  local copy = "trainers/" .. item.cell.id
+  local done, message = must(folder, "mkdir -p trainers")
+  for _ = 1, done and 3 or 0 do
+    done, message = trainer_defaults.write(paths.absolute(item.dir) .. "/trainer", folder .. "/" .. copy,
+      item.job.defaults)
+    if done == false then
+      return nil, message
+    elseif done and render_build.is_compiled(item.dir, item.job, item.linking) then
+      return must(folder, 'strip -s "$1"', copy)
+    end
+    item.fresh = false
+    trainers.build(options.project, { item }, say)
+    message = item.dir .. ": other builds write this trainer, too; bundle once they are done"
   end
-  return done, message
+  return nil, message
 end
 
 -- The steps that fill a folder, each of which gives nil and a message where it fails; parts: what pack is given.
@@ -224,7 +234,7 @@ local function steps_of(options, study, folder, parts)
   }
   for _, item in ipairs(parts.items) do
     steps[#steps + 1] = function()
-      return carry_trainer(folder, item)
+      return carry_trainer(options, folder, item)
     end
   end
   for path, name in pairs(parts.files) do
