@@ -70,13 +70,13 @@ function M.layers(model, name)
 end
 
 -- What is off is not there: a facet with nothing in it but the kind that stays out.
-local OFF = { mask = { kind = "full" }, lines = { list = {} }, normaliser = { kind = "softmax" }, projections = {} }
+M.OFF = { mask = { kind = "full" }, lines = { list = {} }, normaliser = { kind = "softmax" }, projections = {} }
 
 local function is_off(facet, value)
   if facet == "lines" then
     return value.list ~= nil and #value.list == 0 and value.zero_corner ~= "all"
   end
-  local off = facet == "score" and "none" or OFF[facet]
+  local off = facet == "score" and "none" or M.OFF[facet]
   return off ~= nil and canonical.text(value) == canonical.text(off)
 end
 
@@ -109,7 +109,7 @@ local function differing(encoding, own)
   local differs = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
-      differs[facet] = own[facet] or facet == "score" and "none" or OFF[facet]
+      differs[facet] = own[facet] or facet == "score" and "none" or M.OFF[facet]
     end
   end
   if differs.score or not same(own.parameters, encoding.parameters) then

@@ -2,7 +2,8 @@
 --
 -- A causal mask and a window are the decoder's attention to itself. Lines, vectors of distances and a score that reads
 -- positions or indices are no cross-attention's, and what a preset made for one family has (made_for) is that family's.
--- A family whose own table names a facet has asked for it: its fields are laid upon those given for all.
+-- A family whose own table names a facet has asked for it: its fields are laid upon those given for all. Lines and
+-- projections, which have no kinds, are left out by { kind = "none" }, as a score is (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output: M.mark: an encoding's own table
 -- whose facets know what they are made for, in the place of its field made_for; M.lay: the tree with a table of its own
@@ -11,6 +12,7 @@
 -- families that a spec has to say there.
 -- Invariants: changes no node that it is given.
 
+local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
 local tree = require("spec.tree")
@@ -18,9 +20,10 @@ local tree = require("spec.tree")
 local M = {}
 
 local ONE_SIDED = { causal = true, window = true }
-local OFF = { mask = "full", relative = "none", lines = "" } -- kinds; lines have none
+local OFF = { mask = "full", relative = "none", lines = "none" } -- kinds; lines have none of their own
 local PLACES = { distance = true, query = true, key = true, query_index = true, key_index = true }
 local BY_PLACE = { relative = true, lines = true } -- and a score, once it is known what that reads
+local WITHOUT_KINDS = { lines = true, projections = true }
 
 local function value_of(node, name)
   local field = tree.is_table(node) and node.fields[name]
@@ -66,12 +69,40 @@ local function asks(own, facet)
   return fields[facet] ~= nil
 end
 
+-- Whether a facet without kinds is said to be left out; fields that it had before are `unstated` (tree.merge).
+local function is_left_out(facet, node)
+  if not WITHOUT_KINDS[facet] or value_of(node, "kind") ~= "none" then
+    return false
+  end
+  for name, inner in next, node.fields do
+    if name ~= "kind" and not inner.unstated then
+      return false
+    end
+  end
+  return true
+end
+
+-- An encoding's table, or a family's, without the facets that it says are left out.
+local function stated(own)
+  if not tree.is_table(own) then
+    return own
+  end
+  local new = tree.table(own.origin)
+  new.items, new.partial = own.items, own.partial
+  for name, node in next, own.fields do
+    new.fields[name] = not is_left_out(name, node) and node or nil
+  end
+  return new
+end
+
 -- The facets given for all that a family takes over, beside its own table or nil; whether it leaves some out.
 local function inherited(direct, name, own)
   local new, less = tree.table(direct.origin), false
   for facet, node in next, direct.fields do
     local decides = facet == "parameters" and direct.fields.score or node
-    if asks(own, facet) or holds(facet, decides, name) then
+    if is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil) then
+      less = true
+    elseif asks(own, facet) or holds(facet, decides, name) then
       new.fields[facet] = node
     else
       less = true
@@ -96,15 +127,13 @@ function M.lay(root)
   if not tree.is_table(encoding) then
     return root
   end
-  local direct, laid, names = tree.table(encoding.origin), tree.table(encoding.origin), families_of(root.fields.model)
-  for name, node in tree.each(encoding) do
+  local direct, laid, names = tree.table(encoding.origin), stated(encoding), families_of(root.fields.model)
+  for name, node in next, laid.fields do
     direct.fields[name] = families.is_facet[name] and node or nil
-    laid.fields[name] = node
   end
-  laid.items, laid.partial = encoding.items, encoding.partial
   for _, name in ipairs(families.NAMES) do
     local own = encoding.fields[name]
-    laid.fields[name] = own and entries.lay(inherited(direct, name, own), own)
+    laid.fields[name] = own and entries.lay(inherited(direct, name, own), stated(own))
   end
   for _, name in ipairs(names[2] and names or {}) do
     local new, less = inherited(direct, name)
@@ -136,16 +165,19 @@ local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
+local function is_off(facet, value)
+  return type(value) == "table" and canonical.text(value) == canonical.text(families.OFF[facet])
+end
+
 -- What the family has to say of its own of a facet, in a spec, to have what it has in the resolved one.
 local function spelled(encoding, name, facet)
   local own, all = table_of(encoding[name])[facet], encoding[facet]
   local held = holds(facet, { fields = { kind = { value = table_of(all).kind } } }, name)
   if held or all == nil then
     return own
-  elseif table_of(own).kind == OFF[facet] then
-    return nil
   end
-  return own or all
+  own = own or all
+  return table_of(own).kind ~= OFF[facet] and own or nil
 end
 
 -- Learned vectors of distances to both sides are said to be that, unless the decoder has the same to the left: this is
@@ -179,7 +211,10 @@ function M.spelled(encoding, model)
     for facet in next, OFF do
       own[facet] = spelled(new, name, facet)
     end
-    if name == "cross" and not own.score then
+    for facet in next, WITHOUT_KINDS do
+      own[facet] = is_off(facet, own[facet]) and { kind = "none" } or own[facet]
+    end
+    if name == "cross" and not own.score and M.reads_places(tostring(encoding.score)) then
       own.score, own.parameters = encoding.score, own.parameters or encoding.parameters
     end
     new[name] = next(own) and own or nil

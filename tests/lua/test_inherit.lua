@@ -4,8 +4,13 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
+local paths = require("base.paths")
 local plan_page = require("plan.plan_page")
 local project = require("project").new(".")
+local tasks = project:task_facts(require("base.diagnostics").new()) -- read once for many specs
+function project.task_facts()
+  return tasks
+end
 local respec = require("study.read.respec")
 
 TestInherit = {}
@@ -113,7 +118,8 @@ function TestInherit.test_a_run_s_spec_means_what_it_meant()
     "{ kind = 'shaw', score = { use = 'alibi' } }", "{ kind = 'geometric' }",
     "{ lines = { list = { { head = 0, direction = 1, line = 0, value = 1 } } },"
       .. " cross = { lines = { columns = 'left' } } }",
-    "{ kind = 'shaw', cross = { relative = { clip = 3 } }, score = { use = 'alibi' } }" }) do
+    "{ kind = 'shaw', cross = { relative = { clip = 3 } }, score = { use = 'alibi' } }", "{ kind = 'lst_relative' }",
+    "{ kind = 'log_length', decoder = { relative = { kind = 'none' } } }" }) do
     for _, layers in ipairs({ 0, 1 }) do
       if layers > 0 or not encoding:find("encoder") and not encoding:find("geometric") then
         local plan = plan_of(encoding, layers)
@@ -122,6 +128,62 @@ function TestInherit.test_a_run_s_spec_means_what_it_meant()
       end
     end
   end
+end
+
+-- Checks that what a spec resolves to, as the text of a spec, resolves to the same, and so has the same digest; false
+-- where it is no spec.
+local function check_comes_back(encoding, model)
+  local spec = project:resolve(support.write("inherit.lua", [[return { task = { kind = "bucket_sort" }, encoding = ]]
+    .. encoding .. ", model = { heads = 2, width = 16, feedforward = 32, " .. model
+    .. " }, train = { use = 'quick' } }"))
+  if spec then
+    local again, message = project:resolve(support.write("inherit.lua", assert(respec.text(spec.resolved))))
+    lu.assertTrue(again ~= nil, message)
+    lu.assertEquals(again.resolved, spec.resolved, encoding .. " " .. model)
+  end
+  return spec ~= nil
+end
+
+local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1",
+  "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
+
+-- Presets that are for other tasks or kinds of models than these: for how many they are.
+local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, geometric = 3, lst_2d = 0, lst_2d_clean = 0, lst_learned = 0,
+  lst_random = 0 }
+
+function TestInherit.test_every_encoding_comes_back_from_a_run_s_spec()
+  for _, name in ipairs(paths.names_in("spec/encodings", ".lua")) do
+    local count = 0
+    for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", PAIRS[1], PAIRS[2] }) do
+      count = count + (check_comes_back(("{ kind = '%s' }"):format(name), model) and 1 or 0)
+    end
+    lu.assertEquals(count, FITS[name] or 4, name)
+    check_comes_back(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name), PAIRS[2])
+  end
+end
+
+function TestInherit.test_what_a_family_does_not_have_comes_back()
+  local lines = "lines = { list = { { head = 0, direction = 1, line = 0, value = 1 } }, zero_corner = 'all' }"
+  for _, encoding in ipairs({ ("{ made_for = 'decoder', %s }"):format(lines),
+    ("{ %s, decoder = { lines = { kind = 'none' } }, cross = { lines = { columns = 'left' } } }"):format(lines),
+    ("{ %s, decoder = { lines = { list = {} } } }"):format(lines),
+    "{ kind = 'lst_relative', encoder = { projections = { output = false } } }",
+    "{ made_for = 'decoder', rotation = { kind = 'rope' }, normaliser = { temperature = 2 } }" }) do
+    lu.assertTrue(check_comes_back(encoding, PAIRS[1]), encoding)
+  end
+end
+
+-- Lines and projections have no kinds, and are left out as a score is.
+function TestInherit.test_facets_without_kinds_can_be_left_out()
+  local plain, bare = plan_of("{ kind = 'lst_relative_clean' }"), plan_of(
+    "{ kind = 'lst_relative_clean', projections = { kind = 'none' } }")
+  lu.assertEquals(plain.resolved.encoding.projections, { bias = true, init = "linear" })
+  lu.assertNil(bare.resolved.encoding.projections)
+  lu.assertEquals(plan_of("{ kind = 'lst_relative_clean', cross = { projections = { kind = 'none' } } }")
+    .resolved.encoding.cross.projections, {})
+  local _, message = project:plan(support.write("inherit.lua",
+    SPEC:format("{ kind = 'lst_relative_clean', projections = { kind = 'none', bias = false } }", 1)))
+  lu.assertStrContains(message, "error: encoding.projections.kind: no such field")
 end
 
 -- One value is read for several families, and what is wrong with it is told once.

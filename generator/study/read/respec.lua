@@ -118,6 +118,9 @@ end
 -- A facet of a family with what the resolved spec leaves out where it has its default: it is laid upon that of all
 -- families, which may have something else there.
 local function whole(facet, value)
+  if value.kind == "none" then
+    return value
+  end
   local out = {}
   for name, inner in next, value do
     out[name] = inner
