@@ -10,6 +10,7 @@ cat >"$SIMULATED/bin/sbatch" <<'END'
 # sbatch --parsable SCRIPT; squeue; scancel JOB...; scontrol show|requeue
 case ${0##*/} in
     sbatch)
+        [ -z "$SIMULATED_REFUSAL" ] || { echo "sbatch: error: $SIMULATED_REFUSAL" >&2 && exit 1; }
         job=$(($(ls "$SIMULATED/jobs" | wc -l) + 1)) task=0
         last=$(sed -n 's/^#SBATCH --array=1-//p' "$2")
         name=$(sed -n 's/^#SBATCH --job-name=//p' "$2")

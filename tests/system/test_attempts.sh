@@ -184,6 +184,13 @@ damaged() {
         task 2 0 && whole && grep -q nothing "$cell/.damaged/$first-1/run.json"
 }
 
+# Where sbatch refuses the array, the damaged run is put back.
+not_submitted() {
+    submit kept && task 1 0 && echo nothing >"$cell/$first/run.json" && rm "$SIMULATED"/queue/* &&
+        SIMULATED_REFUSAL="no such partition" ends_with 1 "nothing was submitted, and $cell/$first is put back" \
+            simulate resubmit kept && grep -q nothing "$cell/$first/run.json" && [ ! -e "$cell/.damaged" ]
+}
+
 # A record that somebody else has written names a job of mine, which stays; that of this study's own array goes.
 foreign_record() {
     submit records && rm "$SIMULATED"/queue/* && name=$(sed -n 's/^#SBATCH --job-name=//p' "$script/job.sh") &&
@@ -202,6 +209,7 @@ expect attempts_that_a_sweep_meets_through_a_link linked_sweep
 expect attempts_with_pipes piped
 expect attempts_by_a_foreign_trainer foreign_trainer
 expect attempts_at_a_damaged_run damaged
+expect attempts_at_a_damaged_run_that_stays not_submitted
 expect attempts_and_a_foreign_record foreign_record
 expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused

@@ -2,7 +2,8 @@
 -- lost, and no reader of run folders looks there.
 --
 -- Input: the folder of all runs; a cell and some of its runs, as ledger.survey leaves them. Output: runs that were
--- moved are "absent"; what was done goes to stderr. true, or nil and a message where one cannot be moved.
+-- moved are "absent" and know where they are, run.aside; what was done goes to stderr. true, or nil and a message where
+-- one cannot be moved. put_back undoes it, for a caller that does not train them after all.
 -- Trainers are built between the survey and this: another sweep may have set a run aside meanwhile, and be training it
 -- anew. So each is looked at once more.
 
@@ -35,7 +36,7 @@ local function move(out, run)
   end
   overview.say(tongues.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
     run.damage, place)))
-  run.state, run.words, run.damage = "absent", nil, nil
+  run.state, run.words, run.damage, run.aside = "absent", nil, nil, place
   return true
 end
 
@@ -53,6 +54,25 @@ function M.runs(out, cell, runs)
     end
   end
   return true
+end
+
+local function put_back(out, run, why)
+  local done, message = inside.move(out, run.aside, run.path)
+  if not done then
+    overview.say(tongues.plain(("%s, and %s stays there: %s"):format(why, run.aside, message)))
+    return
+  end
+  inside.remove_empty(out, (run.aside:match("^(.*)/")))
+  overview.say(tongues.plain(("%s, and %s is put back"):format(why, run.path)))
+  run.state, run.aside = "damaged", nil
+end
+
+function M.put_back(out, runs, why)
+  for _, run in ipairs(runs) do
+    if run.aside then
+      put_back(out, run, why)
+    end
+  end
 end
 
 return M

@@ -261,7 +261,15 @@ local function empty(options, folder)
   lfs.mkdir(folder)
 end
 
--- Writes the array's folder and calls sbatch; on a failure the folder is emptied.
+-- Undoes what came before sbatch, which did not take the array.
+local function take_back(options, plan, folder)
+  for _, group in ipairs(plan.groups) do
+    set_aside.put_back(options.out, group.runs, "nothing was submitted")
+  end
+  empty(options, folder)
+end
+
+-- Writes the array's folder and calls sbatch; on a failure the folder is emptied, and damaged runs are put back.
 local function submit(options, study, site, plan, most)
   local folder, n = records.open(options.out)
   if not folder then
@@ -290,7 +298,7 @@ local function submit(options, study, site, plan, most)
   end
   job = job or written and accepted(plan.name)
   if not job then
-    empty(options, folder)
+    take_back(options, plan, folder)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
     return written and INPUT or ENVIRONMENT
   end
