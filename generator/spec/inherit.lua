@@ -5,11 +5,11 @@
 -- A family whose own table names a facet has asked for it: its fields are laid upon those given for all. Lines and
 -- projections, which have no kinds, are left out by { kind = "none" }, as a score is (score/entries.lua).
 --
--- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output: M.mark: an encoding's own table
--- whose facets know what they are made for, in the place of its field made_for; M.lay: the tree with a table of its own
--- for every family that does not have all facets as they stand; M.asks_for_score and M.reads_places: what decides
--- whether cross-attention has a score that is given for all; M.spelled: a resolved encoding with all in the tables of
--- families that a spec has to say there.
+-- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output: M.mark: an encoding's table, with
+-- what it uses, whose facets know what they are made for, in the place of its field made_for; M.lay: the tree with a
+-- table of its own for every family that does not have all facets as they stand; M.asks_for_score and M.reads_places:
+-- what decides whether cross-attention has a score that is given for all; M.spelled: a resolved encoding with all in
+-- the tables of families that a spec has to say there.
 -- Invariants: changes no node that it is given.
 
 local canonical = require("base.canonical")
@@ -36,7 +36,7 @@ function M.mark(own)
     return own
   end
   local marked = tree.table(own.origin)
-  marked.items = own.items
+  marked.items, marked.partial = own.items, own.partial
   for name, node in next, own.fields do
     local copy = node
     if families.is_facet[name] then
@@ -123,7 +123,7 @@ local function is_narrowed(direct, name)
 end
 
 function M.lay(root)
-  local encoding = root.fields.encoding
+  local encoding = M.mark(root.fields.encoding)
   if not tree.is_table(encoding) then
     return root
   end

@@ -236,6 +236,11 @@ end
 
 local resolve_section, resolve_own
 
+-- Lays a section upon its parent; what the parent's facets are made for, those that are added are not.
+local function lay(section, base, over)
+  return sections.lay(section, section == "encoding" and inherit.mark(base) or base, over)
+end
+
 -- An encoding's table with its scores in one form; presets that they use are opened as the encoding's own would be.
 local function expand_scores(state, file, own, chain, path)
   return entries.expand(own, {
@@ -249,7 +254,7 @@ local function expand_scores(state, file, own, chain, path)
       local inner = longer(chain, parent)
       local node = whole and resolve_section(state, parent, "encoding", inner)
         or resolve_own(state, parent, "encoding", parent.tree, inner)
-      return tree.is_table(node) and node or tree.table(use.origin)
+      return tree.is_table(node) and inherit.mark(node) or tree.table(use.origin)
     end,
     report = function(node, field, what, expected, hint)
       state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
@@ -274,7 +279,7 @@ end
 function resolve_own(state, file, section, own, chain, path)
   if section == "encoding" then
     own = expand_scores(state, file, own, chain, path or section)
-    own = path and own or inherit.mark(resolve_families(state, file, own, chain))
+    own = path and own or resolve_families(state, file, own, chain)
   end
   local use, field, rest = split_use(state, section, own, path or section)
   if not use then
@@ -292,7 +297,7 @@ function resolve_own(state, file, section, own, chain, path)
   else
     base = resolve_own(state, parent, section, parent.tree, inner)
   end
-  return base and sections.lay(section, base, rest) or rest, true
+  return base and lay(section, base, rest) or rest, true
 end
 
 -- The spec file that the top level's `use` names, or the fragment below; nil without.
@@ -319,7 +324,7 @@ function resolve_section(state, file, section, chain)
     return node
   end
   local base = resolve_section(state, parent, section, longer(chain, parent))
-  return base and node and sections.lay(section, base, node) or node or base
+  return base and node and lay(section, base, node) or node or base
 end
 
 local function resolve_file(state, file)

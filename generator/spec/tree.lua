@@ -133,6 +133,7 @@ function M.merge(base, over)
   end
   local unstated = differs and (set or true)
   local merged = M.table(over.origin)
+  merged.made_for = over.made_for or base.made_for -- inherit.lua
   for name, node in next, base.fields do
     merged.fields[name] = node
     if unstated and over.fields[name] == nil then

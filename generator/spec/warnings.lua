@@ -4,6 +4,7 @@
 
 local decoding = require("spec.decoding")
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local features = require("spec.features")
 local holders = require("spec.holders")
 local tasks = require("spec.tasks")
@@ -174,6 +175,15 @@ local function warn_lines(context, warn)
   end
 end
 
+-- What a spec makes for one of several attentions, in a model that has one.
+local function warn_made_for(context, warn)
+  local given = context.loaded.tree.fields.encoding
+  local field = given and given.fields.made_for
+  if field and not families.of(context.resolved.model)[2] then
+    warn(("encoding.made_for: %s has no effect: the model has one attention"):format(diagnostics.show(field.value)))
+  end
+end
+
 local function warn_spare_token(resolved, warn)
   if resolved.model.spare_token == false and resolved.task.computation then
     warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
@@ -217,6 +227,7 @@ function M.of(context)
     decoding.warn(seen, warn)
     unreached.warn(seen, warn)
   end)
+  warn_made_for(context, warn)
   warn_spare_token(resolved, warn)
   warn_mask(context, warn)
   warn_evaluation(resolved, warn)

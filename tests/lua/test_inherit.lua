@@ -92,6 +92,29 @@ function TestInherit.test_a_preset_says_what_it_is_made_for()
     "causal none none score", "none none none none")
 end
 
+local function with_sets(encoding, sets)
+  return (assert(project:plan(support.write("inherit.lua", SPEC:format(encoding, 1)), sets)))
+end
+
+-- Whoever says it, it holds for what the encoding uses, too; and changed fields leave it as it was.
+function TestInherit.test_made_for_holds_for_what_is_used()
+  for _, spec in ipairs({ with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
+    with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
+    with_sets("{ relative = { kind = 'shaw' } }", { "encoding.made_for=encoder" }) }) do
+    lu.assertEquals(facets(spec.plan), { encoder = "none shaw none none", decoder = "causal none none none",
+      cross = "none none none none" })
+  end
+  for _, spec in ipairs({ with_sets("{ kind = 'lst_relative' }", { "encoding.relative.clip=3",
+    "encoding.rotation={ kind = 'rope' }" }),
+    with_sets("{ kind = 'lst_relative', relative = { clip = 3 }, rotation = { kind = 'rope' } }") }) do
+    lu.assertEquals(facets(spec.plan), { encoder = "none none rope none", decoder = "causal shaw rope none",
+      cross = "none none rope none" })
+    lu.assertEquals(spec.plan.resolved.encoding.relative.clip, 3)
+  end
+  lu.assertEquals(assert(project:plan("even_pairs_none", { "encoding.made_for=decoder" })).warnings,
+    { 'encoding.made_for: "decoder" has no effect: the model has one attention' })
+end
+
 -- A model of one attention has all of it.
 function TestInherit.test_an_encoder_has_what_is_made_for_a_decoder()
   local spec = assert(project:plan("even_pairs_none", { "encoding={ use = 'alibi_causal' }" }))
