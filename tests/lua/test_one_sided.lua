@@ -88,6 +88,24 @@ function TestOneSided.test_tables_have_the_rows_that_are_seen()
   lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
 end
 
+-- A list is of the index that the spec says, or of what the decoder has of it.
+function TestOneSided.test_lists_of_distances_have_what_is_seen()
+  local function values_of(list, per, kind)
+    local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias = "
+      .. "{ per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(per, list), kind)
+    return spec.plan.resolved.encoding.parameters.bias.values
+  end
+  lu.assertEquals(values_of("1, 2, 3, 4, 5", "model", "decoder"), { 1, 2, 3 })
+  lu.assertEquals(values_of("1, 2, 3, 4, 5", "head", "decoder"), { 1, 2, 3, 1, 2, 3 })
+  lu.assertEquals(values_of("1, 2, 3, 4, 5, 6, 7, 8, 9, 10", "head", "decoder"), { 1, 2, 3, 6, 7, 8 })
+  lu.assertEquals(values_of("1, 2, 3", "model", "decoder"), { 1, 2, 3 })
+  lu.assertEquals(values_of("7, 8", "head", "decoder"), { 7, 7, 7, 8, 8, 8 })
+  lu.assertEquals(values_of("1, 2, 3, 4, 5", "model", "encoder"), { 1, 2, 3, 4, 5 })
+  local _, message = pcall(values_of, "1, 2, 3, 4", "model", "decoder")
+  lu.assertStrContains(message, "expected: a list of 1 (for all), 5 (its values, of which those above distance 0 are "
+    .. "left out, since no query sees what is behind it) or 3 (those up to distance 0)")
+end
+
 -- A run of before has both sides, and its spec says so.
 function TestOneSided.test_a_run_keeps_the_sides_it_had()
   local older = plan_of("kind = 'shaw', relative = { sides = 'both' }")

@@ -69,7 +69,8 @@ local function integer_of(node, low, high)
   return whole and whole >= low and whole <= high and whole or nil
 end
 
--- Size and first index, both nil for a single value; false after an error.
+-- Size and first index, both nil for a single value; false after an error. The third is the size that the spec says,
+-- which has more distances than queries see.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
@@ -86,7 +87,7 @@ local function read_extent(context, fields, path)
       context.report(shape, path .. ".shape", found(shape) .. " does not fit here",
         ("an integer from 1 to %d: how many values, read from 0 on"):format(MOST))
     end
-    return size or false, 0
+    return size or false, 0, size
   elseif not index then
     return nil
   end
@@ -97,10 +98,11 @@ local function read_extent(context, fields, path)
       .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
     return false
   end
+  local whole = last - first + 1
   if by_distance and context.causal then
     last = math.max(first, math.min(last, 0))
   end
-  return last - first + 1, first
+  return last - first + 1, first, whole
 end
 
 local function read_outside(context, node, path)
@@ -113,27 +115,32 @@ local function read_outside(context, node, path)
 end
 
 -- The legal lengths of a list in words.
-local function lengths_text(p, heads)
+local function lengths_text(p, whole, heads)
   local words = { "1 (for all)" }
-  if p.size then
-    words[#words + 1] = p.size .. " (its values)"
+  if whole and whole > p.size then
+    words[#words + 1] = ("%d (its values, of which those above distance 0 are left out, since no query sees what is "
+      .. "behind it)"):format(whole)
+  end
+  if whole then
+    words[#words + 1] = p.size .. (whole > p.size and " (those up to distance 0)" or " (its values)")
   end
   if per_head(p.per) then
     words[#words + 1] = heads .. " (one per head)"
   end
-  if p.size and per_head(p.per) then
-    words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * p.size, heads, p.size)
+  if whole and per_head(p.per) then
+    words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * whole, heads, whole)
   end
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
 end
 
--- One number per (head, index) from a list of any legal length; nil if it has none.
-local function expand(list, p, heads)
-  local rows, size = per_head(p.per) and heads or 1, p.size or 1
+-- One number per (head, index) from a list of any legal length for rows of `whole` values, of which each has the first
+-- p.size; nil if it has none.
+local function expand(list, p, whole, heads)
+  local rows = per_head(p.per) and heads or 1
   local count, full = #list, {}
   for row = 0, rows - 1 do
-    for i = 1, size do
-      local at = count == 1 and 1 or count == rows * size and row * size + i or count == size and i
+    for i = 1, p.size or 1 do
+      local at = count == 1 and 1 or count == rows * whole and row * whole + i or count == whole and i
         or count == rows and row + 1
       if not at then
         return nil
@@ -144,7 +151,7 @@ local function expand(list, p, heads)
   return full
 end
 
-local function read_list(context, node, path, p)
+local function read_list(context, node, path, p, whole)
   local list = {}
   for i, item in ipairs(node.items) do
     if type(item.value) ~= "number" then
@@ -153,9 +160,9 @@ local function read_list(context, node, path, p)
     end
     list[i] = item.value
   end
-  local full = expand(list, p, context.heads)
+  local full = expand(list, p, whole or 1, context.heads) or whole and expand(list, p, p.size, context.heads)
   if not full then
-    return context.report(node, path, ("the list has %d values"):format(#list), lengths_text(p, context.heads))
+    return context.report(node, path, ("the list has %d values"):format(#list), lengths_text(p, whole, context.heads))
   end
   return full
 end
@@ -187,20 +194,20 @@ local function read_spread(context, node, path)
 end
 
 -- Fills p.init or p.values from the node of either.
-local function read_start(context, node, path, p)
+local function read_start(context, node, path, p, whole)
   local list
   if type(node.value) == "number" then
     if p.learned then
       p.init = node.value + 0.0
       return true
     end
-    list = expand({ node.value }, p, context.heads)
+    list = expand({ node.value }, p, 1, context.heads)
   elseif type(node.value) == "string" then
     list = read_name(context, node, path, p)
   elseif not tree.is_table(node) then
     context.report(node, path, found(node) .. " does not fit here", M.INIT_TEXT)
   elseif #node.items > 0 then
-    list = read_list(context, node, path, p)
+    list = read_list(context, node, path, p, whole)
   elseif not p.learned then
     context.report(node, path, "random values for a parameter that is not learned", "a number, a list or a name")
   else
@@ -302,7 +309,8 @@ function M.read(context, name, node, path)
   local fields = node.fields
   local p = { name = name }
   p.per = read_choice(context, fields.per, path .. ".per", PER, "model")
-  p.size, p.first = read_extent(context, fields, path)
+  local whole
+  p.size, p.first, whole = read_extent(context, fields, path)
   p.outside = read_outside(context, fields.outside, path)
   p.learned = read_learned(context, node, path)
   if not p.per or p.size == false or p.outside == false or p.learned == nil then
@@ -319,7 +327,7 @@ function M.read(context, name, node, path)
     start_path = path
   end
   local outside = { type(p.outside) == "number" and p.outside or nil }
-  local good = read_start(context, start, start_path, p)
+  local good = read_start(context, start, start_path, p, whole)
     and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
     and check_size(context, fields.outside, path .. ".outside", outside)
   return good and p or nil
