@@ -91,8 +91,9 @@ end
 -- A list is of the index that the spec says, or of what the decoder has of it.
 function TestOneSided.test_lists_of_distances_have_what_is_seen()
   local function values_of(list, per, kind)
-    local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias = "
-      .. "{ per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(per, list), kind)
+    local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
+      .. "= { per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(per, list),
+      kind)
     return spec.plan.resolved.encoding.parameters.bias.values
   end
   lu.assertEquals(values_of("1, 2, 3, 4, 5", "model", "decoder"), { 1, 2, 3 })
