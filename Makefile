@@ -309,7 +309,7 @@ fmt-check: ## fails where clang-format 14 would change something, generated file
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 lint: ## luacheck
-	env -u LUA_PATH -u LUA_CPATH luacheck -q generator spec examples tests/bits tests/lua tests/ptx
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/lua tests/ptx
 
 where: ## AT=FILE:LINE: the template line behind a generated line
 	@./longhand where $(AT)
@@ -325,8 +325,8 @@ eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
 
 # An installed copy is nobody's to write to: what users build lies in their own folders (LONGHAND_BUILD).
 PREFIX ?= /usr/local
-INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator templates runtime \
-	kernels spec generated python docs examples $(wildcard third_party)
+INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator lab templates \
+	runtime kernels spec generated python docs examples $(wildcard third_party)
 PLACE = $(DESTDIR)$(PREFIX)
 
 install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, its manual page and completions

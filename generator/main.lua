@@ -1,11 +1,11 @@
 -- The verbs of ./longhand. The only module that touches the arguments, the standard streams and the exit code.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
--- message and an exit code of the design's list, never in a stack trace. What a few verbs alone need is loaded by them:
--- most of the program is for what comes after training.
+-- message and an exit code of the design's list, never in a stack trace. What a few verbs alone need is loaded by them,
+-- such as the lab (lab/), which is most of the program and is asked for nowhere else.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
-package.path = ("%s/generator/?.lua;%s"):format(root, package.path)
+package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
 
 local build = require("render.build")
 local builds = require("base.builds")
@@ -62,7 +62,7 @@ end
 -- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and of a spec its errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
-    return require("study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
+    return require("lab.study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
   end
   return project:plan(arguments.spec, arguments.set)
 end
@@ -294,7 +294,7 @@ local function print_line(text)
 end
 
 function verbs.demo(project, arguments)
-  return require("study.demo").run({
+  return require("lab.study.demo").run({
     project = project,
     steps = arguments.steps,
     say = print_line,
@@ -322,16 +322,16 @@ local function on_trained(project, arguments, module)
 end
 
 function verbs.analyze(project, arguments)
-  return on_trained(project, arguments, require("study.analyse.analyze"))
+  return on_trained(project, arguments, require("lab.study.analyse.analyze"))
 end
 
 function verbs.calibrate(project, arguments)
-  return on_trained(project, arguments, require("study.calibrate.calibrate"))
+  return on_trained(project, arguments, require("lab.study.calibrate.calibrate"))
 end
 
 function verbs.export(project, arguments)
-  local modules = { pytorch = require("export.model"), csv = require("export.csv"),
-    tensorboard = require("export.tensorboard") }
+  local modules = { pytorch = require("lab.export.model"), csv = require("lab.export.csv"),
+    tensorboard = require("lab.export.tensorboard") }
   return on_trained(project, arguments, modules[arguments.what])
 end
 
@@ -342,14 +342,14 @@ function verbs.tune(project, arguments)
     return find(project, { spec = arguments.spec, runs = arguments.runs,
       set = table.move(sets, 1, #sets, #all + 1, all) })
   end
-  local code, message = require("tune.tune").run(arguments)
+  local code, message = require("lab.tune.tune").run(arguments)
   return message and fail(code, message) or code
 end
 
 function verbs.sweep(project, arguments)
-  local slurm, sweep = require("study.slurm.slurm"), require("study.run.sweep")
+  local slurm, sweep = require("lab.study.slurm.slurm"), require("lab.study.run.sweep")
   arguments.project = project
-  local message = require("study.grid.asked").settle(arguments)
+  local message = require("lab.study.grid.asked").settle(arguments)
   if message then
     return fail(INPUT, message)
   end
@@ -365,16 +365,16 @@ end
 
 function verbs.bundle(project, arguments)
   arguments.project = project
-  local message = require("study.grid.asked").settle(arguments)
+  local message = require("lab.study.grid.asked").settle(arguments)
   if message then
     return fail(INPUT, message)
   end
-  return require("study.bundle.bundle").run(arguments)
+  return require("lab.study.bundle.bundle").run(arguments)
 end
 
 function verbs.report(project, arguments)
   arguments.project, arguments.say = project, print_line
-  local code, message = require("study.report.report").run(arguments)
+  local code, message = require("lab.study.report.report").run(arguments)
   return message and fail(code, message) or code
 end
 

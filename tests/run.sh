@@ -107,7 +107,7 @@ layer_lint() {
         skip "clang-format 14: not installed"
     fi
     check "sh -n" sh -c 'for script in longhand .ci/run tests/run.sh tests/bench/*.sh tests/bits/*.sh tests/cuda/*.sh \
-        tests/device/*.sh tests/ptx/*.sh tests/support/*.sh tests/system/*.sh generator/study/*/*.sh runtime/cuda/*.sh; do
+        tests/device/*.sh tests/ptx/*.sh tests/support/*.sh tests/system/*.sh lab/study/*/*.sh runtime/cuda/*.sh; do
         sh -n "$script" || exit; done'
 }
 

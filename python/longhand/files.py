@@ -10,7 +10,7 @@ import warnings
 
 from .errors import LonghandError
 
-# Bytes, as generator/study/read/run_shapes.lua has them.
+# Bytes, as lab/study/read/run_shapes.lua has them.
 LARGEST = {"run.json": 4 << 20, "eval.jsonl": 256 << 20, "metrics.jsonl": 256 << 20}
 LONGEST_LINE = 65536
 

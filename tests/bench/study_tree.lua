@@ -5,10 +5,10 @@
 -- STUDY as `sweep` takes it; every run of it lies below DIR afterwards, with an accuracy for each length that its spec
 -- evaluates and LOGGED lines in metrics.jsonl; nothing is trained. Numbers are drawn with a fixed seed.
 
-package.path = "generator/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;" .. package.path
 
 local canonical = require("base.canonical")
-local grid = require("study.grid.grid")
+local grid = require("lab.study.grid.grid")
 local write = require("base.write")
 
 local FACTS = { level = "x86-64-v3", compiler = "made up", variant = "cpu", precision = "float32", threads = 1,

@@ -2,9 +2,9 @@
 --
 --     lua5.4 tests/bits/tensors.lua FILE
 
-package.path = "generator/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;" .. package.path
 
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 
 -- FNV-1a over words of 8 bytes.
 local function digest(bytes)

@@ -4,7 +4,7 @@ local support = require("support")
 
 local lu = require("luaunit")
 local project = require("project").new(".")
-local pytorch = require("export.pytorch")
+local pytorch = require("lab.export.pytorch")
 local render = require("render.render")
 
 local M = {}

@@ -2,7 +2,7 @@
 
 local support = require("support")
 
-local cells = require("study.read.cells")
+local cells = require("lab.study.read.cells")
 local json = require("dkjson")
 local lu = require("luaunit")
 

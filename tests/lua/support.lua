@@ -2,7 +2,7 @@
 --
 -- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
 
-package.path = "generator/?.lua;tests/lua/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 
 local support = {}
 package.loaded.support = support -- for what else tests share: it writes into the same folder

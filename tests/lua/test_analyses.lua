@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local attention = require("study.analyse.analyze_attention")
-local decoding = require("study.analyse.analyze_decoding")
+local attention = require("lab.study.analyse.analyze_attention")
+local decoding = require("lab.study.analyse.analyze_decoding")
 local lu = require("luaunit")
-local panels = require("study.analyse.panels")
-local pca = require("study.analyse.pca")
-local respec = require("study.read.respec")
+local panels = require("lab.study.analyse.panels")
+local pca = require("lab.study.analyse.pca")
+local respec = require("lab.study.read.respec")
 
 TestPca = {}
 

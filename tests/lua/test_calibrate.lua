@@ -1,17 +1,17 @@
--- Lines of attention (study/calibrate): worked examples digit for digit, what is chosen
+-- Lines of attention (lab/study/calibrate): worked examples digit for digit, what is chosen
 -- otherwise, what cannot pass.
 
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
-local choices = require("study.calibrate.choices")
-local controls = require("study.calibrate.controls")
+local choices = require("lab.study.calibrate.choices")
+local controls = require("lab.study.calibrate.controls")
 local facet = require("plan.facets.lines")
-local findings = require("study.calibrate.findings")
-local inference = require("study.analyse.inference")
-local lines = require("study.calibrate.lines")
+local findings = require("lab.study.calibrate.findings")
+local inference = require("lab.study.analyse.inference")
+local lines = require("lab.study.calibrate.lines")
 local lu = require("luaunit")
-local student = require("study.calibrate.student")
+local student = require("lab.study.calibrate.student")
 
 -- Choices of the examples: k = 1, all rows, all lines, nothing merged, above, relative; and what is set besides.
 local function of_examples(...)

@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("study.read.cells")
-local demo = require("study.demo")
-local entries = require("study.report.entries")
+local cells = require("lab.study.read.cells")
+local demo = require("lab.study.demo")
+local entries = require("lab.study.report.entries")
 local lu = require("luaunit")
 local reports = require("reports")
-local runs = require("study.read.runs")
+local runs = require("lab.study.read.runs")
 local wording = require("base.wording")
 
 local write_run, scored, make_study, SCORES = reports.write_run, reports.scored, reports.make_study, reports.SCORES

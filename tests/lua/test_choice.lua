@@ -2,18 +2,18 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local captions = require("study.report.captions")
-local cells = require("study.read.cells")
-local cost = require("study.report.cost")
-local draw = require("study.report.draw")
-local entries = require("study.report.entries")
-local figures = require("study.report.figures")
-local items = require("study.report.items")
+local captions = require("lab.study.report.captions")
+local cells = require("lab.study.read.cells")
+local cost = require("lab.study.report.cost")
+local draw = require("lab.study.report.draw")
+local entries = require("lab.study.report.entries")
+local figures = require("lab.study.report.figures")
+local items = require("lab.study.report.items")
 local lu = require("luaunit")
-local measured = require("study.report.measured")
-local report = require("study.report.report")
+local measured = require("lab.study.report.measured")
+local report = require("lab.study.report.report")
 local reports = require("reports")
-local views = require("study.report.views")
+local views = require("lab.study.report.views")
 
 local eval_line, write_run, spec_of = reports.eval_line, reports.write_run, reports.spec_of
 

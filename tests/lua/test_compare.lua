@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local compare = require("study.report.compare")
+local compare = require("lab.study.report.compare")
 local lu = require("luaunit")
 local reports = require("reports")
 

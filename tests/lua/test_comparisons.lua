@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local analyze = require("study.analyse.analyze")
-local comparisons = require("study.analyse.comparisons")
+local analyze = require("lab.study.analyse.analyze")
+local comparisons = require("lab.study.analyse.comparisons")
 local hostile = require("hostile")
 local lu = require("luaunit")
 local reports = require("reports")
-local strips = require("study.analyse.strips")
+local strips = require("lab.study.analyse.strips")
 
 local function options(more)
   local given = { split = "test", resamples = 500, seed = 1 }

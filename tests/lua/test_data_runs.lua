@@ -3,14 +3,14 @@
 local support = dofile("tests/lua/support.lua")
 
 local file_digest = require("base.file_digest")
-local grid = require("study.grid.grid")
+local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
-local ledger = require("study.run.ledger")
+local ledger = require("lab.study.run.ledger")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
 local sha256 = require("base.sha256")
-local states = require("study.run.states")
+local states = require("lab.study.run.states")
 
 local TRAIN = '{"input":[1,0,2],"target":[1]}\n'
 local TEST = '{"input":[1,1],"target":[0]}\n'

@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 
 local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
 

@@ -5,9 +5,9 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local asked = require("study.grid.asked")
+local asked = require("lab.study.grid.asked")
 local cli = require("cli.cli")
-local grid = require("study.grid.grid")
+local grid = require("lab.study.grid.grid")
 local names = require("base.names")
 local handles = require("network.handles")
 local lfs = require("lfs")

@@ -7,7 +7,7 @@ local choices = require("plan.choices")
 local describe = require("plan.describe")
 local lu = require("luaunit")
 local project = require("project").new(".")
-local respec = require("study.read.respec")
+local respec = require("lab.study.read.respec")
 
 TestDrawnStreams = {}
 

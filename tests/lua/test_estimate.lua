@@ -2,15 +2,15 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local bench = require("study.run.bench")
+local bench = require("lab.study.run.bench")
 local costs = require("plan.costs")
-local data_shapes = require("study.read.data_shapes")
-local data_work = require("study.run.data_work")
-local estimate = require("study.run.estimate")
-local grid = require("study.grid.grid")
-local ledger = require("study.run.ledger")
+local data_shapes = require("lab.study.read.data_shapes")
+local data_work = require("lab.study.run.data_work")
+local estimate = require("lab.study.run.estimate")
+local grid = require("lab.study.grid.grid")
+local ledger = require("lab.study.run.ledger")
 local lu = require("luaunit")
-local packing = require("study.slurm.packing")
+local packing = require("lab.study.slurm.packing")
 local project = require("project").new(".")
 
 local STUDY = [[

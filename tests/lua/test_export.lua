@@ -3,10 +3,10 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local examples = require("export.examples")
+local examples = require("lab.export.examples")
 local exports = require("exports")
 local lu = require("luaunit")
-local pytorch = require("export.pytorch")
+local pytorch = require("lab.export.pytorch")
 local torch = require("expression.torch")
 
 local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text

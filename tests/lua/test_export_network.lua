@@ -9,7 +9,7 @@ local exports = require("exports")
 local lu = require("luaunit")
 local ops = require("network.ops")
 local parameters = require("network.parameters")
-local pytorch = require("export.pytorch")
+local pytorch = require("lab.export.pytorch")
 
 local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
 local planned, project, rendered = exports.planned, exports.project, exports.rendered

@@ -2,11 +2,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local analyze = require("study.analyse.analyze")
+local analyze = require("lab.study.analyse.analyze")
 local cli = require("cli.cli")
-local correlation = require("study.analyse.correlation")
+local correlation = require("lab.study.analyse.correlation")
 local lu = require("luaunit")
-local people = require("study.read.people")
+local people = require("lab.study.read.people")
 local reports = require("reports")
 
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }

@@ -3,11 +3,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local inference = require("study.analyse.inference")
+local inference = require("lab.study.analyse.inference")
 local json = require("dkjson")
 local lu = require("luaunit")
-local statistics = require("study.read.statistics")
-local student = require("study.analyse.student")
+local statistics = require("lab.study.read.statistics")
+local student = require("lab.study.analyse.student")
 
 local stored = json.decode(support.read("tests/reference/inference.json"))
 

@@ -11,7 +11,7 @@ local tasks = project:task_facts(require("base.diagnostics").new()) -- read once
 function project.task_facts()
   return tasks
 end
-local respec = require("study.read.respec")
+local respec = require("lab.study.read.respec")
 
 TestInherit = {}
 

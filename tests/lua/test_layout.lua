@@ -8,7 +8,7 @@ local lu = require("luaunit")
 local plans = require("plans")
 local project_module = require("project")
 local tasks = require("spec.tasks")
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 
 local plan_of, small, task = plans.plan_of, plans.small, plans.task
 

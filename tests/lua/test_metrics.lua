@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local entries = require("study.report.entries")
+local entries = require("lab.study.report.entries")
 local lu = require("luaunit")
 local measures = require("spec.measures")
-local metrics = require("study.read.metrics")
+local metrics = require("lab.study.read.metrics")
 local reports = require("reports")
-local runs = require("study.read.runs")
+local runs = require("lab.study.read.runs")
 
 TestMetrics = {}
 

@@ -4,7 +4,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
-local grid = require("study.grid.grid")
+local grid = require("lab.study.grid.grid")
 local handles = require("network.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
@@ -13,7 +13,7 @@ local plan_module = require("plan.plan")
 local plans = require("plans")
 local project_module = require("project")
 local random = require("random")
-local respec = require("study.read.respec")
+local respec = require("lab.study.read.respec")
 
 local project = project_module.new(".")
 

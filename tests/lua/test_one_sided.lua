@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local project = require("project").new(".")
-local respec = require("study.read.respec")
+local respec = require("lab.study.read.respec")
 
 TestOneSided = {}
 

@@ -3,11 +3,11 @@
 local support = dofile("tests/lua/support.lua")
 
 local dependencies = require("base.dependencies")
-local draw = require("study.report.draw")
+local draw = require("lab.study.report.draw")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local open = require("study.report.open")
-local report = require("study.report.report")
+local open = require("lab.study.report.open")
+local report = require("lab.study.report.report")
 local reports = require("reports")
 local write = require("base.write")
 

@@ -2,15 +2,15 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("study.read.cells")
-local beside = require("study.report.beside")
-local grid = require("study.grid.grid")
+local cells = require("lab.study.read.cells")
+local beside = require("lab.study.report.beside")
+local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
-local published = require("study.read.published")
-local readings = require("study.read.readings")
-local report = require("study.report.report")
+local published = require("lab.study.read.published")
+local readings = require("lab.study.read.readings")
+local report = require("lab.study.report.report")
 local reports = require("reports")
-local settings = require("study.report.settings")
+local settings = require("lab.study.report.settings")
 
 local spec_of, make_study, SCORES, project = reports.spec_of, reports.make_study, reports.SCORES, reports.project
 

@@ -2,17 +2,17 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("study.read.cells")
-local colours = require("study.report.colours")
-local curves = require("study.report.curves")
-local figures = require("study.report.figures")
-local figure_page = require("study.report.figure")
+local cells = require("lab.study.read.cells")
+local colours = require("lab.study.report.colours")
+local curves = require("lab.study.report.curves")
+local figures = require("lab.study.report.figures")
+local figure_page = require("lab.study.report.figure")
 local hostile = require("hostile")
 local lu = require("luaunit")
-local report_csv = require("study.report.report_csv")
-local reached = require("study.report.reached")
+local report_csv = require("lab.study.report.report_csv")
+local reached = require("lab.study.report.reached")
 local reports = require("reports")
-local scales = require("study.report.scales")
+local scales = require("lab.study.report.scales")
 
 local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
 local make_study, SCORES = reports.make_study, reports.SCORES

@@ -1,5 +1,5 @@
--- The rooms of generator/: which there are, what each may require, and that every arrow between them goes one way; the
--- folders of templates/, which meet in parts/ alone; and what C may include.
+-- The rooms of generator/ and lab/: which there are, what each may require, and that every arrow between them goes one
+-- way; the folders of templates/, which meet in parts/ alone; and what C may include.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,7 +7,8 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 
 -- { room, what it may require besides itself }, in the order of the pipeline: a room stands below all that it requires.
--- A folder without a row belongs to the room around it. ARCHITECTURE.md says what is in each.
+-- A folder without a row belongs to the room around it. ARCHITECTURE.md says what is in each. The lab's are known to
+-- main alone.
 local ROOMS = {
   { "base" },
   { "expression", "base" },
@@ -16,20 +17,20 @@ local ROOMS = {
   { "plan", "base expression spec network" },
   { "render", "base plan" },
   { "project", "base spec plan render" },
-  { "study.read", "base spec render" },
-  { "study.grid", "base spec project study.read" },
-  { "study.run", "base spec plan render study.grid study.read" },
-  { "study.slurm", "base spec render study.grid study.read study.run" },
-  { "study.bundle", "base spec render study.grid study.run study.slurm" },
-  { "study.report", "base study.grid study.read" },
-  { "study.analyse", "base study.read study.report" },
-  { "study.calibrate", "base spec study.read study.report study.analyse" },
-  { "study.demo", "base study.read study.run study.report" },
-  { "tune", "base spec plan render" },
-  { "export", "base expression spec render study.read study.report" },
   { "cli", "base spec" },
-  { "main", "base spec plan render project study.grid study.run study.slurm study.bundle study.report study.analyse "
-    .. "study.calibrate study.demo tune export cli" },
+  { "lab.study.read", "base spec render" },
+  { "lab.study.grid", "base spec project lab.study.read" },
+  { "lab.study.run", "base spec plan render lab.study.grid lab.study.read" },
+  { "lab.study.slurm", "base spec render lab.study.grid lab.study.read lab.study.run" },
+  { "lab.study.bundle", "base spec render lab.study.grid lab.study.run lab.study.slurm" },
+  { "lab.study.report", "base lab.study.grid lab.study.read" },
+  { "lab.study.analyse", "base lab.study.read lab.study.report" },
+  { "lab.study.calibrate", "base spec lab.study.read lab.study.report lab.study.analyse" },
+  { "lab.study.demo", "base lab.study.read lab.study.run lab.study.report" },
+  { "lab.tune", "base spec plan render" },
+  { "lab.export", "base expression spec render lab.study.read lab.study.report" },
+  { "main", "base cli spec plan render project lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
+    .. "lab.study.report lab.study.analyse lab.study.calibrate lab.study.demo lab.tune lab.export" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
@@ -42,26 +43,27 @@ local function words(text)
   return list
 end
 
--- Modules of the generator, as require knows them; sorted.
+-- Modules of the generator and the lab, as require knows them; sorted.
 local function modules()
   local list = {}
   local function collect(folder, prefix)
-    for name in lfs.dir("generator/" .. folder) do
+    for name in lfs.dir(folder) do
       local module = name:match("^([^.]+)%.lua$")
       if module then
         list[#list + 1] = prefix .. module
       elseif not name:find(".", 1, true) then
-        collect(folder .. name .. "/", prefix .. name .. ".")
+        collect(folder .. "/" .. name, prefix .. name .. ".")
       end
     end
   end
-  collect("", "")
+  collect("generator", "")
+  collect("lab", "lab.")
   table.sort(list)
   return list
 end
 
 local function path_of(module)
-  return "generator/" .. module:gsub("%.", "/") .. ".lua"
+  return (module:find("^lab%.") and "" or "generator/") .. module:gsub("%.", "/") .. ".lua"
 end
 
 local rows = {}
@@ -143,6 +145,13 @@ function TestRooms.test_arrows_go_one_way()
     for _, other in ipairs(row.list) do
       lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s requires %s"):format(room, other))
     end
+  end
+end
+
+-- What is for after training costs nothing before it: main loads the lab where a verb needs it.
+function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
+  for line in support.read(path_of("main")):gmatch("[^\n]+") do
+    lu.assertFalse(line:find("^%S.*require%(\"lab%.") and line or false, "main.lua loads the lab for every verb")
   end
 end
 

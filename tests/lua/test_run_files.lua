@@ -2,19 +2,19 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cells = require("study.read.cells")
-local compare = require("study.report.compare")
-local draw = require("study.report.draw")
+local cells = require("lab.study.read.cells")
+local compare = require("lab.study.report.compare")
+local draw = require("lab.study.report.draw")
 local json = require("dkjson")
-local ledger = require("study.run.ledger")
+local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local report = require("study.report.report")
+local report = require("lab.study.report.report")
 local reports = require("reports")
-local respec = require("study.read.respec")
-local run_files = require("study.read.run_files")
-local runs = require("study.read.runs")
-local trained = require("study.read.trained")
+local respec = require("lab.study.read.respec")
+local run_files = require("lab.study.read.run_files")
+local runs = require("lab.study.read.runs")
+local trained = require("lab.study.read.trained")
 
 local eval_line, write_run, scored, DIGEST = reports.eval_line, reports.write_run, reports.scored, reports.DIGEST
 

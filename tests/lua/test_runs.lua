@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local reports = require("reports")
-local runs = require("study.read.runs")
+local runs = require("lab.study.read.runs")
 
 local eval_line, spec_of, write_run, scored = reports.eval_line, reports.spec_of, reports.write_run, reports.scored
 

@@ -1,18 +1,18 @@
--- generator/study/slurm: site files and their messages, how runs are packed into tasks, the texts of a job array, what
+-- lab/study/slurm: site files and their messages, how runs are packed into tasks, the texts of a job array, what
 -- squeue says, and what lies in a folder that was submitted from. tests/system/test_slurm.sh has a cluster.
 
 local support = dofile("tests/lua/support.lua")
 
-local attempts = require("study.slurm.attempts")
+local attempts = require("lab.study.slurm.attempts")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local packing = require("study.slurm.packing")
+local packing = require("lab.study.slurm.packing")
 local project = require("project").new(".")
-local queue = require("study.slurm.queue")
-local records = require("study.slurm.records")
-local script = require("study.slurm.script")
+local queue = require("lab.study.slurm.queue")
+local records = require("lab.study.slurm.records")
+local script = require("lab.study.slurm.script")
 local shell = require("base.shell")
-local site_module = require("study.slurm.site")
+local site_module = require("lab.study.slurm.site")
 
 TestSites = {}
 

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local statistics = require("study.read.statistics")
+local statistics = require("lab.study.read.statistics")
 
 TestStatistics = {}
 

@@ -1,22 +1,22 @@
--- generator/study/grid/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
+-- lab/study/grid/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
 --
 -- tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
 -- `-- scale: NAME` stands for --scale NAME. LH_UPDATE_GOLDEN=1 rewrites the .err files.
 
 local support = dofile("tests/lua/support.lua")
 
-local bench = require("study.run.bench")
-local failures = require("study.run.failures")
-local grid = require("study.grid.grid")
-local jobs = require("study.run.jobs")
+local bench = require("lab.study.run.bench")
+local failures = require("lab.study.run.failures")
+local grid = require("lab.study.grid.grid")
+local jobs = require("lab.study.run.jobs")
 local json = require("dkjson")
-local ledger = require("study.run.ledger")
+local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
 local shell = require("base.shell")
-local verbs = require("study.grid.verbs")
+local verbs = require("lab.study.grid.verbs")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)

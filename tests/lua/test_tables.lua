@@ -2,19 +2,19 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local analyze = require("study.analyse.analyze")
+local analyze = require("lab.study.analyse.analyze")
 local cli = require("cli.cli")
-local correlation = require("study.analyse.correlation")
+local correlation = require("lab.study.analyse.correlation")
 local hostile = require("hostile")
 local json = require("dkjson")
 local lu = require("luaunit")
-local position_tables = require("study.analyse.position_tables")
-local procrustes = require("study.analyse.procrustes")
+local position_tables = require("lab.study.analyse.position_tables")
+local procrustes = require("lab.study.analyse.procrustes")
 local project_module = require("project")
-local published = require("study.read.published")
+local published = require("lab.study.read.published")
 local reports = require("reports")
 local shell = require("base.shell")
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 local write = require("base.write")
 
 -- Calls use(folder) with a temporary one; returns what it returns.

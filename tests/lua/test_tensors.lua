@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 
 local REFERENCE = "tests/reference/rand_relative.safetensors"
 

@@ -7,7 +7,7 @@ local json = require("dkjson")
 local levels = require("plan.levels")
 local lu = require("luaunit")
 local project = require("project").new(".")
-local search = require("tune.search")
+local search = require("lab.tune.search")
 local tuned = require("render.tuned")
 local tuning = require("plan.tuning")
 
@@ -227,9 +227,9 @@ end
 
 TestTune = {}
 
-local measure = require("tune.measure")
+local measure = require("lab.tune.measure")
 local shell = require("base.shell")
-local tune = require("tune.tune")
+local tune = require("lab.tune.tune")
 
 -- Runs with fields of modules in the place of others.
 local function with_fields(changes, run)
@@ -434,7 +434,7 @@ function TestRemembered.test_a_study_tells_each_strange_file_once()
       cells[i] = { id = SPEC, spec = assert(project:plan(SPEC, {})) }
     end
     for _ = 1, 2 do
-      assert(require("study.run.trainers").list(project, cells, request, function(text) told[#told + 1] = text end))
+      assert(require("lab.study.run.trainers").list(project, cells, request, function(text) told[#told + 1] = text end))
     end
   end)
   lu.assertEquals(told, { "strange" })

@@ -310,7 +310,7 @@ function TestValidate.test_lines_in_several_forms()
 end
 
 function TestValidate.test_lines_come_back_from_a_run()
-  local respec = require("study.read.respec")
+  local respec = require("lab.study.read.respec")
   local resolved = good("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" }, encoding = {
     lines = { { head = 0, direction = 1, line = 0, value = 0.1 } }, encoder = { lines = { list = {} } },
     positions = { kind = "cyclic", period = 3 }, additive = { kind = "sinusoid" },

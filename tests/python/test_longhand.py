@@ -198,7 +198,7 @@ class TestRuns(Files):
             self.assertEqual(runs.evaluations(), [])
 
     def test_limits_are_those_of_the_generator(self):
-        text = (pathlib.Path(__file__).parents[2] / "generator/study/read/run_shapes.lua").read_text()
+        text = (pathlib.Path(__file__).parents[2] / "lab/study/read/run_shapes.lua").read_text()
         sizes = dict(re.findall(r'\["([a-z.]+)"\] = (\d+ << \d+)', text))
         numbers = {name: int(size.split()[0]) << int(size.split()[2]) for name, size in sizes.items()}
         self.assertEqual(numbers, files.LARGEST)

@@ -1,9 +1,9 @@
 -- lua5.4 tests/support/check_maximum.lua TRACE MATRICES CSV: MATRICES has, of the second example of TRACE and its first
 -- 5 tokens, the largest weight of any head; CSV has the same numbers. Exit status 1 and a line when something differs.
 
-package.path = "generator/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;" .. package.path
 
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 
 local CROP, EXAMPLE = 5, 1
 

@@ -1,9 +1,9 @@
 -- Compares similarity.csv with what two traces say: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV A B LENGTH
 -- STEP. The first two runs are called A and B in the file.
 
-package.path = "generator/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;" .. package.path
 
-local tensors = require("study.read.tensors")
+local tensors = require("lab.study.read.tensors")
 
 local first, second = assert(tensors.open(arg[1])), assert(tensors.open(arg[2]))
 local name, other, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]

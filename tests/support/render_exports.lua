@@ -1,11 +1,11 @@
 -- Writes the models that `export pytorch` would write of random specs, each with its graph as data, for
 -- tests/python/check_networks.py: render_exports.lua FOLDER HOW_MANY
 
-package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
 local random_specs = require("random_specs") -- before whatever plans
 local json = require("dkjson")
-local pytorch = require("export.pytorch")
+local pytorch = require("lab.export.pytorch")
 local render = require("render.render")
 
 local folder, count = arg[1], tonumber(arg[2])

@@ -1,8 +1,8 @@
 -- Writes the model.py that `export pytorch` would write of a spec: render_model.lua SPEC FILE [SET...]
 
-package.path = "generator/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;" .. package.path
 
-local pytorch = require("export.pytorch")
+local pytorch = require("lab.export.pytorch")
 local render = require("render.render")
 
 local project = require("project").new(".")

@@ -1,10 +1,10 @@
 -- Writes the models that `export pytorch` would write of every encoding of the library, of positions that are drawn, and
 -- of other forms of networks, for tests/python/travel.py: render_presets.lua FOLDER
 
-package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
 local lfs = require("lfs")
-local pytorch = require("export.pytorch")
+local pytorch = require("lab.export.pytorch")
 local render = require("render.render")
 
 local folder = arg[1]

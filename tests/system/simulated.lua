@@ -5,7 +5,7 @@
 -- ACTION: run, resubmit or status; sweep: without --slurm. Below TRAINERS lies a trainer for each cell then: simulated_trainer.sh behind what
 -- it has to know of the cell.
 
-package.path = "generator/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;" .. package.path
 
 local canonical = require("base.canonical")
 local tasks = require("spec.tasks")
@@ -40,14 +40,14 @@ local function list(_, cells)
   return items
 end
 
-package.loaded["study.run.trainers"] = { list = list, build = function() return "done" end }
-package.loaded["study.run.estimate"] = { timer = function() end } -- nothing is to be measured
+package.loaded["lab.study.run.trainers"] = { list = list, build = function() return "done" end }
+package.loaded["lab.study.run.estimate"] = { timer = function() end } -- nothing is to be measured
 
-local slurm = require("study.slurm.slurm")
+local slurm = require("lab.study.slurm.slurm")
 local options = { action = action, project = require("project").new("."), study = study,
   slurm = action == "run" and site or nil, out = out, set = {}, say = print }
 if action == "sweep" then
   options.action, options.device, options.target = "run", "cpu", "cpu"
-  os.exit(slurm.make_way(options) or require("study.run.sweep").run(options))
+  os.exit(slurm.make_way(options) or require("lab.study.run.sweep").run(options))
 end
 os.exit(slurm.run(options))

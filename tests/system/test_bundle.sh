@@ -213,7 +213,7 @@ case "\$1 \$2" in
     "-q --licensefiles") [ "\$3" = common ] && echo "$work/COPYING" ;;
 esac
 END
-    chmod +x "$work/managers/rpm" && PATH=$work/managers:$PATH sh generator/study/bundle/licences.sh "$work/licences" \
+    chmod +x "$work/managers/rpm" && PATH=$work/managers:$PATH sh lab/study/bundle/licences.sh "$work/licences" \
         "$work/libx.a" >"$work/said" && grep -q "libx.a libx.a-static 1$" "$work/said" &&
         cmp "$work/COPYING" "$work/licences/libx.a-static/COPYING" || return
     ! command -v dpkg-query >/dev/null 2>&1 || [ ! -f /usr/share/doc/libjansson-dev/copyright ] ||

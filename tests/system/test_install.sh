@@ -115,7 +115,7 @@ release_trains() {
         ./longhand train parity_check_sinusoid -- --steps 2 --no-eval --out "$work/released" &&
         ls "$work"/released/parity_check_sinusoid/*/*/checkpoint.safetensors build/lua-*/lfs.so &&
         archive=$PWD/build/lib/libjansson.a && make -s print-archives | grep -qF "$archive" &&
-        [ "$(sh generator/study/bundle/licences.sh "$work/licences" "$archive")" = "$archive jansson 1" ] &&
+        [ "$(sh lab/study/bundle/licences.sh "$work/licences" "$archive")" = "$archive jansson 1" ] &&
         cmp third_party/jansson/LICENSE "$work/licences/jansson/libjansson.LICENSE"
 }
 

@@ -1,0 +1,368 @@
+-- The classes of a network: one for each block, one for what the description composes in a folder of its own (a
+-- feed-forward network, an attention), one for the network.
+--
+-- Input: a network (builder.lua), unfused; facets: what every attention needs (facets.lua). Output, M.derive:
+-- { list, network, renamed, made }: classes in the order in which Python wants them, that of the network apart; made:
+-- of places and of distances, stream -> name, what the network's pass reads. A class:
+--   template        what writes it
+--   name, about     about: its docstring's text, or false
+--   layer           whether it is made with the number of its layer
+--   modules         { name, text }, or { name, type, entries { name, text } }: attributes
+--   arguments       text of its forward pass's arguments
+--   lines           its forward pass
+--   attention       of an attention: what its template reads; it has no modules and lines then
+-- An error { unknown = words } where the network has what Python cannot say here.
+
+local canonical = require("base.canonical")
+local forward = require("lab.export.forward")
+local groups = require("lab.export.groups")
+local names_module = require("lab.export.names")
+local operations = require("lab.export.operations")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local Class = {}
+Class.__index = Class
+
+local function new_class(state, about)
+  return setmetatable({ state = state, about = about or false, layer = false, modules = {}, needs = {},
+    template = "python/class.tpl", attributes = names_module.attributes(), dictionaries = {}, known = {},
+    is_block = about ~= nil }, Class)
+end
+
+-- ---- modules ----
+
+-- How an attribute is called for; made by text or with entries. word: as files have it, or its own name without one.
+function Class:add(word, module)
+  module.name = self.state.names:attribute(self.attributes, word)
+  self.modules[#self.modules + 1] = module
+  return "self." .. module.name
+end
+
+-- A module of a path in files, such as "up", or "embed.token", which lies in a dictionary; made once for each key.
+function Class:module(key, path, text)
+  if self.known[key] then
+    return self.known[key]
+  end
+  local folder, word = path:match("^(.-)%.(.*)$")
+  if not folder then
+    self.known[key] = self:add(path, { text = text })
+    return self.known[key]
+  end
+  local dictionary = self.dictionaries[folder]
+  if not dictionary then
+    dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.attributes() }
+    dictionary.place, self.dictionaries[folder] = self:add(folder, dictionary), dictionary
+  end
+  local name = self.state.names:attribute(dictionary.taken, word)
+  table.insert(dictionary.entries, { name = name, text = text })
+  self.known[key] = ('%s["%s"]'):format(dictionary.place, name)
+  return self.known[key]
+end
+
+-- The linear modules of a product; those of a composite lie in its class, without the folder's name.
+function Class:linears(p)
+  local list = {}
+  for i, path in ipairs(p.tensors) do
+    local word = self.folder and path:sub(#self.folder + 2) or path
+    list[i] = self:module(path, word, ("nn.Linear(%s, %s%s)"):format(p.rows.text, p.width.text,
+      p.bias and "" or ", bias=False"))
+  end
+  return list
+end
+
+local NORMS = { layer = "nn.LayerNorm(%s)", rms = "nn.RMSNorm(%s, eps=1e-5)" }
+
+function Class:norm(p)
+  return self:module(p, p.path or p.name, NORMS[p.norm]:format(p.columns.text))
+end
+
+function Class:table(p)
+  local rows = p.rows == self.state.net.tokens and "SYMBOLS" or ("%d"):format(p.rows.count)
+  return self:module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
+end
+
+-- A linear map of one-hot tokens.
+function Class:linear(p)
+  return self:module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
+end
+
+function Class:output(p)
+  return self:module(p, p.name, ("nn.Linear(%s, CLASSES)"):format(p.rows.text))
+end
+
+function Class:dropout(d)
+  if not self.known[d.rate] then
+    local name = names_module.own_attribute(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
+      or "dropout")
+    self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(d.rate) }
+    self.known[d.rate] = "self." .. name
+  end
+  return self.known[d.rate]
+end
+
+-- The argument of the network's pass with a stream's tokens, and where those stand.
+function Class:tokens(stream)
+  return self.state.net.streams[2] and stream.name or "tokens"
+end
+
+local function made_for(state, what, stream)
+  local name = state.net.streams[2] and stream.name .. "_" .. what or what
+  state.made[what][stream] = name
+  return name
+end
+
+-- A block is handed positions, the network makes them. like: what has the type that vectors are to have.
+function Class:position(encoding, rows, stream, like)
+  self.needs.positions = self.is_block or nil
+  local place = self.is_block and "positions" or made_for(self.state, "place", stream)
+  if encoding.kind == "sinusoid" then
+    return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
+  end
+  return ("%s(%s%s)"):format(self:table(rows), place, self.state.one_based and " - 1" or "")
+end
+
+-- ---- classes ----
+
+-- A block has a class of its own, a composite shares that of one with the same text. Its name: the first of these words
+-- that no other class has.
+local function finish(state, class, ...)
+  local key = canonical.text({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
+  if not class.is_block and state.same[key] then
+    return state.same[key]
+  end
+  local words, name = { ... }, nil
+  for _, word in ipairs(words) do
+    name = name or not state.names.classes[names_module.camel(word)] and word or nil
+  end
+  class.name = state.names:class(name or words[#words])
+  state.same[key] = class
+  state.list[#state.list + 1] = class
+  return class
+end
+
+-- How many rates a class has modules for; inner: those of its composites are not among them.
+local function rates_of(class, ops, inner)
+  local seen = {}
+  class.rates = 0
+  for _, op in ipairs(ops) do
+    if op.dropout and not inner[op] and not seen[op.dropout.rate] then
+      seen[op.dropout.rate], class.rates = true, class.rates + 1
+    end
+  end
+end
+
+-- The class of a composite of products, such as a feed-forward network.
+local function composite_class(state, group, scope_name)
+  local class = new_class(state)
+  class.folder = group.path
+  class.arguments = "h"
+  rates_of(class, group.list, {})
+  local items = {}
+  for i, op in ipairs(operations.own_items(group.list)) do
+    items[i] = operations.item(op, class)
+  end
+  class.lines = forward.lines({ items = items, result = group.out, width = group.entry.width.count,
+    stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
+  return finish(state, class, group.path, scope_name .. "_" .. group.path)
+end
+
+-- What attentions need besides values, as arguments of a block's pass.
+local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
+
+local function needed(class)
+  local list = {}
+  for _, need in ipairs(NEEDS) do
+    list[#list + 1] = class.needs[need] and need or nil
+  end
+  return list
+end
+
+-- The same where the network's pass has made it, for what is of this stream.
+local function made(state, class, stream)
+  local list = needed(class)
+  for i, need in ipairs(list) do
+    if class.needs[need] ~= true then
+      list[i] = state.shared[class.needs[need]]
+    else
+      local other = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
+      list[i] = made_for(state, need:find("distance$") and need or "place", other)
+    end
+  end
+  return list
+end
+
+local function add_needs(class, other)
+  for need, of in next, other.needs do
+    class.needs[need] = of
+  end
+  class.layer = class.layer or other.layer
+end
+
+local function bias_of(p)
+  return p.bias and "" or ", bias=False"
+end
+
+-- Functions and classes that an attention calls, by the facet that they hang on, which is what the fields have.
+local PARTS = {
+  { facet = "rope", fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } },
+  { facet = "mask", fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
+  { facet = "lines", fields = { "lines", "crosses", "heads" }, names = { "line_values" } },
+  { facet = "bucket", fields = { "bucket" }, names = { "bucket" } },
+  { facet = "score", fields = { "score_text" }, names = { "change_score" } },
+  { facet = "relative", fields = { "relative", "clip", "farthest", "relative_rows" }, names = { "Relative" } },
+  { facet = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
+}
+
+-- Each is there once. The first ones have names of their own, others that of the attention in front.
+local function name_parts(state, class)
+  local attention = class.attention
+  attention.new, attention.part = {}, {}
+  for _, row in ipairs(PARTS) do
+    local key, is_on = row.facet, attention[row.facet]
+    for _, field in ipairs(row.fields) do
+      key = key .. " " .. canonical.text(attention[field])
+    end
+    attention.new[row.facet] = is_on and not state.parts[key] or false
+    for _, name in ipairs(is_on and row.names or {}) do
+      local own = name:find("^%u") and class.name .. name or names_module.snake(class.name) .. "_" .. name
+      attention.part[name] = state.parts[key .. name] or state.parts[name] and own or name
+      state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true
+    end
+  end
+end
+
+-- The class of an attention, which the template writes.
+local function attention_class(state, group)
+  local op, class = group.attention, new_class(state)
+  local facts = state.facets[op]
+  class.needs, class.layer, class.template = facts.needs, facts.layer, "python/attention.tpl"
+  local arguments = { "h", group.reads[2] and "memory" or nil }
+  class.arguments = table.concat(table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments), ", ")
+  class.attention = facts.text
+  class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
+  class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
+  class.attention.distance = class.needs.memory_distance and "memory_distance" or "distance"
+  class.attention.layer_argument = class.layer and ", layer" or ""
+  class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
+  class.attention.output = group.last ~= op
+  class.attention.output_bias = group.last ~= op and bias_of(group.last.p)
+  local found = finish(state, class, group.path, op.family.name .. "_" .. group.path)
+  if found == class then
+    class.attention.name = class.name
+    name_parts(state, class)
+  end
+  return found
+end
+
+-- A composite's module, called.
+local function group_item(state, class, group, scope)
+  local part, outside = group.attention and attention_class(state, group), scope == state.net
+  part = part or composite_class(state, group, scope.name)
+  add_needs(class, part)
+  if outside and part.layer then
+    error({ unknown = ("the layer that attention %s counts, outside of a block"):format(group.attention.family.name) },
+      0)
+  end
+  local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
+  local more = outside and made(state, part, group.out.stream) or needed(part)
+  return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(of)
+    local words = { of(1, 0), group.reads[2] and of(2, 0) or nil }
+    return ("%s(%s)"):format(module, table.concat(table.move(more, 1, #more, #words + 1, words), ", "))
+  end }
+end
+
+local block_class
+
+-- A block's repetitions, one after another.
+local function loop_item(state, class, op)
+  local block, inner = op.block, block_class(state, op.block)
+  local lines = inner.attends and state.in_layers or {}
+  if block.loops > 1 and #lines > 0 then -- a draw is of a layer, whenever it is done
+    error({ unknown = ("draws for each layer in %s, which is done %d times over"):format(block.title, block.loops) }, 0)
+  end
+  add_needs(class, inner)
+  class.layer = false
+  local text = inner.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
+  local modules = class:module(block, (block.path:gsub("%.%%d%.$", "")),
+    ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)))
+  return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
+    modules = modules, arguments = made(state, inner, op.x.stream), lines = lines } }
+end
+
+local function scope_items(state, class, scope)
+  local items, owner = {}, groups.of(scope)
+  rates_of(class, scope.ops, owner)
+  for _, op in ipairs(operations.own_items(scope.ops)) do
+    local group = owner[op]
+    class.attends = class.attends or op.kind == "attention" or op.kind == "place"
+    if group and group.last == op then
+      items[#items + 1] = group_item(state, class, group, scope)
+    elseif not group and op.kind == "block" then
+      items[#items + 1] = loop_item(state, class, op)
+    elseif not group then
+      items[#items + 1] = operations.item(op, class)
+    end
+  end
+  return items
+end
+
+block_class = function(state, block)
+  local class = new_class(state, tongues.python(block.comment))
+  local items = scope_items(state, class, block)
+  local variables, value_names = names_module.variables({ "h", table.unpack(needed(class)) }), { [block.entry] = "h" }
+  local arguments = { "h" }
+  for _, value in ipairs(block.externals) do
+    value_names[value] = names_module.variable(variables, value.name)
+    arguments[#arguments + 1] = value_names[value]
+  end
+  table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments)
+  class.arguments = table.concat(arguments, ", ")
+  class.lines = forward.lines({ items = items, result = block.last, width = block.entry.width.count,
+    stream = block.entry, names = value_names, arguments = arguments })
+  return finish(state, class, block.name)
+end
+
+-- Numbers that all layers of a score share: dictionaries, by the folders of files that they lie in.
+local function share_numbers(state, class)
+  for _, shared in ipairs(state.given_shared) do
+    local entries = {}
+    for i, entry in ipairs(shared.entries) do
+      entries[i] = ('"%s": %s'):format(entry.name, entry.text)
+    end
+    local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
+    state.shared[shared.path] = shared.path:find("%.") and class:module(shared, shared.path, text)
+      or class:add(shared.path, { type = "nn.ParameterDict", entries = shared.entries })
+  end
+end
+
+local function network_class(state)
+  local class = new_class(state)
+  share_numbers(state, class)
+  local items = scope_items(state, class, state.net)
+  local arguments = { "tokens", "positions", "distances" }
+  for _, stream in ipairs(state.net.streams) do
+    for _, ending in ipairs({ "", "_place", "_distance", "_memory_distance" }) do
+      arguments[#arguments + 1] = stream.name .. ending
+    end
+  end
+  class.lines = forward.lines({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
+    names = {}, arguments = arguments })
+  return class
+end
+
+-- given: { name (of the network's class), tensors (the plan's), facets, shared (of numbers that all layers of a score
+-- share: { path, entries }), in_layers (lines ahead of what each repetition of a block with an attention does),
+-- one_based }
+function M.derive(net, given)
+  local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
+    given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
+    parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }
+  local name = state.names:class(given.name)
+  local network = network_class(state)
+  network.name = name
+  return { list = state.list, network = network, renamed = state.names.renamed, made = state.made }
+end
+
+return M

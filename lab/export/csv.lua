@@ -1,0 +1,125 @@
+-- Exports runs and their evaluations as two flat CSV files: runs.csv, a line per run, as a report has it; and
+-- evaluations.csv, a line per run and evaluated condition, with a column for each axis that any of them went by.
+--
+-- Input: { project, runs, study, scale, out, say }. Output: an exit code and, where it is not 0, a message. Writes only
+-- below `out`, both files or none.
+
+local canonical = require("base.canonical")
+local open = require("lab.study.report.open")
+local report_csv = require("lab.study.report.report_csv")
+local run_files = require("lab.study.read.run_files")
+local tongues = require("base.tongues")
+local write = require("base.write")
+
+local M = {}
+
+local INPUT, ENVIRONMENT = 1, 4
+
+local FRONT = { "seed", "learning_rate", "id", "digest", "step", "split", "set" }
+-- Fields of a row behind its axes; all but the last have a column of their name.
+local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
+  "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
+  "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
+
+-- Calls take(row) for every line of a run that is there and whole; of a generative model for those of its decoding.
+local function each_line(run, take)
+  if run.id and not run.damaged then
+    run_files.evaluations(run.dir, {}, function(row)
+      if row.decoding == run.decoding then
+        take(row)
+      end
+    end, run.facts)
+  end
+end
+
+-- Names of all axes of all conditions, sorted, length in front.
+local function axes_of(study)
+  local seen, names = {}, {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      each_line(run, function(row)
+        for name in pairs(row.by or { length = true }) do
+          names[#names + 1] = not seen[name] and name or nil
+          seen[name] = true
+        end
+      end)
+    end
+  end
+  table.sort(names, function(a, b)
+    return a == "length" and b ~= "length" or b ~= "length" and a < b
+  end)
+  return names
+end
+
+local function field(value)
+  if type(value) == "table" then
+    value = table.concat(value, " ")
+  end
+  if math.type(value) == "float" then
+    return ("%.9g"):format(value)
+  end
+  return value == nil and "" or tongues.csv(tostring(value))
+end
+
+-- The lines of a run as one text. Of a condition that was evaluated again at the same step the last counts.
+local function lines_of(study, axes, cell, run)
+  local lines, places = {}, {}
+  each_line(run, function(row)
+    local by = row.by or { length = row.length }
+    local key = canonical.text({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
+    local place = places[key] or #lines + 1
+    local fields = { report_csv.front(study, cell, run), field(run.id), field(run.digest), field(row.step),
+      row.split, field(row.set) }
+    for _, axis in ipairs(axes) do
+      fields[#fields + 1] = field(by[axis])
+    end
+    for _, name in ipairs(VALUES) do
+      fields[#fields + 1] = field(row[name])
+    end
+    fields[#fields + 1] = tongues.csv(run.dir)
+    places[key], lines[place] = place, table.concat(fields, ",") .. "\n"
+  end)
+  return table.concat(lines)
+end
+
+local function columns(axes)
+  local names = table.move(FRONT, 1, #FRONT, 1, {})
+  for _, axis in ipairs(axes) do
+    names[#names + 1] = tongues.csv(axis)
+  end
+  table.move(VALUES, 1, #VALUES, #names + 1, names)
+  names[#names], names[#names + 1] = "evaluation_seed", "folder"
+  return names
+end
+
+function M.run(options)
+  local study, message = open.study(options, "")
+  if not study then
+    return INPUT, message
+  end
+  local out = options.out
+  if not out then
+    out, message = write.below(options.runs, "csv")
+  end
+  if not out then
+    return INPUT, message
+  end
+  local axes = axes_of(study)
+  local evaluations = report_csv.file("evaluations.csv", report_csv.head(study, columns(axes)), study,
+    function(cell, run)
+      return lines_of(study, axes, cell, run)
+    end)
+  local written
+  written, message = write.files(out, { report_csv.runs(study), evaluations })
+  if not written then
+    return ENVIRONMENT, message
+  end
+  options.say(("%s: runs.csv, evaluations.csv"):format(out))
+  local _, damaged = open.problems(study)
+  for i, text in ipairs(damaged) do
+    damaged[i] = "\n  " .. tongues.plain(text)
+  end
+  return #damaged > 0 and INPUT or 0, #damaged > 0 and "damaged and left out:" .. table.concat(damaged) or nil
+end
+
+return M

@@ -1,0 +1,194 @@
+-- A forward pass as lines of Python, from expressions in order.
+--
+-- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
+-- Output: lines. What is read once is written where it is read, unless the line becomes too long; what has a name is
+-- called as in the description, and what takes the place of the stream's value, once nothing reads that any more, `h`;
+-- but what blocks read from outside keeps its name.
+
+local names = require("lab.export.names")
+
+local M = {}
+
+local LINE = 112 -- characters of a line at most, without the class's indentation
+
+local Pass = {}
+Pass.__index = Pass
+
+-- The expression of an item as things stand: values without a name are written out.
+function Pass:text(item)
+  return item.text(function(i, rank)
+    local value = item.reads[i]
+    local inner = self.inner[value]
+    if not inner then
+      return self.names[value]
+    end
+    local text = self:text(inner)
+    return inner.rank < rank and ("(%s)"):format(text) or text
+  end)
+end
+
+-- Which items are written where they are read, by value: those that one expression reads, once.
+local function read_once(items, result)
+  local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
+  for _, item in ipairs(items) do
+    for _, value in ipairs(item.reads) do
+      reads[value] = (reads[value] or 0) + 1
+      named[value] = named[value] or item.loop ~= nil
+    end
+  end
+  for _, item in ipairs(items) do
+    inner[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil
+  end
+  return inner
+end
+
+-- The longest part of an expression that has no name yet.
+function Pass:longest_part(item)
+  local longest, most = nil, 0
+  for _, value in ipairs(item.reads) do
+    local length = self.inner[value] and #self:text(self.inner[value]) or 0
+    if length > most then
+      longest, most = value, length
+    end
+  end
+  return longest
+end
+
+-- Values with names that an item reads, also by way of those that are written out.
+function Pass:variables_of(item, list)
+  list = list or {}
+  for _, value in ipairs(item.reads) do
+    if self.inner[value] then
+      self:variables_of(self.inner[value], list)
+    else
+      list[#list + 1] = value
+    end
+  end
+  return list
+end
+
+-- The name of a value: `h` where the one of that name is not read behind statement i; else `word`.
+function Pass:name(value, i, word)
+  local free = not self.stream or (self.last[self.stream] or 0) <= i
+  if free and value.width.count == self.width and not value.is_external then
+    self.stream = value
+    return "h"
+  end
+  return names.variable(self.variables, word)
+end
+
+-- Lines that are too long go on behind a comma within parentheses.
+local function wrapped(lines, text)
+  local inside, indent = 0, text:match("^ *") .. "    "
+  while #text > LINE do
+    local depth, at = inside, nil
+    for i = 1, LINE do
+      local c = text:sub(i, i)
+      depth = depth + ((c == "(" or c == "[") and 1 or (c == ")" or c == "]") and -1 or 0)
+      at = c == " " and depth > 0 and text:sub(i - 1, i - 1) == "," and i or at
+    end
+    if not at then
+      break
+    end
+    lines[#lines + 1] = text:sub(1, at - 1)
+    text, inside = indent .. text:sub(at + 1), 1
+  end
+  lines[#lines + 1] = text
+end
+
+-- A loop goes on from the variable of its input, unless that is read otherwise: behind it, or by every repetition.
+function Pass:loop(item, i, lines)
+  local x, loop = item.reads[1], item.loop
+  local name, stays = self.names[x], self.last[x] > i
+  for k = 2, #item.reads do
+    stays = stays or item.reads[k] == x
+  end
+  if stays then
+    local word = loop.name .. "_output"
+    local own = self.stream == x and names.variable(self.variables, word)
+      or self:name(item.out, i - 1, word) -- a repetition may read `h` after another one has written its own
+    lines[#lines + 1] = ("%s = %s"):format(own, name)
+    name = own
+  elseif self.stream == x then
+    self.stream = item.out
+  end
+  self.names[item.out] = name
+  local variable, arguments = names.variable(self.variables, loop.name), { name }
+  for k = 2, #item.reads do
+    arguments[k] = self.names[item.reads[k]]
+  end
+  for _, argument in ipairs(loop.arguments) do
+    arguments[#arguments + 1] = argument
+  end
+  local heads, indent = { ("for %s in %s:"):format(variable, loop.modules) }, ""
+  if loop.times > 1 then
+    table.insert(heads, 1, ("for _ in range(%d):"):format(loop.times))
+  end
+  for _, head in ipairs(heads) do
+    lines[#lines + 1], indent = indent .. head, indent .. "    "
+  end
+  for _, line in ipairs(loop.lines) do
+    lines[#lines + 1] = indent .. line
+  end
+  wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
+end
+
+-- The statements, with where each value is read last.
+function Pass:statements(items)
+  local list = {}
+  for _, item in ipairs(items) do
+    if not self.inner[item.out] then
+      list[#list + 1] = item
+      for _, value in ipairs(self:variables_of(item)) do
+        self.last[value] = #list
+      end
+    end
+  end
+  return list
+end
+
+-- The lines; or nil and the value of a part that should have a name, since a line is too long with it.
+function Pass:write(items, result)
+  local lines = {}
+  for i, item in ipairs(self:statements(items)) do
+    if item.loop then
+      self:loop(item, i, lines)
+    else
+      local text = self:text(item)
+      local name = item.out ~= result and self:name(item.out, i, item.out.name)
+      self.names[item.out] = name or nil
+      text = name and ("%s = %s"):format(name, text) or "return " .. text
+      local part = #text > LINE and self:longest_part(item)
+      if part then
+        return nil, part
+      end
+      wrapped(lines, text)
+    end
+  end
+  return lines
+end
+
+local function copy(t)
+  local c = {}
+  for key, value in next, t do
+    c[key] = value
+  end
+  return c
+end
+
+-- given: { items, result (the value that is returned), width (of the stream), stream (the value that is `h` at first,
+-- or nil), arguments (names of arguments), names (of values that have one) }
+function M.lines(given)
+  local inner = read_once(given.items, given.result)
+  while true do
+    local pass = setmetatable({ inner = inner, last = {}, names = copy(given.names), width = given.width,
+      stream = given.stream, variables = names.variables({ "h", table.unpack(given.arguments) }) }, Pass)
+    local lines, part = pass:write(given.items, given.result)
+    if lines then
+      return lines
+    end
+    inner[part] = nil
+  end
+end
+
+return M

@@ -1,0 +1,334 @@
+-- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
+--
+-- Input: a spec as project:plan gives it, its network (project:network). Output: M.facts gives what
+-- templates/python/model.py.tpl reads, or nil and why a model cannot be exported. Pure.
+
+local canonical = require("base.canonical")
+local classes = require("lab.export.classes")
+local facets = require("lab.export.facets")
+local families = require("spec.families")
+local json = require("dkjson")
+local names = require("lab.export.names")
+local tongues = require("base.tongues")
+local wording = require("base.wording")
+
+local M = {}
+
+local ANY = true
+
+-- Everything of these sections that the templates can write; other fields are refused by name. Of the model, what its
+-- network has decides (operations.lua).
+local KNOWN = {
+  encoding = {
+    rotation = { kind = { none = ANY, rope = ANY }, base = ANY, scaling = {
+      kind = { linear = ANY, ntk = ANY, yarn = ANY }, factor = ANY, original_length = ANY, beta_slow = ANY,
+      beta_fast = ANY, attention_factor = ANY } },
+    relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY, sides = { left = ANY },
+      init_sigma = ANY },
+    projections = { bias = ANY, output = ANY, init = ANY },
+    mask = { kind = { full = ANY, causal = ANY, window = ANY, antidiagonal = ANY }, left = ANY, right = ANY,
+      width = ANY, stride = ANY, left_only = ANY },
+    lines = { list = ANY, zero_corner = ANY, columns = ANY },
+    positions = { kind = { index = ANY, randomized = ANY, grid = ANY, cyclic = ANY }, period = ANY,
+      max_position = ANY, sorted = ANY,
+      draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
+      range = { one_based = ANY }, sides = { independent = ANY } },
+    additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY,
+      at = { block = ANY }, channels = { interleaved = ANY }, learned = ANY, init = ANY },
+    normaliser = { kind = { softmax = ANY, geometric = ANY }, temperature = ANY, normalised = ANY, directional = ANY },
+    score = ANY, parameters = ANY,
+  },
+  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
+    output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY, loss = ANY },
+}
+
+-- What one family has of its own stands under its name; a facet that it goes without has the kind that is off.
+local KNOWN_ENCODING = setmetatable({}, { __index = KNOWN.encoding })
+for _, name in ipairs(families.NAMES) do
+  KNOWN_ENCODING[name] = KNOWN.encoding
+end
+
+local function first_unknown(value, known, path)
+  for _, name in ipairs(canonical.sorted_keys(value)) do
+    local inner, below = value[name], known[name]
+    if not below or inner and below ~= ANY and type(inner) ~= "table" and not below[inner] then
+      return ("%s.%s = %s"):format(path, name, json.encode(inner))
+    end
+    local problem = below ~= ANY and type(inner) == "table" and first_unknown(inner, below, path .. "." .. name)
+    if problem then
+      return problem
+    end
+  end
+end
+
+-- Why a spec cannot be exported, whatever its network; or nil.
+function M.problem(spec)
+  local unknown = first_unknown(spec.resolved.encoding, KNOWN_ENCODING, "encoding")
+    or first_unknown(spec.resolved.task, KNOWN.task, "task")
+  if unknown then
+    return "does not know " .. unknown
+  elseif spec.plan.eval_dropout then
+    return "has no logits to compare with: eval.dropout = true makes them random"
+  end
+end
+
+-- ---- what the network has ----
+
+local function places_input(net)
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" then
+      return op.encoding.kind
+    end
+  end
+  return false
+end
+
+-- What is added in blocks, or nil.
+local function places_in_blocks(net)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" then
+        return op.encoding
+      end
+    end
+  end
+end
+
+-- Its attentions: operations, in order.
+local function attentions_of(net)
+  local list = {}
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      list[#list + 1] = op.kind == "attention" and op or nil
+    end
+  end
+  return list
+end
+
+local function draws(family)
+  return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
+end
+
+-- Attentions may differ in all but what the file has once.
+local function check_alike(attentions)
+  for _, op in ipairs(attentions) do
+    local first, own = attentions[1].family, op.family
+    local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
+      and canonical.text(own.positions) ~= canonical.text(first.positions) and "positions"
+    if other then
+      error({ unknown = ("%s of attention %s that are not those of %s"):format(other, own.name, first.name) }, 0)
+    end
+  end
+end
+
+-- What the facets of every attention come to, by operation.
+local function facets_of(formula, attentions)
+  local of = {}
+  for _, op in ipairs(attentions) do
+    local own = formula and formula.families and formula.families[op.family.of_spec]
+    of[op] = facets.of(op, formula and not formula.families and formula or own)
+  end
+  return of
+end
+
+-- What all scores together read: constants, which are those of the file, and numbers that layers share.
+local function add_numbers(facts, attentions, of)
+  local known, paths = {}, {}
+  facts.constants, facts.shared = {}, {}
+  for _, op in ipairs(attentions) do
+    local score, needs = of[op].text.score, of[op].needs
+    for _, constant in ipairs(score and score.constants or {}) do
+      local text = canonical.text(constant)
+      if known[constant.name] and known[constant.name] ~= text then
+        error({ unknown = ("%s of the score of attention %s, which another has, too"):format(constant.name,
+          op.family.name) }, 0)
+      elseif not known[constant.name] then
+        known[constant.name] = text
+        table.insert(facts.constants, constant)
+      end
+    end
+    local path = needs.shared or needs.memory_shared
+    if path and not paths[path] then
+      paths[path] = true
+      table.insert(facts.shared, { path = path, entries = score.shared })
+    end
+  end
+end
+
+-- Where positions and distances come from, before the classes are known: of a network of one stream.
+local function places_of(positions, attentions, of, additive, in_blocks)
+  local needs = { positions = in_blocks and true or nil }
+  for _, op in ipairs(attentions) do
+    for need in next, of[op].needs do
+      needs[need] = true
+    end
+  end
+  return facets.places(positions, needs, additive)
+end
+
+local LINE = 70 -- characters of names on a line of sizes
+
+-- Lines of sizes with names: "LAYERS, WIDTH = 5, 64".
+local function sizes_of(net, attentions)
+  local lines, words, values = {}, {}, {}
+  local function add(word, value)
+    if #table.concat(words, ", ") + #word > LINE then
+      words, values = {}, {}
+    end
+    words[#words + 1], values[#values + 1] = word, value
+    lines[#words == 1 and #lines + 1 or #lines] = ("%s = %s"):format(table.concat(words, ", "),
+      table.concat(values, ", "))
+  end
+  for _, block in ipairs(net.scopes) do
+    add(block.count_name, block.count)
+  end
+  if attentions[1] then
+    add("HEADS", attentions[1].family.heads)
+  end
+  for _, width in ipairs(net.widths) do
+    if not width.text:find("DIRECTION_WIDTH$") then -- of generated C: filled up to whole vectors
+      add(width.text, width.count)
+    end
+  end
+  return lines
+end
+
+-- The classes of its norms as Python has one or several of them; or false.
+local function norms_of(net)
+  local has = {}
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      has[op.norm or false] = true
+    end
+  end
+  return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
+    or has.rms and "nn.RMSNorm" or false
+end
+
+local function mentions(list, word)
+  for _, class in ipairs(list) do
+    for _, line in ipairs(class.lines or {}) do
+      if line:find(word, 1, true) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- ---- the file ----
+
+-- Arguments of a forward pass for what is drawn, and what the comparison passes.
+local function add_calls(facts)
+  local given, words, check, pass = "", {}, "", ""
+  for _, name in ipairs({ "positions", "distances" }) do
+    if facts["draws_" .. name] then
+      given = ("%s, %s=None"):format(given, name)
+      words[#words + 1], pass = name, ("%s, %s"):format(pass, name)
+      check = ('%s, %s=example["%s"]'):format(check, name, name)
+    end
+  end
+  facts.forward_arguments, facts.check_arguments = given, check
+  facts.pass_arguments = pass
+  facts.forward_words = #words > 0 and (" %s [T] where given, else drawn."):format(table.concat(words, ", ")) or ""
+end
+
+local function about(spec, run)
+  local plan, model = spec.plan, spec.resolved.model
+  return {
+    ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
+      run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
+    ("%d parameters; %s %s%s."):format(plan.parameters, wording.article(model.kind),
+      (model.kind:gsub("_", "-")),
+      model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
+  }
+end
+
+local function file_facts(spec, run)
+  local plan = spec.plan
+  return {
+    id = plan.id, tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
+    linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
+    computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
+    tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", about = about(spec, run),
+  }
+end
+
+local function add_all(facts, more)
+  for name, value in next, more do
+    facts[name] = value
+  end
+end
+
+-- Classes, and what stands ahead of the network's pass.
+local function add_network(facts, spec, net, attentions, of)
+  local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
+  local family = attentions[1] and attentions[1].family or spec.plan.first
+  if not two then
+    add_all(facts, places_of(family.positions, attentions, of, additive, in_blocks))
+  elseif not facts.decoder then
+    error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
+  end
+  local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
+    one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
+  add_all(facts, two and facets.places_of_streams(net.streams, found.made) or {})
+  for _, op in ipairs(attentions) do
+    local lines = op.scope == net and facts.in_layers or {}
+    table.move(lines, 1, #lines, #facts.before_layers + 1, facts.before_layers)
+  end
+  facts.streams = two and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
+  facts.stream_words = two and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name, net.streams[2].name)
+    or "tokens [B][T]"
+  facts.two_streams, facts.star = two, two and "*" or ""
+  facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
+  local encoding = spec.plan.additive
+  facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
+    period = encoding.period }
+  facts.sinusoid = encoding.member == "sinusoid"
+end
+
+local function derive(spec, run, net)
+  local attentions, facts = attentions_of(net), file_facts(spec, run)
+  if net.streams[2] and spec.plan.any_draws then
+    error({ unknown = "drawn positions of two streams" }, 0)
+  end
+  check_alike(attentions)
+  local of = facets_of(spec.score, attentions)
+  add_numbers(facts, attentions, of)
+  add_network(facts, spec, net, attentions, of)
+  add_calls(facts)
+  facts.sizes = sizes_of(net, attentions)
+  for _, op in ipairs(attentions) do
+    facts.sinusoid = facts.sinusoid or op.family.relative.kind == "transformer_xl"
+  end
+  local all = { facts.network, table.unpack(facts.list) }
+  facts.indices = false
+  for _, op in ipairs(attentions) do
+    local has = of[op].text
+    facts.indices = facts.indices or (has.mask or has.lines or has.geometric) and true
+  end
+  facts.functional = mentions(all, "F.")
+  facts.math = attentions[1] ~= nil or mentions(all, "math.")
+  facts.norms = norms_of(net)
+  facts.path_in_file = #facts.renamed > 0 and "name_in_file(owner)" or "owner"
+  return facts
+end
+
+-- What the template reads. run: { info, metadata } of run.json and the checkpoint. Or nil and what it does not know.
+function M.facts(spec, run, net)
+  local problem = M.problem(spec)
+  if problem then
+    return nil, problem
+  end
+  local ok, facts = xpcall(derive, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, spec, run, net)
+  if ok then
+    return facts
+  elseif type(facts) ~= "table" or not facts.unknown then
+    error(facts, 0)
+  end
+  return nil, "does not know " .. facts.unknown
+end
+
+return M

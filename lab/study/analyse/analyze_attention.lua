@@ -1,0 +1,130 @@
+-- What a layer attends to, whichever head it is (figure 6 of Ruoss et al. 2023; docs/analyses.md).
+--
+-- Input: runs as analyze.lua opens them, and lengths, sequence, crop. Output: the files attention.csv (a weight per
+-- line), attention.safetensors (the matrices, which the picture is drawn from), attention.gnuplot. A matrix is the
+-- element-wise maximum of the heads of one attention, query by key, of one sequence; attentions are those that the
+-- trace has, in its order.
+
+local panels = require("lab.study.analyse.panels")
+local tensors = require("lab.study.read.tensors")
+local wording = require("base.wording")
+
+local M = {}
+
+-- The element-wise maximum of `heads` matrices of so many queries and keys: their first `crop` rows and columns,
+-- row-major, and how many these are.
+function M.maximum(values, heads, queries, keys, crop)
+  local out, rows, columns = {}, math.min(crop or queries, queries), math.min(crop or keys, keys)
+  for query = 0, rows - 1 do
+    for key = 1, columns do
+      local at, largest = query * keys + key, 0.0
+      for head = 0, heads - 1 do
+        largest = math.max(largest, values[head * queries * keys + at])
+      end
+      out[#out + 1] = largest
+    end
+  end
+  return out, rows, columns
+end
+
+-- The matrices of one run at one length: { label, length, { site, values, rows, columns, peak } ... }.
+local function analyse(source, length, options)
+  local file = source:trace("attention", { length }, options.sequence)
+  local row = { label = source.label, length = length }
+  for l, site in ipairs(source:sites(file, length, "attention")) do
+    local ending = site .. ".attention"
+    local _, heads, queries, keys = table.unpack(source:shape(file, length, ending, options.sequence))
+    local one = heads * queries * keys
+    local all = source:read(file, ("n%d.%s"):format(length, ending), (options.sequence - 1) * one, one)
+    local values, rows, columns = M.maximum(all, heads, queries, keys, options.crop)
+    local peak = 0.0
+    for _, value in ipairs(values) do
+      peak = math.max(peak, value)
+    end
+    row[l] = { site = site, values = values, rows = rows, columns = columns, peak = peak }
+  end
+  return row
+end
+
+local function csv(rows)
+  local lines = { "run,length,layer,query,key,weight" }
+  for _, row in ipairs(rows) do
+    for l, layer in ipairs(row) do
+      local front = ("%s,%d,%d"):format(row.label, row.length, l - 1)
+      for i, value in ipairs(layer.values) do
+        lines[#lines + 1] = ("%s,%d,%d,%.5g"):format(front, (i - 1) // layer.columns, (i - 1) % layer.columns, value)
+      end
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function matrices(rows)
+  local list = {}
+  for r, row in ipairs(rows) do
+    for l, layer in ipairs(row) do
+      list[#list + 1] = { name = ("run%d.n%d.%s"):format(row.run, row.length, layer.site),
+        shape = { layer.rows, layer.columns }, values = layer.values, row = r, layer = l }
+    end
+  end
+  return list
+end
+
+local SETTINGS = {
+  "unset key", "unset colorbox", "set border 15 lw 0.6 lc rgb '#444444'",
+  "set tics out scale 0.4 nomirror font ',8' textcolor rgb '#444444'", "set xtics offset 0,0.4",
+  "set ytics offset 0.6,0",
+}
+
+-- Draws one matrix out of attention.safetensors: its floats from byte `at` on.
+local function panel(layer, l, at)
+  return { title = ("layer %d, to %.2g"):format(l, layer.peak), lines = {
+    ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [0:%.9g]"):format(layer.columns - 0.5, layer.rows - 0.5,
+      math.max(layer.peak, 1e-9)),
+    ("plot 'attention.safetensors' binary skip=%d array=(%d,%d) format='%%float32' endian=little using 1 with image")
+      :format(at, layer.columns, layer.rows),
+  } }
+end
+
+local function picture(rows, begin)
+  local at = begin
+  for _, row in ipairs(rows) do
+    local drawn = { label = ("%s, length %d"):format(row.label, row.length) }
+    for l, layer in ipairs(row) do
+      drawn[l] = panel(layer, l, at)
+      at = at + 4 * layer.rows * layer.columns
+    end
+    row.drawn = drawn
+  end
+  local list = {}
+  for i, row in ipairs(rows) do
+    list[i] = row.drawn
+  end
+  return panels.script({ name = "attention", title = "Attention: the largest weight of any head", note =
+    "queries down, keys right; colours from 0 to the panel's largest", panel = 200, settings = SETTINGS, rows = list })
+end
+
+function M.run(sources, options)
+  local rows = {}
+  for i, source in ipairs(sources) do
+    for _, length in ipairs(options.lengths) do
+      local row = analyse(source, length, options)
+      row.run = i
+      rows[#rows + 1] = row
+      options.say(("%s, length %d: %s of %d x %d"):format(row.label, length, wording.count(#row, "layer"), row[1].rows,
+        row[1].columns))
+    end
+  end
+  local metadata = {}
+  for i, source in ipairs(sources) do
+    metadata["run" .. i] = source.run.checkpoint
+  end
+  local bytes, begin = tensors.file(matrices(rows), metadata)
+  return {
+    { path = "attention.csv", text = csv(rows) },
+    { path = "attention.safetensors", text = bytes },
+    { path = "attention.gnuplot", text = picture(rows, begin) },
+  }
+end
+
+return M

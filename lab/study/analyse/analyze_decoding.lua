@@ -1,0 +1,287 @@
+-- What every head attends to while a model answers an input that someone gives, symbol by symbol, and the bias that its
+-- encoding opens (heat maps as in Duan and Shi 2024; docs/analyses.md).
+--
+-- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all), spec (the runs' own;
+-- nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (what the
+-- trainer traced, text after text and run after run), decoding.gnuplot.
+
+local heat = require("lab.study.analyse.heat")
+local input = require("base.input")
+local panels = require("lab.study.analyse.panels")
+local sheets = require("lab.study.analyse.sheets")
+local stop = require("lab.study.analyse.source").stop
+local trained = require("lab.study.read.trained")
+local write = require("base.write")
+
+local M = {}
+
+local CELL, LEAST, MOST = 9, 150, 640 -- pixels: of a cell, and of a panel
+local NONE = { text = "" }            -- what has no symbol
+
+-- ---- symbols ----
+
+-- The symbols of a list of tokens; nil where the list has none (-1).
+local function symbols_of(tokens, names)
+  local list = {}
+  for i, token in ipairs(tokens) do
+    list[i] = names[token + 1] or false
+  end
+  return list
+end
+
+-- The answer: { symbols { text, wrong, right } ..., known, wrong, count }, as far as it goes: how many are wrong, or
+-- missing, of how many there could be. targets: nil where none is known.
+local function answer_of(answers, targets, names)
+  local made, wanted = symbols_of(answers, names), targets and symbols_of(targets, names) or {}
+  local answer = { known = targets ~= nil, wrong = 0, count = #made }
+  for i, text in ipairs(made) do
+    local wrong = wanted[i] and wanted[i] ~= text or false
+    answer.wrong = answer.wrong + (wrong and 1 or 0)
+    if text then
+      answer[#answer + 1] = { text = text, wrong = wrong, right = wanted[i] or nil }
+    end
+  end
+  return answer
+end
+
+-- What a stream's tokens are, and what queries in it write: lists of symbols, up to the end of the answer. first:
+-- where the tokens begin that the answer is read at; nil: none of them is.
+local function stream_of(tokens, names, first, answer, forced)
+  local reads, writes = {}, {}
+  for i, text in ipairs(symbols_of(tokens, names)) do
+    local at = first and i - first
+    if at and at >= #answer then
+      break
+    end
+    reads[i] = at and at > 0 and (forced and answer[at] or NONE) or { text = text or "" }
+    writes[i] = at and answer[at + 1] or reads[i]
+  end
+  return { reads = reads, writes = writes, tokens = #tokens }
+end
+
+-- ---- one text ----
+
+-- Each stream { reads, writes, tokens }, tokens being how many there are in all; and the answer.
+local function look(source, trace, front)
+  local function ints(name)
+    return trace.entries[front .. name] and source:read(trace, front .. name)
+  end
+  local model, inputs = source.run.info.spec.model, input.decode(trace.metadata.input_symbols)
+  local outputs = input.decode(trace.metadata.output_symbols)
+  local answer = answer_of(ints("answers"), ints("targets"), outputs)
+  local single = ints("tokens")
+  if not single then
+    return { stream_of(ints("tokens.source"), inputs), stream_of(ints("tokens.target"), outputs, 1, answer, true) },
+      answer
+  end
+  local outside = model.source or model.readout == "last" or model.readout == "probe"
+  local first = not outside and #single - #ints("answers") + 1 or nil
+  return { stream_of(single, inputs, first, answer, model.kind == "decoder") }, answer
+end
+
+-- The streams of an attention's queries and keys: by its site, unless they are not so long.
+local function sides(site, streams, shape)
+  local source, target = streams[1], streams[2]
+  local function so_long(stream, count)
+    return stream.tokens == count and stream or stream == source and target or source
+  end
+  local queries = so_long(target and not site:find("^encoder") and target or source, shape[3])
+  return queries, so_long(site:find("%.cross$") and source or queries, shape[4])
+end
+
+-- The first rows and columns of head `head` (from 0) of a matrix.
+local function cut(values, head, shape, rows, columns)
+  local out, peak = {}, 0.0
+  for i = 0, rows - 1 do
+    for j = 1, columns do
+      local value = values[(head * shape[3] + i) * shape[4] + j]
+      out[#out + 1], peak = value, math.max(peak, value)
+    end
+  end
+  return out, peak
+end
+
+-- The attentions of a trace: { site, layer, reads, writes, heads = { { values, peak } ... } }.
+local function attentions(source, trace, front, streams, layers)
+  local list = {}
+  for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
+    local number = tonumber(site:match("layers%.(%d+)"))
+    if not layers or layers[number] then
+      local name = front .. site .. ".attention"
+      local values, shape = source:read(trace, name), trace.entries[name].shape
+      local queries, keys = sides(site, streams, shape)
+      local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
+      for head = 1, shape[2] do
+        local matrix, peak = cut(values, head - 1, shape, #one.writes, #one.reads)
+        one.heads[head] = { values = matrix, peak = peak }
+      end
+      list[#list + 1] = one
+    end
+  end
+  return list[1] and list or stop(1, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on")
+    :format(source.run.dir))
+end
+
+-- The layers that were asked for and that no attention is of, in order.
+local function absent(list, layers)
+  local there, numbers = {}, {}
+  for _, attention in ipairs(list) do
+    there[attention.layer or false] = true
+  end
+  for number in pairs(layers or {}) do
+    numbers[#numbers + 1] = not there[number] and number or nil
+  end
+  table.sort(numbers)
+  return numbers
+end
+
+local function words_of(answer)
+  local texts = {}
+  for i, symbol in ipairs(answer) do
+    texts[i] = symbol.text
+  end
+  return table.concat(texts), not answer.known and "right answer not known" or answer.wrong == 0 and "right"
+    or ("%d of %d wrong"):format(answer.wrong, answer.count)
+end
+
+local function analyse(source, text, options)
+  local trace = source:trace_text("attention", text, options.frame)
+  local front
+  for _, name in ipairs(trace.names) do
+    front = name:match("^(n[%do]+%.)answers$") or front
+  end
+  local streams, answer = look(source, trace, front)
+  local answered, verdict = words_of(answer)
+  options.say(("%s: %s -> %s  %s"):format(source.label, text, answered, verdict))
+  return { source = source, text = text, answer = answer, words = ("%s -> %s (%s)"):format(text, answered, verdict),
+    bytes = write.read(trace.path), attentions = attentions(source, trace, front, streams, options.layers),
+    streams = streams }
+end
+
+-- ---- the bias ----
+
+-- What the encoding opens, or how much it adds, as attentions of a picture: of lines and of windows.
+local function biases(one, project, given)
+  local list = {}
+  local spec, message = trained.with_spec(project, one.source.run, given, function(spec)
+    for _, family in ipairs(spec.plan.attentions) do
+      local kind = family.mask.kind
+      local writes = one.streams[family.queries.stream + 1].writes
+      local keys = one.streams[family.keys.stream + 1]
+      if kind == "lines" or kind == "window" or kind == "antidiagonal" then
+        list[#list + 1] = { site = family.name, writes = writes, reads = keys.reads,
+          heads = project:mask_cells(family, #writes, keys.tokens) }
+      end
+    end
+    return true
+  end)
+  if not spec and given then
+    stop(1, ("--spec %s: %s: %s"):format(given, one.source.run.dir, message))
+  end
+  return list, not spec and message or nil
+end
+
+-- Row-major, the first columns, -inf where a cell is closed.
+local function flat(rows, columns)
+  local values = {}
+  for _, row in ipairs(rows) do
+    for j = 1, columns do
+      values[#values + 1] = row[j] or -math.huge
+    end
+  end
+  return { rows = #rows, columns = columns, values = values }
+end
+
+-- ---- the picture ----
+
+local function panel_size(list)
+  local most = 0
+  for _, one in ipairs(list) do
+    for _, attention in ipairs(one.attentions) do
+      most = math.max(most, #attention.writes, #attention.reads)
+    end
+  end
+  return math.max(LEAST, math.min(CELL * most, MOST)), most
+end
+
+local function attention_row(data, name, one, attention, font)
+  local row = { label = ("%s: %s"):format(one.source.label, attention.site) }
+  for h, head in ipairs(attention.heads) do
+    row[h] = heat.letter(heat.panel(data, name .. "h" .. h, head.values, #attention.writes,
+      ("head %d, to %.2g"):format(h - 1, head.peak), { 0, math.max(head.peak, 1e-9) }), attention, font)
+  end
+  return row
+end
+
+local function bias_row(data, name, one, bias, font)
+  local row = { label = ("%s: bias of %s, in every layer"):format(one.source.label, bias.site) }
+  for h, head in ipairs(bias.heads) do
+    row[h] = heat.letter(heat.open_cells(data, name .. "h" .. h, #bias.heads > 1 and ("head %d"):format(h - 1)
+      or "all heads", flat(head, #bias.reads)), bias, font)
+  end
+  return row
+end
+
+local function picture(list)
+  local size, most = panel_size(list)
+  local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
+  local data, rows = {}, {}
+  for t, one in ipairs(list) do
+    for a, attention in ipairs(one.attentions) do
+      rows[#rows + 1] = attention_row(data, ("t%da%d"):format(t, a), one, attention, font)
+      rows[#rows].label = rows[#rows].label .. (a == 1 and "; " .. one.words or "")
+    end
+    for b, bias in ipairs(one.biases) do
+      rows[#rows + 1] = bias_row(data, ("t%db%d"):format(t, b), one, bias, font)
+    end
+  end
+  return panels.script({ name = "decoding", title = "Attention of every head while decoding",
+    note = "down: what is written; right: what is read; a cross: wrong; white: closed",
+    panel = size, settings = heat.SETTINGS, data = data, rows = rows })
+end
+
+-- ---- the files ----
+
+local function csv(list)
+  local lines = { "run,text,place,answer,right,wrong" }
+  for _, one in ipairs(list) do
+    for i, symbol in ipairs(one.answer) do
+      lines[#lines + 1] = sheets.line(one.source.label, one.text, i - 1, symbol.text, symbol.right or "",
+        symbol.right and (symbol.wrong and 1 or 0) or "")
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function by_number(numbers)
+  local set = numbers and {}
+  for _, number in ipairs(numbers or {}) do
+    set[number] = true
+  end
+  return set
+end
+
+function M.run(sources, options)
+  local list, files = {}, {}
+  options.layers = by_number(options.layers)
+  for _, source in ipairs(sources) do
+    for t, text in ipairs(options.text) do
+      local one = analyse(source, text, options)
+      local message
+      one.biases, message = biases(one, options.project, options.spec)
+      if message and t == 1 then
+        options.say(("%s: its bias is not drawn: %s"):format(source.label, message))
+      end
+      for _, number in ipairs(t == 1 and absent(one.attentions, options.layers) or {}) do
+        options.say(("%s: no attention of layer %d, which --layers asks for"):format(source.label, number))
+      end
+      list[#list + 1] = one
+      files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }
+    end
+  end
+  files[#files + 1] = { path = "decoding.csv", text = csv(list) }
+  files[#files + 1] = { path = "decoding.gnuplot", text = picture(list) }
+  return files
+end
+
+return M

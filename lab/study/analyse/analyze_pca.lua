@@ -1,0 +1,253 @@
+-- Principal components of activations at two lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
+--
+-- Input: runs as analyze.lua opens them, and lengths (the first is the one to fit on), sequences, part. Output: the
+-- files pca.csv (a point per line), summary.csv, pca.gnuplot. The mean and two components are fitted per run and site
+-- on the first length and applied to the others, not whitened.
+
+local curves = require("lab.study.report.curves")
+local panels = require("lab.study.analyse.panels")
+local pca = require("lab.study.analyse.pca")
+local statistics = require("lab.study.read.statistics")
+local stop = require("lab.study.analyse.source").stop
+
+local M = {}
+
+local FAINT, COLOURED = 600, 1500 -- points that a panel shows at most; the file has all
+local FLAT = 1e-9                 -- of all variance: less is rounding
+local INSIDE = 0.99               -- of the fitted points: inside the radius that `outside` counts beyond
+
+-- Activations of the chosen part of every sequence: a flat list, and the places of a sequence that it has.
+local function points_of(source, file, site, length, part)
+  local name = ("n%d.%s"):format(length, site)
+  local sequences, tokens, width = table.unpack(file.entries[name].shape)
+  local out = {}
+  for s = 0, sequences - 1 do
+    local values = source:read(file, name, (s * tokens + part.first) * width, part.count * width)
+    table.move(values, 1, #values, #out + 1, out)
+  end
+  return out, width
+end
+
+-- First place and number of places of the part of a length's sequences.
+local function part_of(source, file, length, options)
+  local tokens = source:shape(file, length, "tokens", options.sequences)[2]
+  local inputs, outputs = source:parts(length, tokens)
+  return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
+end
+
+-- Components that vary; along the others points are set to 0, since what is there is rounding.
+local function varying(projected, fitted)
+  local list = {}
+  for k, variance in ipairs(fitted.variance) do
+    if variance > FLAT * fitted.total then
+      list[#list + 1] = k
+    else
+      for i = 1, #projected[k] do
+        projected[k][i] = 0.0
+      end
+    end
+  end
+  return list
+end
+
+-- Squared distance from the fitted mean in the plane, each component in its own standard deviations, averaged over the
+-- components that vary: its mean over the fitted points is 1.
+local function radii(projected, fitted)
+  local out, components = {}, varying(projected, fitted)
+  for i = 1, #projected[1] do
+    local sum = 0.0
+    for _, k in ipairs(components) do
+      sum = sum + projected[k][i] ^ 2 / fitted.variance[k]
+    end
+    out[i] = #components > 0 and sum / #components or 1.0
+  end
+  return out
+end
+
+-- Ends the analysis where an activation is no number, or infinite: nothing can be fitted to it.
+local function check_finite(source, site, length, points)
+  for _, value in ipairs(points) do
+    if value - value ~= 0 then
+      stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
+        site, length, value))
+    end
+  end
+end
+
+-- One site of one run: fitted on the first length, measured at all.
+local function site_of(source, file, site, options, parts)
+  local result = { site = site, lengths = {} }
+  for i, length in ipairs(options.lengths) do
+    local points, width = points_of(source, file, site, length, parts[i])
+    check_finite(source, site, length, points)
+    if i == 1 then
+      result.fitted = pca.fit(points, width, 2)
+      result.own_spread = pca.spread(result.fitted, points)
+    end
+    local projected = pca.project(result.fitted, points)
+    local radius = radii(projected, result.fitted)
+    result.limit = result.limit or statistics.quantile(radius, INSIDE)
+    result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
+      first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, result.limit),
+      spread = result.own_spread > 0 and pca.spread(result.fitted, points) / result.own_spread or 1 }
+  end
+  return result
+end
+
+local function analyse(source, options)
+  local parts = {}
+  local file = source:trace("activations", options.lengths, options.sequences)
+  for i, length in ipairs(options.lengths) do
+    parts[i] = part_of(source, file, length, options)
+  end
+  local result = { label = source.label, sites = {} }
+  for i, site in ipairs(source:sites(file, options.lengths[1], "activations")) do
+    result.sites[i] = site_of(source, file, site, options, parts)
+  end
+  result.accuracy = source:accuracy(options.lengths, options.sequences)
+  return result
+end
+
+local function points_csv(results)
+  local lines = { "run,site,length,sequence,position,pc1,pc2" }
+  for _, result in ipairs(results) do
+    for _, site in ipairs(result.sites) do
+      for _, at in ipairs(site.lengths) do
+        for i = 1, #at.x do
+          lines[#lines + 1] = ("%s,%s,%d,%d,%d,%.6g,%.6g"):format(result.label, site.site, at.length,
+            (i - 1) // at.count + 1, at.first + (i - 1) % at.count, at.x[i], at.y[i])
+        end
+      end
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- Shares of the variance that the two components explain.
+local function explained(site)
+  local total = site.fitted.total
+  return total > 0 and site.fitted.variance[1] / total or 0, total > 0 and site.fitted.variance[2] / total or 0
+end
+
+local function summary_csv(results)
+  local lines = { "run,site,length,accuracy,explained1,explained2,drift,outside,spread" }
+  for _, result in ipairs(results) do
+    for _, site in ipairs(result.sites) do
+      local first, second = explained(site)
+      for _, at in ipairs(site.lengths) do
+        lines[#lines + 1] = ("%s,%s,%d,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g"):format(result.label, site.site, at.length,
+          result.accuracy[at.length], first, second, at.drift, at.outside, at.spread)
+      end
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function say_results(results, options)
+  for _, result in ipairs(results) do
+    local words = {}
+    for _, length in ipairs(options.lengths) do
+      words[#words + 1] = ("%.4f at length %d"):format(result.accuracy[length], length)
+    end
+    options.say(("%s: accuracy %s"):format(result.label, table.concat(words, ", ")))
+    options.say(("  %-18s %10s %10s %8s %9s %9s %9s"):format("site", "explained", "", "length", "drift", "outside",
+      "spread"))
+    for _, site in ipairs(result.sites) do
+      for i = 2, #site.lengths do
+        local at = site.lengths[i]
+        local first, second = explained(site)
+        options.say(("  %-18s %9.1f%% %9.1f%% %8d %9.3f %8.1f%% %9.3f"):format(site.site, 100 * first, 100 * second,
+          at.length, at.drift, 100 * at.outside, at.spread))
+      end
+    end
+  end
+  options.say(("drift: mean squared distance from the cloud's centre in the plane, 1 at length %d; outside: share "
+    .. "beyond %.0f%% of that cloud; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
+end
+
+-- Every k-th point, so that at most `most` are drawn: "x y position".
+local function block(name, at, most)
+  local lines = { ("$%s << EOD"):format(name) }
+  local step = math.max(1, (#at.x + most - 1) // most)
+  for i = 1, #at.x, step do
+    lines[#lines + 1] = ("%.5g %.5g %d"):format(at.x[i], at.y[i], at.first + (i - 1) % at.count)
+  end
+  lines[#lines + 1] = "EOD"
+  return table.concat(lines, "\n")
+end
+
+local SETTINGS = {
+  "unset key", "set border 3 lc rgb '#444444'", "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'",
+  "set xtics offset 0,0.4", "set ytics offset 0.6,0",
+  "set colorbox user origin graph 1.08, graph 0 size graph 0.06, graph 1", "set cblabel 'token' offset -1,0 font ',9'",
+  "set offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03",
+}
+
+local function tic_step(lists)
+  local low, high = math.huge, -math.huge
+  for _, list in ipairs(lists) do
+    for _, value in ipairs(list) do
+      low, high = math.min(low, value), math.max(high, value)
+    end
+  end
+  return curves.tic_step(high - low)
+end
+
+-- One axis for these lists of numbers; flat: they are all 0.
+local function axis(letter, flat, lists)
+  if flat then
+    return ("set %srange [-1:1]\nset %stics 1"):format(letter, letter)
+  end
+  return ("set %srange [*:*]\nset autoscale %sfix\nset %stics %.6g"):format(letter, letter, letter, tic_step(lists))
+end
+
+local function panel(key, site, at, last)
+  local layer = site.site:match("%d+")
+  local least, first = FLAT * site.fitted.total, site.lengths[1]
+  return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, at.drift), lines = {
+    axis("x", site.fitted.variance[1] <= least, { first.x, at.x }),
+    axis("y", site.fitted.variance[2] <= least, { first.y, at.y }),
+    last and "set colorbox" or "unset colorbox",
+    ("set cbrange [%d:%d]"):format(at.first, at.first + math.max(1, at.count - 1)),
+    ("plot $%s_cloud using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8', $%s using 1:2:3 with points pt 7 ps 0.25 "
+      .. "lc palette"):format(key, key),
+  } }
+end
+
+local function picture(results, options)
+  local rows, data = {}, {}
+  for r, result in ipairs(results) do
+    for i = 2, #options.lengths do
+      local row = { label = ("%s: length %d, accuracy %.3f; grey: length %d, accuracy %.3f"):format(result.label,
+        options.lengths[i], result.accuracy[options.lengths[i]], options.lengths[1],
+        result.accuracy[options.lengths[1]]) }
+      for s, site in ipairs(result.sites) do
+        local key = ("p%d_%d_%d"):format(r, i, s)
+        data[#data + 1] = block(key .. "_cloud", site.lengths[1], FAINT)
+        data[#data + 1] = block(key, site.lengths[i], COLOURED)
+        row[#row + 1] = panel(key, site, site.lengths[i], s == #result.sites)
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  local title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
+    options.lengths[1])
+  return panels.script({ name = "pca", title = title, note = "grey: what they were fitted on; colours: other "
+    .. "sequences, by token", panel = 190, settings = SETTINGS, data = data, rows = rows })
+end
+
+-- The files of the analysis.
+function M.run(sources, options)
+  local results = {}
+  for i, source in ipairs(sources) do
+    results[i] = analyse(source, options)
+  end
+  say_results(results, options)
+  return {
+    { path = "pca.csv", text = points_csv(results) },
+    { path = "summary.csv", text = summary_csv(results) },
+    { path = "pca.gnuplot", text = picture(results, options) },
+  }
+end
+
+return M

@@ -1,0 +1,71 @@
+-- How alike two lists of numbers are.
+--
+-- Input: two lists of the same length. Output: a number, or nil where it is not defined: fewer than two numbers, or a
+-- list that does not vary (for the cosine: that is all 0).
+
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+local FLAT = 1e-12 -- of the largest number: what varies by less is rounding
+
+function M.dot(a, b)
+  local sum = 0.0
+  for i = 1, #a do
+    sum = sum + a[i] * b[i]
+  end
+  return sum
+end
+
+function M.norm(a)
+  return math.sqrt(M.dot(a, a))
+end
+
+function M.cosine(a, b)
+  local both = M.norm(a) * M.norm(b)
+  return both > 0 and M.dot(a, b) / both or nil
+end
+
+-- The list less its mean; nil where it does not vary.
+local function centred(values)
+  local mean, out, largest = statistics.mean(values), {}, 0.0
+  for i, value in ipairs(values) do
+    out[i] = value - mean
+    largest = math.max(largest, math.abs(value))
+  end
+  return #values > 1 and M.norm(out) > FLAT * largest * math.sqrt(#values) and out or nil
+end
+
+function M.pearson(a, b)
+  local x, y = centred(a), centred(b)
+  return x and y and M.cosine(x, y) or nil
+end
+
+-- Ranks from 1 on; equal numbers share the mean of theirs.
+function M.ranks(values)
+  local order, ranks = {}, {}
+  for i in ipairs(values) do
+    order[i] = i
+  end
+  table.sort(order, function(i, j)
+    return values[i] < values[j] or values[i] == values[j] and i < j
+  end)
+  local first = 1
+  while first <= #order do
+    local last = first
+    while last < #order and values[order[last + 1]] == values[order[first]] do
+      last = last + 1
+    end
+    for place = first, last do
+      ranks[order[place]] = (first + last) / 2
+    end
+    first = last + 1
+  end
+  return ranks
+end
+
+function M.spearman(a, b)
+  return M.pearson(M.ranks(a), M.ranks(b))
+end
+
+return M

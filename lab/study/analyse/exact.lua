@@ -1,0 +1,142 @@
+-- Tests that suppose nothing of how scores are spread, for few seeds and for cells where some seeds learn and others do
+-- not: an exact interval of a share, Fisher's test of two shares, a permutation test of two means.
+--
+-- Input: counts, or lists of numbers, which are not changed. Output: see each function; all p are two-sided.
+-- Sources: Clopper and Pearson, Biometrika 26 (1934) 404; Fisher, The Design of Experiments (1935), sections 11 and 21.
+
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+M.MOST_SPLITS = 50000 -- that a permutation test goes through one by one: 9 against 9 seeds are 48,620
+
+local HALVINGS = 60   -- of the interval that a bound of a share is looked for in
+local SLACK = 1 + 1e-7 -- probabilities this close are equal: they are sums of logarithms
+local ROUNDING = 1e-9 -- of the largest score: differences of means this close are equal
+
+-- The logarithm of n!, from a table that grows.
+local factorials = { [0] = 0.0 }
+
+local function log_factorial(n)
+  for i = #factorials + 1, n do
+    factorials[i] = factorials[i - 1] + math.log(i)
+  end
+  return factorials[n]
+end
+
+local function log_choose(n, k)
+  return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+end
+
+-- In how many ways k of n can be chosen, as a float.
+function M.choose(n, k)
+  local ways = 1.0
+  for i = 1, math.min(k, n - k) do
+    ways = ways * (n - i + 1) / i
+  end
+  return ways
+end
+
+-- The probability of at least `count` successes of n at this share, which lies between 0 and 1.
+local function at_least(count, n, share)
+  local sum = 0.0
+  for i = count, n do
+    sum = sum + math.exp(log_choose(n, i) + i * math.log(share) + (n - i) * math.log(1 - share))
+  end
+  return sum
+end
+
+-- The share at which at least `count` of n have this probability.
+local function share_of(count, n, probability)
+  local low, high = 0.0, 1.0
+  for _ = 1, HALVINGS do
+    local middle = (low + high) / 2
+    if at_least(count, n, middle) < probability then
+      low = middle
+    else
+      high = middle
+    end
+  end
+  return (low + high) / 2
+end
+
+-- The interval of Clopper and Pearson that holds the true share in all but `error` of samples, of `count` successes of
+-- n: low, high.
+function M.interval(count, n, error)
+  local low = count == 0 and 0.0 or share_of(count, n, error / 2)
+  local high = count == n and 1.0 or share_of(count + 1, n, 1 - error / 2)
+  return low, high
+end
+
+-- Fisher's exact test of two shares, a of n_a and b of n_b: the probability of all tables with these margins that are
+-- no more likely than this one.
+function M.fisher(a, n_a, b, n_b)
+  local successes, all = a + b, log_choose(n_a + n_b, a + b)
+  local function probability(i)
+    return math.exp(log_choose(n_a, i) + log_choose(n_b, successes - i) - all)
+  end
+  local here, sum = probability(a) * SLACK, 0.0
+  for i = math.max(0, successes - n_b), math.min(n_a, successes) do
+    local p = probability(i)
+    sum = sum + (p <= here and p or 0)
+  end
+  return math.min(1.0, sum)
+end
+
+-- The least p that a permutation test or Fisher's can have of so many seeds, however far apart they are: one split of
+-- all, and of cells of one size its mirror image.
+function M.least(n_a, n_b)
+  return (n_a == n_b and 2 or 1) / M.choose(n_a + n_b, n_a)
+end
+
+-- Calls visit(sum) with the sum of every choice of `count` of the values.
+local function each_choice(values, count, visit)
+  local function go_on(from, left, sum)
+    if left == 0 then
+      visit(sum)
+      return
+    end
+    for i = from, #values - left + 1 do
+      go_on(i + 1, left - 1, sum + values[i])
+    end
+  end
+  go_on(1, count, 0.0)
+end
+
+-- The sum of `count` of the values that are drawn without replacement; their order changes.
+local function drawn_sum(values, count, drawing)
+  local sum = 0.0
+  for i = 1, count do
+    local j = i + drawing(#values - i + 1) - 1
+    values[i], values[j] = values[j], values[i]
+    sum = sum + values[i]
+  end
+  return sum
+end
+
+-- The permutation test of two means: p, the share of all ways to split the scores into two cells of these sizes whose
+-- means are at least as far apart as here; how many splits that were; the least p that there can be. Where there are
+-- more than MOST_SPLITS, the share is of `samples` drawn ones and the one that is there. drawing(n): a random integer
+-- from 1 to n.
+function M.permutation(a, b, samples, drawing)
+  local values, total, largest = table.move(b, 1, #b, #a + 1, table.move(a, 1, #a, 1, {})), 0.0, 0.0
+  for _, value in ipairs(values) do
+    total, largest = total + value, math.max(largest, math.abs(value))
+  end
+  local here = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * largest
+  local splits, as_far, least = 0, 0, M.least(#a, #b)
+  local function take(sum)
+    local distance = math.abs(sum / #a - (total - sum) / #b)
+    splits, as_far = splits + 1, as_far + (distance >= here and 1 or 0)
+  end
+  if M.choose(#values, #a) <= M.MOST_SPLITS then
+    each_choice(values, #a, take)
+    return as_far / splits, splits, least
+  end
+  for _ = 1, samples do
+    take(drawn_sum(values, #a, drawing))
+  end
+  return (as_far + 1) / (splits + 1), splits, math.max(least, 1 / (splits + 1))
+end
+
+return M

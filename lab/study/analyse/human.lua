@@ -1,0 +1,222 @@
+-- Models against people, puzzle by puzzle.
+--
+-- Input: groups (groups.lua) whose runs were evaluated by puzzle, and { split, human, column, trials, without, copies,
+-- resamples, seed }. Output of M.of: { puzzles, human, groups, perfect, halves, vectors }, or nil and a message.
+-- puzzles = { count, vectors, run, kept }, kept being the numbers that count; human[puzzle] a share; groups with {
+-- accuracy = shares by puzzle, means over seeds; likeness }, a likeness being { cosine, spearman, composite }, each {
+-- value, low, high }; perfect: the likeness of a model that is always right; halves: that of halves of the
+-- participants, or nil; vectors: the numbers of vectors there are.
+-- Invariant: copies of a base puzzle are drawn together.
+
+local correlation = require("lab.study.analyse.correlation")
+local inference = require("lab.study.analyse.inference")
+local people = require("lab.study.read.people")
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+M.MEASURES = { "cosine", "spearman", "composite" }
+
+-- A run's share right of every puzzle, and the vectors of each; nil where it was not evaluated by puzzle.
+local function by_puzzle(run, split)
+  local accuracy, vectors, count = {}, {}, 0
+  for _, condition in ipairs(run[split] and run[split].conditions or {}) do
+    local puzzle = condition.by.puzzle
+    if not puzzle then
+      return nil
+    end
+    accuracy[puzzle], vectors[puzzle], count = condition.accuracy, condition.by.vectors, count + 1
+  end
+  return count > 0 and count == #accuracy and accuracy or nil, vectors
+end
+
+-- The puzzles of all runs, which must be the same; or nil and a message. Groups get `runs` with `accuracy` each.
+local function puzzles_of(groups, split)
+  local puzzles
+  for _, group in ipairs(groups) do
+    group.by_run = {}
+    for i, run in ipairs(group.runs) do
+      local accuracy, vectors = by_puzzle(run, split)
+      if not accuracy then
+        return nil, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }"):format(
+          run.dir, split)
+      end
+      puzzles = puzzles or { count = #accuracy, vectors = vectors, run = run.dir }
+      if #accuracy ~= puzzles.count then
+        return nil, ("%s: %d puzzles; expected %d, as %s has"):format(run.dir, #accuracy, puzzles.count, puzzles.run)
+      end
+      group.by_run[i] = accuracy
+    end
+  end
+  return puzzles or nil, "no run has a score on " .. split
+end
+
+-- The numbers of puzzles that count, by base; `without` has ids, which count from 0. Or nil and a message.
+local function bases_of(puzzles, options)
+  local out, bases = {}, {}
+  for _, id in ipairs(options.without or {}) do
+    if id >= puzzles.count then
+      return nil, ("--without %d: there is no such puzzle\n  expected: ids from 0 to %d"):format(id, puzzles.count - 1)
+    end
+    out[id + 1] = true
+  end
+  puzzles.kept = {}
+  for first = 1, puzzles.count, options.copies do
+    local base = {}
+    for puzzle = first, math.min(first + options.copies - 1, puzzles.count) do
+      base[#base + 1] = not out[puzzle] and puzzle or nil
+    end
+    bases[#bases + 1] = #base > 0 and base or nil
+    table.move(base, 1, #base, #puzzles.kept + 1, puzzles.kept)
+  end
+  return bases
+end
+
+-- The three measures of two lists by puzzle, over these puzzles.
+local function compare(a, b, puzzles)
+  local x, y = {}, {}
+  for _, puzzle in ipairs(puzzles) do
+    if a[puzzle] and b[puzzle] then
+      x[#x + 1], y[#y + 1] = a[puzzle], b[puzzle]
+    end
+  end
+  local cosine, spearman = correlation.cosine(x, y), correlation.spearman(x, y)
+  return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
+end
+
+local function numbers_in(bases)
+  local list = {}
+  for _, base in ipairs(bases) do
+    table.move(base, 1, #base, #list + 1, list)
+  end
+  return list
+end
+
+-- Values of each measure in a list of comparisons, those that are there.
+local function values_of(list, measure)
+  local values = {}
+  for _, one in ipairs(list) do
+    values[#values + 1] = one[measure]
+  end
+  return values
+end
+
+-- With intervals from bases drawn with replacement.
+local function likeness(human, accuracy, bases, options)
+  local point, drawing = compare(human, accuracy, numbers_in(bases)), inference.random(options.seed)
+  local drawn = inference.resample(bases, function(list)
+    return compare(human, accuracy, numbers_in(list))
+  end, options.resamples, drawing)
+  local result = {}
+  for _, measure in ipairs(M.MEASURES) do
+    local values = values_of(drawn, measure)
+    result[measure] = { value = point[measure] }
+    if point[measure] and #values > 0 then
+      result[measure].low, result[measure].high = inference.interval(values)
+    end
+  end
+  return result
+end
+
+-- What one half of the participants is to the other: means over splits at random, between their quantiles.
+local function halves(participants, puzzles, options)
+  local drawing, list = inference.random(options.seed), {}
+  for split = 1, options.resamples do
+    local order = table.move(participants, 1, #participants, 1, {})
+    for i = #order, 2, -1 do
+      local j = drawing(i)
+      order[i], order[j] = order[j], order[i]
+    end
+    local middle = #order // 2
+    list[split] = compare(people.means(table.move(order, 1, middle, 1, {}), puzzles.count),
+      people.means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
+  end
+  local result = {}
+  for _, measure in ipairs(M.MEASURES) do
+    local values = values_of(list, measure)
+    result[measure] = { value = statistics.mean(values) }
+    if #values > 0 then
+      result[measure].low, result[measure].high = inference.interval(values)
+    end
+  end
+  return result
+end
+
+local function mean_over_runs(group, count)
+  local means = {}
+  for puzzle = 1, count do
+    local values = {}
+    for i, accuracy in ipairs(group.by_run) do
+      values[i] = accuracy[puzzle]
+    end
+    means[puzzle] = statistics.mean(values)
+  end
+  return means
+end
+
+-- The vectors of a puzzle; 0 of all where runs were not evaluated by them.
+function M.vectors(puzzles, puzzle)
+  return puzzles.vectors[puzzle] or 0
+end
+
+-- Mean over the puzzles that count of some number of vectors.
+function M.of_vectors(accuracy, puzzles, vectors)
+  local values = {}
+  for _, puzzle in ipairs(puzzles.kept) do
+    values[#values + 1] = M.vectors(puzzles, puzzle) == vectors and accuracy[puzzle] or nil
+  end
+  return statistics.mean(values)
+end
+
+local function all_vectors(puzzles)
+  local list, seen = {}, {}
+  for _, puzzle in ipairs(puzzles.kept) do
+    local vectors = M.vectors(puzzles, puzzle)
+    list[#list + 1] = not seen[vectors] and vectors or nil
+    seen[vectors] = true
+  end
+  table.sort(list)
+  return list
+end
+
+-- What people got right, from the table or from the trials.
+local function humans(options, puzzles)
+  local participants, accuracy, message
+  if options.trials then
+    participants, message = people.trials(options.trials, puzzles)
+  end
+  if options.human and (participants or not options.trials) then
+    accuracy, message = people.accuracy(options.human, options.column, puzzles)
+  elseif participants then
+    accuracy = people.means(participants, puzzles.count)
+  end
+  return accuracy, message or participants
+end
+
+function M.of(groups, options)
+  local puzzles, message = puzzles_of(groups, options.split)
+  if not puzzles then
+    return nil, message
+  end
+  local human, participants = humans(options, puzzles)
+  if not human then
+    return nil, participants
+  end
+  local bases, problem = bases_of(puzzles, options)
+  if not bases then
+    return nil, problem
+  end
+  local perfect = {}
+  for puzzle = 1, puzzles.count do
+    perfect[puzzle] = 1.0
+  end
+  for _, group in ipairs(groups) do
+    group.accuracy = mean_over_runs(group, puzzles.count)
+    group.likeness = likeness(human, group.accuracy, bases, options)
+  end
+  return { puzzles = puzzles, human = human, groups = groups, perfect = likeness(human, perfect, bases, options),
+    participants = participants, halves = participants and halves(participants, puzzles, options),
+    vectors = all_vectors(puzzles), bases = #bases }
+end
+
+return M

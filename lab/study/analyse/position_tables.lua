@@ -1,0 +1,120 @@
+-- What a run adds to its tokens for their positions, as tables.
+--
+-- Input: a run's folder and run.json, the step to look at. Output: a list of { block, values, rows, columns },
+-- row-major, one for each place where a table is added: "input", "block" for the same in all, or "layers.0" and so on.
+-- Learned and frozen tables are read from checkpoints, sinusoids are made from the run's spec.
+
+local tensors = require("lab.study.read.tensors")
+
+local M = {}
+
+-- Waves of a position over `width` channels: sines in the even ones, cosines in the odd ones, or sines in the first
+-- half.
+local function put_wave(values, first, width, position, halves)
+  for k = 0, width // 2 - 1 do
+    local angle = position * 10000.0 ^ (-2.0 * k / width)
+    values[first + (halves and k or 2 * k)] = math.sin(angle)
+    values[first + (halves and width // 2 + k or 2 * k + 1)] = math.cos(angle)
+  end
+end
+
+-- The sinusoid of positions 0 to rows - 1.
+function M.line(rows, width, halves)
+  local values = {}
+  for position = 0, rows - 1 do
+    put_wave(values, position * width + 1, width, position, halves)
+  end
+  return values
+end
+
+-- Cells of a grid by rows, `across` in each: the sinusoid of its column in the first half of the channels, that of its
+-- row in the second.
+function M.grid(rows, across, width, halves)
+  local values, half = {}, width // 2
+  for cell = 0, rows - 1 do
+    put_wave(values, cell * width + 1, half, cell % across, halves)
+    put_wave(values, cell * width + half + 1, half, cell // across, halves)
+  end
+  return values
+end
+
+-- The names of tables in a checkpoint, as { name, block }, in the order of the blocks.
+local function names_in(file)
+  local list = {}
+  for _, name in ipairs(file.names) do
+    local place = name:match("^(.+)%.position%.weight$")
+    if place and not name:find("^optimizer%.") then
+      local number = tonumber(place:match("%.(%d+)$"))
+      list[#list + 1] = { name = name, block = number and place or "input", number = number or -1 }
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.number < b.number
+  end)
+  return list
+end
+
+local function is_finite(values)
+  for _, value in ipairs(values) do
+    if value ~= value or math.abs(value) == math.huge then
+      return false
+    end
+  end
+  return true
+end
+
+-- The first `rows` rows of the tables in a checkpoint; an empty list where it has none; or nil and a message.
+local function stored(path, rows)
+  local file, message = tensors.open(path)
+  if not file then
+    return nil, message
+  end
+  local list = {}
+  for i, item in ipairs(names_in(file)) do
+    local has, columns = table.unpack(file.entries[item.name].shape)
+    if not columns or has < rows then
+      return nil, ("%s: %s: has %s; expected at least %d rows"):format(path, item.name, columns and ("%d rows")
+        :format(has) or "one dimension", rows)
+    end
+    local values
+    values, message = tensors.read(file, item.name, 0, rows * columns)
+    if not values then
+      return nil, message
+    elseif not is_finite(values) then
+      return nil, ("%s: %s: has numbers that are not finite"):format(path, item.name)
+    end
+    list[i] = { block = item.block, values = values, rows = rows, columns = columns }
+  end
+  return list
+end
+
+-- The table that a run's spec alone says, or nothing.
+local function made(spec, rows, across)
+  local encoding, width = spec.encoding or {}, spec.model.width
+  local positions, additive = encoding.positions or {}, encoding.additive or {}
+  local halves = additive.channels ~= "interleaved"
+  local values = positions.kind == "grid" and M.grid(rows, across, width, halves)
+    or positions.kind == "index" and M.line(rows, width, halves)
+  if additive.kind ~= "sinusoid" or not values then
+    return {}
+  end
+  return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
+end
+
+-- path: of the checkpoint to look at; across: cells in a row of the grid that positions may be of. Or nil and a
+-- message.
+function M.of(path, spec, rows, across)
+  local list, message = stored(path, rows)
+  if not list then
+    return nil, message
+  end
+  return #list > 0 and list or made(spec, rows, across)
+end
+
+-- Whether training changes the tables of a run.
+function M.are_learned(spec)
+  local additive = spec.encoding and spec.encoding.additive or {}
+  return additive.kind == "learned" and additive.learned ~= false
+end
+
+return M

@@ -1,0 +1,86 @@
+-- How far tables lie from a reference, also when they may be turned and mirrored freely (orthogonal Procrustes).
+--
+-- Input: a table is a flat list, row-major; all have the same rows and columns. Output of M.measure: for each { norm,
+-- own, nuclear, plain, distance, unit, cosine, rotated }: its norm; that of the reference; the nuclear norm of A^T B;
+-- |A - B|; the least |A Q - B| over orthogonal Q, and that of both at unit norm; the cosine of the two without a turn;
+-- where they are wanted, A Q. unit and cosine are nil of a table that is 0. The algebra is LAPACK's:
+-- runtime/tools/procrustes.c is compiled here on the first call.
+
+local correlation = require("lab.study.analyse.correlation")
+local shell = require("base.shell")
+local tools = require("lab.study.analyse.tools")
+local write = require("base.write")
+
+local M = {}
+
+local AT_ONCE = 128 -- numbers that one call packs
+local ENVIRONMENT = 4
+
+local function pack(values, out)
+  for first = 1, #values, AT_ONCE do
+    local last = math.min(first + AT_ONCE - 1, #values)
+    out[#out + 1] = string.pack("=" .. ("d"):rep(last - first + 1), table.unpack(values, first, last))
+  end
+end
+
+local function unpack_doubles(bytes, from, count)
+  local out = {}
+  for first = 1, count, AT_ONCE do
+    local n = math.min(AT_ONCE, count - first + 1)
+    local values = table.pack(string.unpack("=" .. ("d"):rep(n), bytes, from + 8 * (first - 1)))
+    table.move(values, 1, n, first, out)
+  end
+  return out
+end
+
+-- The path of the program that computes; or nil, an exit code and a message.
+function M.helper(project, folder)
+  return tools.path(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
+    .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
+end
+
+local function measure(table_, reference, nuclear)
+  local norm, own, apart = correlation.norm(table_), correlation.norm(reference), 0.0
+  for i = 1, #table_ do
+    apart = apart + (table_[i] - reference[i]) ^ 2
+  end
+  return { norm = norm, own = own, nuclear = nuclear, plain = math.sqrt(apart),
+    distance = math.sqrt(math.max(0.0, norm ^ 2 + own ^ 2 - 2 * nuclear)),
+    unit = norm > 0 and math.sqrt(math.max(0.0, 2 - 2 * nuclear / (norm * own))) or nil,
+    cosine = correlation.cosine(table_, reference) }
+end
+
+-- tables: a list; rotated: whether A Q is wanted; folder: for temporary files. Or nil, an exit code and a message.
+function M.measure(project, folder, shape, reference, tables, rotated)
+  local helper, code, message = M.helper(project, folder)
+  if not helper then
+    return nil, code, message
+  end
+  local parts = { string.pack("=i4i4i4", #tables, shape.rows, shape.columns) }
+  pack(reference, parts)
+  for _, one in ipairs(tables) do
+    pack(one, parts)
+  end
+  local path = folder .. "/tables"
+  local written, problem = write.file(path, table.concat(parts))
+  if not written then
+    return nil, ENVIRONMENT, problem
+  end
+  local text
+  text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })
+  if code ~= 0 then
+    return nil, ENVIRONMENT, ("%s ended with exit code %d"):format(helper, code)
+  end
+  local results, size = {}, shape.rows * shape.columns
+  for line in text:gmatch("[^\n]+") do
+    local i = #results + 1
+    results[i] = measure(tables[i], reference, tonumber(line))
+  end
+  local bytes = rotated and write.read(folder .. "/rotated")
+  for i, result in ipairs(rotated and results or {}) do
+    result.rotated = unpack_doubles(bytes, 1 + 8 * (i - 1) * size, size)
+  end
+  return results
+end
+
+return M

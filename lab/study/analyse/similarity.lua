@@ -1,0 +1,240 @@
+-- How alike the attention of a study's models is.
+--
+-- Input: groups (groups.lua) and { project, provide, folder, study, split, length, examples, seed, progress,
+-- trained_only }. Output of M.of: a list of steps, each { step, layers, pairs, floors, of_run }: pairs[a][b][layer] = {
+-- cosine, divergence }, lists over all pairs of a run of group a with one of group b (a group with itself: different
+-- runs), for a <= b, layer -1 being all layers together; floors[a][layer] likewise, of runs with attention that is
+-- uniform under the same mask; of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers.
+-- Groups get `mask` (text; nil: all pairs of tokens) and `without_dropout`, where evaluation has it. Errors end the
+-- analysis: see source.lua.
+
+local source = require("lab.study.analyse.source")
+local shell = require("base.shell")
+local tools = require("lab.study.analyse.tools")
+local trained = require("lab.study.read.trained")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local ALL = -1
+local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
+
+-- Which keys a query may look at, in words and as a function of both places; nil: all.
+local function mask_of(spec)
+  local mask = spec.encoding and spec.encoding.mask or {}
+  if mask.kind == "window" then
+    local right = spec.model.kind == "decoder" and 0 or mask.right or mask.left
+    return ("window %d, %d"):format(mask.left, right), function(query, key)
+      return key >= query - mask.left and key <= query + right
+    end
+  elseif mask.kind == "causal" or spec.model.kind == "decoder" then
+    return "causal", function(query, key)
+      return key <= query
+    end
+  end
+  return nil, function()
+    return true
+  end
+end
+
+-- What can run and trace the models of a group.
+local function source_of(group, options)
+  local run, message = trained.open(group.runs[1].dir)
+  if not run then
+    source.stop(1, message)
+  end
+  local study, sets = options.study, {}
+  group.without_dropout = run.info.spec.eval.dropout == true
+  if group.without_dropout then
+    sets[1] = "eval.dropout=false"
+  end
+  local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
+    group.cell.id) or nil
+  if cell then
+    table.move(study.set or {}, 1, #(study.set or {}), #sets + 1, sets)
+  end
+  return source.open(run, { project = options.project, provide = options.provide, folder = options.folder, cell = cell,
+    sets = #sets > 0 and sets or nil, seed = options.seed })
+end
+
+-- The maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
+local function maps_of(from, file, length)
+  local maps = { path = file.path, offsets = {} }
+  for i, site in ipairs(from:sites(file, length, "attention")) do
+    local entry = file.entries[("n%d.%s.attention"):format(length, site)]
+    local shape = from:shape(file, length, site .. ".attention", 1)
+    maps.offsets[i] = file.front + entry.begin
+    maps.kind = maps.kind or entry.dtype
+    for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
+      maps[name] = maps[name] or shape[k]
+      if maps[name] ~= shape[k] then
+        source.stop(1, ("%s: its attentions differ in shape: %s has %d %s, and others %d"):format(from.run.dir, site,
+          shape[k], name, maps[name]))
+      end
+    end
+  end
+  return maps
+end
+
+local function shape_text(maps)
+  return ("%s of %d x %d x %d x %d"):format(wording.count(#maps.offsets, "layer"), maps.examples, maps.heads,
+    maps.queries, maps.keys)
+end
+
+-- Traces all runs of a group; place: of its first among all models.
+local function trace(group, from, step, options, models)
+  for i, run in ipairs(group.runs) do
+    local opened, message = trained.open(run.dir)
+    from.run = opened or source.stop(1, message)
+    local file = from:trace("attention", { options.length }, options.examples, {
+      checkpoint = step == "start" and from:untrained() or nil, split = opened.info.data and options.split or nil,
+      path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
+    local maps = maps_of(from, file, options.length)
+    if models[1] and shape_text(models[1]) ~= shape_text(maps) then
+      source.stop(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
+        shape_text(models[1]), models[1].run.dir))
+    end
+    maps.run, maps.group, maps.place = run, group, i
+    models[#models + 1] = maps
+  end
+end
+
+-- A file with attention that is uniform under a mask, one layer of it; its maps.
+local function uniform(like, allowed, number, folder)
+  local width, rows = WIDTHS[like.kind], {}
+  for query = 0, like.queries - 1 do
+    local count, row = 0, {}
+    for key = 0, like.keys - 1 do
+      count = count + (allowed(query, key) and 1 or 0)
+    end
+    for key = 0, like.keys - 1 do
+      row[key + 1] = string.pack("=" .. width[2], allowed(query, key) and 1 / count or 0.0)
+    end
+    rows[query + 1] = table.concat(row)
+  end
+  local path, offsets = ("%s/uniform%d"):format(folder, number), {}
+  local written, message = write.file(path, table.concat(rows):rep(like.examples * like.heads))
+  for i in ipairs(like.offsets) do
+    offsets[i] = 0
+  end
+  return written and { path = path, offsets = offsets } or source.stop(4, message)
+end
+
+-- Adds a model of uniform attention for each mask that groups have; where it stands, by mask.
+local function add_floors(groups, models, folder)
+  local places = {}
+  for _, group in ipairs(groups) do
+    local text, allowed = mask_of(group.runs[1].facts.spec)
+    group.mask = text
+    if not places[text or "full"] then
+      models[#models + 1] = uniform(models[1], allowed, #models, folder)
+      places[text or "full"] = #models
+    end
+  end
+  return places
+end
+
+local function write_list(models, path)
+  local like, lines = models[1], {}
+  lines[1] = ("%d %d %d %d %d"):format(#models, #like.offsets, like.examples * like.heads * like.queries, like.keys,
+    WIDTHS[like.kind][1])
+  for _, model in ipairs(models) do
+    lines[#lines + 1] = model.path
+    lines[#lines + 1] = table.concat(model.offsets, " ")
+  end
+  local written, message = write.file(path, table.concat(lines, "\n") .. "\n")
+  return written or source.stop(4, message)
+end
+
+local function put(lists, layer, cosine, divergence)
+  lists[layer] = lists[layer] or { cosine = {}, divergence = {} }
+  table.insert(lists[layer].cosine, cosine)
+  table.insert(lists[layer].divergence, divergence)
+end
+
+local function empty(groups)
+  local result = { pairs = {}, floors = {}, of_run = {} }
+  for _, a in ipairs(groups) do
+    result.pairs[a], result.floors[a], result.of_run[a] = {}, {}, {}
+    for _, b in ipairs(groups) do
+      result.pairs[a][b] = {}
+    end
+    for i in ipairs(a.runs) do
+      result.of_run[a][i] = {}
+    end
+  end
+  return result
+end
+
+-- Adds the cosine of a run with one of group b to what its mean is made of.
+local function note(result, model, b, cosine)
+  local of = result.of_run[model.group][model.place]
+  of[b] = of[b] or { sum = 0.0, count = 0 }
+  of[b].sum, of[b].count = of[b].sum + cosine, of[b].count + 1
+end
+
+-- Puts a line of the program where it belongs. Models stand in the order of their groups, uniform ones behind them.
+local function take(result, models, floors, first, second, layer, cosine, divergence)
+  local a, b = models[first + 1], models[second + 1]
+  if a.group and b.group then
+    put(result.pairs[a.group][b.group], layer, cosine, divergence)
+    if layer == ALL then
+      note(result, a, b.group, cosine)
+      note(result, b, a.group, cosine)
+    end
+  elseif a.group and floors[a.group.mask or "full"] == second + 1 then
+    put(result.floors[a.group], layer, cosine, divergence)
+  end
+end
+
+local function compare(groups, models, options)
+  local program, code, message = tools.path(options.project, options.folder, "likeness", { what = "A program",
+    expected = "a C compiler and make" })
+  if not program then
+    source.stop(code, message)
+  end
+  local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
+  write_list(models, list)
+  local result, pipe = empty(groups), shell.open({ program, list })
+  for line in pipe:lines() do
+    local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
+    take(result, models, floors, math.tointeger(first), math.tointeger(second), math.tointeger(layer),
+      tonumber(cosine), tonumber(divergence))
+  end
+  local good = pipe:close()
+  return good and result or source.stop(4, program .. " failed")
+end
+
+local function means(result)
+  for _, runs in pairs(result.of_run) do
+    for _, of in ipairs(runs) do
+      for group, sum in pairs(of) do
+        of[group] = sum.sum / sum.count
+      end
+    end
+  end
+  return result
+end
+
+function M.of(groups, options)
+  local sources, steps = {}, {}
+  for i, group in ipairs(groups) do
+    sources[i] = source_of(group, options)
+  end
+  for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
+    local models = {}
+    for i, group in ipairs(groups) do
+      trace(group, sources[i], step, options, models)
+      options.progress(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
+        wording.count(#group.runs, "run")))
+    end
+    local layers, shape = #models[1].offsets, shape_text(models[1])
+    local result = means(compare(groups, models, options))
+    result.step, result.layers, result.shape = step, layers, shape
+    steps[#steps + 1] = result
+  end
+  return steps
+end
+
+return M

@@ -1,0 +1,181 @@
+-- A trained run that an analysis may ask: its trainer, what it traces, what it evaluates.
+--
+-- Input of M.open: a run as trained.open gives it, { project, trainer, provide, seed, folder, label, sets }: a trainer
+-- that the user names, or nil; what builds one; the seed of examples and draws; a folder for temporary files; fields of
+-- the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and `cell`, where a cell of a
+-- study stands for the run's spec. Output: see each method.
+-- Invariant: what goes wrong ends the analysis: error with { code, text }, which analyze.lua makes an exit code of.
+
+local input = require("base.input")
+local lfs = require("lfs")
+local run_files = require("lab.study.read.run_files")
+local shell = require("base.shell")
+local tensors = require("lab.study.read.tensors")
+local trained = require("lab.study.read.trained")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local Source = {}
+Source.__index = Source
+
+function M.stop(code, text)
+  error({ code = code, text = text }, 0)
+end
+
+local stop = M.stop
+
+function Source:call(verb, words)
+  table.move(self.files, 1, #self.files, #words + 1, words)
+  table.insert(words, 1, verb)
+  table.insert(words, 1, self.trainer)
+  local log = self.folder .. "/log"
+  local code = shell.run(words, { output = log, errors_too = true })
+  if code ~= 0 then
+    stop(code, ("%s: trainer %s failed:\n%s"):format(self.run.dir, verb, write.read(log) or ""))
+  end
+  return write.read(log)
+end
+
+-- Tokens of an example's input and output. Of finite data a length is that of the input.
+function Source:parts(length, tokens)
+  if self.run.info.data then
+    return length, tokens - length
+  end
+  local example = input.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
+  return #example.input, #example.target
+end
+
+-- An open file of `trainer trace` of the first `count` examples of each length, their tokens among the tensors. more: {
+-- checkpoint, path, split }, each where it is another than usual; and flags, of the verb.
+function Source:trace(kinds, lengths, count, more)
+  more = more or {}
+  local path = more.path or self.folder .. "/trace.safetensors"
+  local words = { "--checkpoint", more.checkpoint or self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out",
+    path, "--lengths", table.concat(lengths, ","), "--examples", count }
+  if more.split then
+    table.move({ "--split", more.split }, 1, 2, #words + 1, words)
+  end
+  table.move(more.flags or {}, 1, #(more.flags or {}), #words + 1, words)
+  return self:traced(words, path)
+end
+
+-- The same of a text, which the model answers: in a frame of so many places, or nil.
+function Source:trace_text(kinds, text, frame)
+  local path = self.folder .. "/trace.safetensors"
+  local words = { "--checkpoint", self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out", path,
+    "--text=" .. text }
+  words[#words + 1] = frame and "--frame=" .. frame
+  return self:traced(words, path)
+end
+
+function Source:traced(words, path)
+  self:call("trace", words)
+  local file, message = tensors.open(path)
+  return file or stop(1, message)
+end
+
+-- Elements of a traced tensor; first and count as tensors.read has them.
+function Source.read(_, file, name, first, count)
+  local values, message = tensors.read(file, name, first, count)
+  return values or stop(1, message)
+end
+
+local function differ(source, length)
+  stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
+    source.run.dir, length))
+end
+
+-- Names of what was traced of a length, as tensors.sites has them.
+function Source:sites(file, length, kind)
+  local list = tensors.sites(file, length, kind)
+  return #list > 0 and list or differ(self, length)
+end
+
+-- The shape of a traced tensor whose name ends so: of the right length, and with `count` examples.
+function Source:shape(file, length, ending, count)
+  local entry = file.entries[("n%d.%s"):format(length, ending)]
+  if not entry then
+    differ(self, length)
+  elseif entry.shape[1] < count then
+    stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
+      wording.count(entry.shape[1], "example"), count))
+  end
+  return entry.shape
+end
+
+-- Token accuracy on the first `count` examples of each length, under the one draw that a trace of them sees.
+function Source:accuracy(lengths, count)
+  local out = self.folder .. "/eval"
+  write.remove_tree(out)
+  self:call("eval", { "--checkpoint", self.run.checkpoint, "--lengths", table.concat(lengths, ","), "--examples", count,
+    "--draws", 1, "--seed", self.seed, "--out", out })
+  local accuracy = {}
+  local damage = run_files.evaluations(out, {}, function(row)
+    accuracy[row.length] = row.accuracy
+  end)
+  return damage and stop(1, damage) or accuracy
+end
+
+-- The checkpoint of the run before its first step: the one that it kept, or the same made again by its seed.
+function Source:untrained()
+  local kept = self.run.dir .. "/checkpoint-0.safetensors"
+  if lfs.attributes(kept, "mode") == "file" then
+    return kept
+  end
+  local out, info = self.folder .. "/untrained", self.run.info
+  for _, flag in ipairs(info.flags) do
+    if flag:find("^%-%-init") then
+      stop(1, ("%s: it began with another model's parameters (--init)\n  expected: checkpoint-0.safetensors, which "
+        .. "train.checkpoint.keep = { 0 } keeps; or --trained-only"):format(self.run.dir))
+    end
+  end
+  write.remove_tree(out)
+  self:call("train", { "--out", out, "--steps", 0, "--seed", info.seed, "--learning-rate", info.learning_rate,
+    "--threads", 1, "--no-eval" })
+  return (run_files.find(out)[1] or out) .. "/checkpoint.safetensors"
+end
+
+-- The trainer of a study's cell, and the flags of its files.
+local function of_cell(run, options)
+  local dir, code, files = options.provide(options.cell, options.sets)
+  if not dir then
+    stop(code, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
+  end
+  return trained.program(dir), files
+end
+
+function M.open(run, options)
+  local trainer, files, code, message
+  if options.cell then
+    trainer, files = of_cell(run, options)
+  else
+    trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide, options.sets,
+      options.spec)
+  end
+  if not trainer then
+    stop(code, message)
+  end
+  return setmetatable({ run = run, label = options.label, trainer = trainer, files = files or {},
+    folder = options.folder, seed = options.seed }, Source)
+end
+
+-- Calls work(options, folder) with a temporary folder, which is removed whatever comes of it. An exit code, and what a
+-- stop said.
+function M.in_folder(work, options)
+  local folder, message = shell.temporary()
+  if not folder then
+    return 4, message
+  end
+  local ok, problem = xpcall(work, function(err)
+    return type(err) == "table" and err or { bug = debug.traceback(err) }
+  end, options, folder)
+  write.remove_tree(folder)
+  if not ok and problem.bug then
+    error(problem.bug, 0)
+  end
+  return ok and 0 or problem.code, not ok and problem.text or nil
+end
+
+return M

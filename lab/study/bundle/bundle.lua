@@ -1,0 +1,379 @@
+-- A study as one archive for a machine that has nothing but a shell: trainers, what they read, a script that trains
+-- what is missing, and the note by which a report at home knows the study.
+--
+-- Input: the options of the verb, as asked.lua settles them: project, study, scale, set, choice, given, out (the folder
+-- of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written under
+-- another name and renamed; the trainers that it holds stay in the folder of builds as well. For processors they are
+-- linked statically. For GPUs that cannot be, since they load the driver's library: of others they need libc's alone.
+
+local grid = require("lab.study.grid.grid")
+local hand_over = require("lab.study.run.hand_over")
+local json = require("dkjson")
+local lfs = require("lfs")
+local notice = require("lab.study.bundle.notice")
+local overview = require("lab.study.run.overview")
+local packing = require("lab.study.slurm.packing")
+local paths = require("base.paths")
+local render_build = require("render.build")
+local sha256 = require("base.sha256")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local trainer_defaults = require("render.trainer_defaults")
+local trainer_flags = require("spec.trainer_flags")
+local trainers = require("lab.study.run.trainers")
+local tuned = require("render.tuned")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
+local SIDE_BY_SIDE = 4096 -- runs of a cell in one process: it takes as many at a time as it has threads
+local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
+local say = overview.say
+
+local README = [[
+%s: %s, %s (%s).
+
+    sh run.sh                 trains and evaluates what is missing, on all processors; after a Ctrl-C it goes on
+    sh run.sh --threads 4     on so many
+    sh run.sh CELL...         these cells alone
+    sha256sum -c SHA256SUMS   whether everything here is whole, which run.sh looks at, too
+
+Needs %s;
+a shell and coreutils.
+
+%s
+What a trainer says is in runs/CELL/DIGEST/log.txt.
+
+Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine (disk, memory, driver), 75 stopped: run it again.
+
+Back home, in the folder where it was packed, the runs are those that a sweep would have made:
+
+    cp -R .../%s/runs/. %s/
+    ./longhand report %s --study %s
+
+What is here: cells.txt has a line for each process, the cell, its plan's digest, its runs and the flags of its trainer;
+trainers/CELL is its trainer, whose `info` says what it was built from, for and with.
+
+Built %s by Longhand %s, %s, levels %s.
+
+%s
+]]
+
+-- How runs train there, by device.
+local TRAINING = {
+  cpu = [[
+Runs of a cell train side by side, one thread each; where they are fewer than the processors, several cells train at a
+time.]],
+  cuda = [[
+Cells train one after another on the first GPU, the runs of each side by side. With several GPUs, start one for each,
+with cells of its own: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
+}
+
+-- What a cell's trainer is told, with the files it reads as they lie here; they are added to `files`, by their path.
+local function flags_of(cell, files)
+  local words = trainer_flags.of_training(cell.spec.data_files)
+  for i, word in ipairs(words) do
+    local flag, path = word:match("^([^=]*=)(.*)$")
+    local name = files[path] or ("data/%s-%s"):format(sha256.digest(path):sub(1, 8),
+      (path:match("[^/]*$"):gsub("[^%w._-]", "_")))
+    files[path], words[i] = name, flag .. name
+  end
+  return words
+end
+
+local function line_of(options, group, files)
+  local rates, runs = {}, {}
+  for i, rate in ipairs(group.learning_rates) do
+    rates[i] = grid.shortest(rate)
+  end
+  for i, run in ipairs(group.runs) do
+    runs[i] = run.fresh or run.dir:match("[^/]*$")
+  end
+  local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ","), "--device", options.device,
+    "--seeds", ("%d:%d"):format(table.unpack(group.seeds)), "--learning-rate", table.concat(rates, ","),
+    table.unpack(flags_of(group.cell, files)) }
+  return table.concat(words, " ")
+end
+
+-- Cells of which everything is known, as packing takes them; how many wait for runs of others.
+local function ready(study)
+  local cells, waiting = {}, 0
+  for _, cell in ipairs(study.cells) do
+    if cell.spec then
+      cells[#cells + 1] = setmetatable({ missing = cell.runs }, { __index = cell })
+    else
+      waiting = waiting + 1
+    end
+  end
+  return cells, waiting
+end
+
+-- Runs a command in a folder; nil and what it said where it failed.
+local function must(folder, script, ...)
+  local said, code = shell.capture({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; } 2>&1", "sh", folder,
+    ... })
+  return code == 0 or nil, (said:gsub("%s+$", ""))
+end
+
+local function one_line(command)
+  return (shell.capture({ "sh", "-c", command }):gsub("%s+$", ""))
+end
+
+local function digests_of(cells)
+  local lines = {}
+  for i, cell in ipairs(cells) do
+    lines[i] = ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest)
+  end
+  return table.concat(lines, "\n")
+end
+
+local function is_of_libc(library)
+  for _, pattern in ipairs(LIBC) do
+    if library:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+-- What the machine must have that the trainers go to, as words; nil and a message where that is more than libc and a
+-- driver. All of them are linked alike.
+local function needs_of(items)
+  local trainer, strange = paths.absolute(items[1].dir) .. "/trainer", {}
+  local info = json.decode((shell.capture({ trainer, "info", "--json" })))
+  if type(info) ~= "table" then
+    return nil, trainer .. " info --json: found no JSON"
+  end
+  local words = { "Linux on " .. one_line("uname -m") }
+  if info.linked ~= "static" then
+    local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
+    for library in said:gmatch("%(NEEDED%)[^%[]*%[([^%]]*)%]") do
+      strange[#strange + 1] = not is_of_libc(library) and library or nil
+    end
+    words[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
+  end
+  local floor = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)
+  words[#words + 1] = floor and ("an NVIDIA driver %s (CUDA %s)"):format(floor.release
+    and ("of release %d or later"):format(floor.release) or "that is new enough", floor.cuda)
+  for _, item in ipairs(items) do
+    if info.cuda and item.cell.spec.plan.cuda.products == "library" then
+      words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
+      break
+    end
+  end
+  return not strange[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone; "
+    .. "what else it needs linked from static archives"):format(trainer, table.concat(strange, ", "))
+end
+
+-- "2 of 4 cells" where not all are bundled.
+local function count_cells(study, cells)
+  return overview.count_cells({ cells = cells, ids = study.ids })
+end
+
+-- What a bundle says of itself; bundle: { name (of its folder), needs }.
+local function texts(options, study, items, cells, groups, files, bundle)
+  local project, lines, runs = options.project, {}, 0
+  for i, group in ipairs(groups) do
+    lines[i], runs = line_of(options, group, files), runs + #group.runs
+  end
+  local out = tongues.plain(options.out)
+  return {
+    { path = "cells.txt", text = table.concat(lines, "\n") .. "\n" },
+    { path = "run.sh", text = assert(write.read(project:path("lab/study/bundle/run.sh"))) },
+    { path = "runner.sh", text = assert(write.read(project:path("lab/study/run/runner.sh"))) },
+    { path = "needs.txt", text = bundle.needs .. "\n" },
+    { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
+    { path = "README.txt", text = README:format(study.title or study.name, count_cells(study, cells),
+      wording.count(runs, "run"), overview.title(study), bundle.needs, TRAINING[options.device],
+      bundle.name, out, out,
+      study.path .. (study.scale and " --scale " .. study.scale or ""), os.date("!%Y-%m-%d"),
+      (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
+      (items[1].job.levels:gsub(" ", ", ")), digests_of(cells)) },
+  }, runs
+end
+
+-- Copies a trainer under its cell's name and with the cell's defaults. Other builds of the same sources share its
+-- folder: what one of them has linked in another way meanwhile is built again. nil and a message.
+local function carry_trainer(options, folder, item)
+  local copy = "trainers/" .. item.cell.id
+  local done, message = must(folder, "mkdir -p trainers")
+  for _ = 1, done and 3 or 0 do
+    done, message = trainer_defaults.write(paths.absolute(item.dir) .. "/trainer", folder .. "/" .. copy,
+      item.job.defaults)
+    if done == false then
+      return nil, message
+    elseif done and render_build.is_compiled(item.dir, item.job, item.linking) then
+      return must(folder, 'strip -s "$1"', copy)
+    end
+    item.fresh = false
+    trainers.build(options.project, { item }, say)
+    message = item.dir .. ": other builds write this trainer, too; bundle once they are done"
+  end
+  return nil, message
+end
+
+-- The steps that fill a folder, each of which gives nil and a message where it fails; parts: what pack is given.
+local function steps_of(options, study, folder, parts)
+  local steps = {
+    function()
+      return write.files(folder, parts.own)
+    end,
+    function()
+      return overview.leave_note({ out = folder .. "/runs", given = options.given }, study)
+    end,
+    function()
+      local text, missing = notice.make(options.project, parts.archives, folder)
+      if not text then
+        return nil, missing
+      end
+      parts.unlicensed = missing
+      return write.files(folder, { { path = "NOTICE", text = text } })
+    end,
+  }
+  for _, item in ipairs(parts.items) do
+    steps[#steps + 1] = function()
+      return carry_trainer(options, folder, item)
+    end
+  end
+  for path, name in pairs(parts.files) do
+    steps[#steps + 1] = function()
+      return must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
+    end
+  end
+  steps[#steps + 1] = function()
+    return must(folder, "find . -path ./runs -prune -o -type f ! -name SHA256SUMS -exec sha256sum {} + "
+      .. "| LC_ALL=C sort -k 2 >SHA256SUMS")
+  end
+  return steps
+end
+
+-- Writes the archive from a folder beside it, which is gone whatever happens; nil and a message. parts: { own (files of
+-- text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
+local function pack(options, study, bundle, parts)
+  local staging = ("%s.%s.partial"):format(bundle.out, (write.read("/proc/self/stat") or ""):match("^%d+") or "0")
+  local folder = staging .. "/" .. bundle.name
+  local function make()
+    local done, message = write.make_directory(folder)
+    for _, step in ipairs(done and steps_of(options, study, folder, parts) or {}) do
+      done, message = step()
+      if not done then
+        break
+      end
+    end
+    if not done then
+      return nil, message
+    end
+    return must(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
+      .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out)
+  end
+  write.remove_tree(staging)
+  local ran, done, message = pcall(make)
+  write.remove_tree(staging)
+  if not ran then
+    error(done, 0)
+  end
+  return done, message
+end
+
+-- The trainers of the cells; nil and an exit code.
+local function build(options, cells, linking)
+  local problem = linking == "static" and render_build.static_problem(options.project)
+  if problem then
+    say("longhand: ", problem)
+    return nil, ENVIRONMENT
+  end
+  local items, code, message = trainers.list(options.project, cells, { target = options.target, levels = options.levels,
+    arch = options.arch, cuda_root = options.cuda_root, linking = linking }, overview.warn)
+  if not items then
+    say("longhand: ", message)
+    return nil, code
+  end
+  trainers.build(options.project, items, say)
+  for _, item in ipairs(items) do
+    if not item.fresh then
+      say("nothing was bundled, since not all trainers could be built")
+      return nil, item.code or ENVIRONMENT
+    end
+  end
+  return items
+end
+
+-- A file that a trainer reads and that is not there, as a message; nil.
+local function lost_file(cells)
+  for _, cell in ipairs(cells) do
+    for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do
+      if not lfs.attributes(word:match("=(.*)$"), "mode") then
+        return ("longhand: %s: found no file %s; expected what its trainer reads"):format(cell.id,
+          tongues.plain(word:match("=(.*)$")))
+      end
+    end
+  end
+end
+
+-- The study, and the cells that can be trained by themselves, some of them from what runs here have left; nil and an
+-- exit code.
+local function find(options)
+  local study, message = hand_over.expand(options)
+  if not study then
+    io.stderr:write(message)
+    return nil, INPUT
+  elseif message == AGAIN then
+    return nil, AGAIN
+  end
+  for _, warning in ipairs(study.warnings) do
+    overview.warn(warning)
+  end
+  local cells, waiting = ready(study)
+  if waiting > 0 then
+    overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
+      "cell"), tongues.plain(options.out)))
+  end
+  message = #cells == 0 and ("longhand: %s: no cell that can be trained by itself; nothing was bundled"):format(
+    overview.title(study)) or lost_file(cells)
+  if message then
+    say(message)
+    return nil, INPUT
+  end
+  return study, cells
+end
+
+-- Packs what is built: an exit code.
+local function finish(options, study, cells, items, linking)
+  local title = study.name .. (study.scale and "-" .. study.scale or "")
+  local archive = options.archive or title .. ".tar.gz"
+  local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
+  local needs, message = needs_of(items)
+  local bundle = { out = paths.absolute(archive), name = name ~= "" and name or title, needs = needs }
+  local parts = { items = items, files = {}, archives = render_build.archives(options.project, linking) }
+  local runs, done
+  if needs then
+    parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
+    done, message = pack(options, study, bundle, parts)
+  end
+  if not done then
+    say("longhand: nothing was bundled: ", message)
+    return ENVIRONMENT
+  end
+  for _, path in ipairs(parts.unlicensed) do
+    overview.warn(("no text of the licence of %s was found; NOTICE tells what to add before the archive goes to others")
+      :format(path))
+  end
+  io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s && cd %s && sh run.sh\n"):format(paths.normalise(archive),
+    count_cells(study, cells), wording.count(runs, "run"), lfs.attributes(bundle.out, "size") / 1e6,
+    tongues.shell(bundle.out:match("[^/]*$")), tongues.shell(bundle.name)))
+  return DONE
+end
+
+function M.run(options)
+  local study, cells = find(options)
+  if not study then
+    return cells
+  end
+  local linking = options.device == "cpu" and "static" or "dynamic"
+  local items, code = build(options, cells, linking)
+  return items and finish(options, study, cells, items, linking) or code
+end
+
+return M

@@ -1,0 +1,301 @@
+-- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
+-- gain what the teacher's attention shows along lines (docs/calibration.md).
+--
+-- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
+-- force }, see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
+-- Output: an exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no
+-- file of it, and a folder of tables and pictures.
+
+local choices_module = require("lab.study.calibrate.choices")
+local controls = require("lab.study.calibrate.controls")
+local draw = require("lab.study.report.draw")
+local findings = require("lab.study.calibrate.findings")
+local inference = require("lab.study.analyse.inference")
+local lfs = require("lfs")
+local lines = require("lab.study.calibrate.lines")
+local load_module = require("spec.load")
+local paths = require("base.paths")
+local picture = require("lab.study.calibrate.picture")
+local source_module = require("lab.study.analyse.source")
+local student = require("lab.study.calibrate.student")
+local tongues = require("base.tongues")
+local trained = require("lab.study.read.trained")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local INPUT, ENVIRONMENT = 1, 4
+local stop = source_module.stop
+
+-- Families of a decoder: the site that a trace has of each, behind the layer.
+local FAMILIES = {
+  { name = "decoder", choices = "self", ending = "", words = "self-attention" },
+  { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
+}
+
+-- A job is { run, resolved, options, choices, source, kind, length }: the run with its resolved spec; what the trainer
+-- is asked for.
+
+local function longest(lengths)
+  local last = lengths.last or 0
+  for _, length in ipairs(lengths.list or lengths) do
+    last = math.max(last, length)
+  end
+  return last
+end
+
+-- An open trace of training examples that came out right.
+local function collect(job)
+  local more = { path = job.source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
+  if job.run.info.data then
+    more.split = "train"
+    table.insert(more.flags, "--shuffle")
+  end
+  return job.source:trace(job.kind, { job.length }, job.options.samples, more)
+end
+
+-- A head's matrix in the trace, times `scale`.
+local function matrix_of(source, trace, name, head, scale)
+  local shape = trace.entries[name].shape
+  local size = shape[2] * shape[3]
+  local values = source:read(trace, name, head * size, size)
+  for i, value in ipairs(values) do
+    values[i] = value * scale
+  end
+  return { rows = shape[2], columns = shape[3], values = values }
+end
+
+-- What a family comes to: see findings.lua.
+local function part_of(job, trace, family)
+  local model, choices = job.resolved.model, job.choices
+  local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
+  local entry = trace.entries[name]
+  if not entry or #entry.shape ~= 3 then
+    stop(INPUT, ("%s: training examples of length %d differ in their outputs, and cannot stand side by side"):format(
+      job.run.dir, job.length))
+  end
+  local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
+  local part = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
+    matrices = {}, rows = entry.shape[2], columns = entry.shape[3] }
+  for head = 1, entry.shape[1] do
+    part.matrices[head] = matrix_of(job.source, trace, name, head - 1, scale)
+    local found, problem = lines.find(part.matrices[head], part.choices)
+    part.heads[head] = found or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir, family.words,
+      problem))
+  end
+  return part
+end
+
+-- ---- what is written ----
+
+local function lines_of(part)
+  local list = {}
+  for h, head in ipairs(part.heads) do
+    for _, line in ipairs(head.kept) do
+      list[#list + 1] = { head = h - 1, direction = line.direction, line = line.line, value = line.value }
+    end
+  end
+  return { list = list, choices = part.choices }
+end
+
+-- Whether a file has the spec of the run; what is there and has another stays in any case.
+local function is_teacher(run, options, path)
+  local mode = lfs.symlinkattributes(path, "mode")
+  local spec = mode and options.project:plan(path, {})
+  if mode and not (spec and spec.plan.digest == run.info.digest) then
+    stop(INPUT, ("%s: is there, and is not the spec of the run, which the student refers to by this name\n  expected: "
+      .. "--spec SPEC, the run's, or --out FILE in another folder"):format(path))
+  end
+  return mode ~= nil
+end
+
+-- Where the specs go: { out, base, teacher }: the student's file, what it calls its teacher's, and the path and text of
+-- that one where it has to be written. path: the teacher's spec; at_hand: it is a file of the user's.
+local function places(run, options, path, at_hand)
+  local id = run.info.id
+  local folder = at_hand and paths.folder(path) or run.dir
+  local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
+  local name = out:match("([^/]*)%.lua$")
+  if not name or not load_module.is_id(name) then
+    stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua, NAME being %s"):format(out, load_module.ID_TEXT))
+  end
+  local teachers = at_hand and path or ("%s/%s.lua"):format(paths.folder(out), id)
+  if paths.absolute(out) == paths.absolute(teachers) then
+    stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
+  end
+  if lfs.symlinkattributes(out, "mode") and not options.force then
+    stop(INPUT, out .. ": is there already, and stays as it is\n  expected: --out FILE, another one; or --force")
+  end
+  local base = student.seen_from(paths.absolute(paths.folder(out)), paths.absolute(teachers))
+  local there = at_hand or is_teacher(run, options, teachers)
+  return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
+end
+
+-- What was set, for the comment of a spec.
+local function settings(options)
+  local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
+  for _, word in ipairs(options.set) do
+    words[#words + 1] = "--set " .. word
+  end
+  words[#words + 1] = options.control and "--control " .. options.control or nil
+  words[#words + 1] = options.init and "--init" or nil
+  return table.concat(words, " ")
+end
+
+local function comment(job, trace)
+  local info = job.run.info
+  return {
+    ("The student of %s, seed %d, at step %s: what its last decoder layer attends to along lines,"):format(info.id,
+      info.seed, trace.metadata.step or "?"),
+    ("on %s training examples that came out right. Made by: longhand calibrate"):format(trace.metadata.exact or "?"),
+    settings(job.options),
+  }
+end
+
+local function write_one(path, text, options)
+  local written, message = write.file(path, text)
+  if not written then
+    stop(ENVIRONMENT, "longhand calibrate: " .. message)
+  end
+  options.say(path)
+end
+
+-- The checkpoint that a student begins with; false where its teacher began with one, and it does not.
+local function init_of(job, place)
+  if not job.options.init then
+    return job.resolved.init and false
+  end
+  return student.seen_from(paths.absolute(paths.folder(place.out)), paths.absolute(job.run.checkpoint))
+end
+
+local function write_specs(job, trace, parts, place)
+  local of, drawing = {}, inference.random(job.options.seed)
+  for _, part in ipairs(parts) do
+    of[part.family] = controls.of(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
+  end
+  if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
+    stop(INPUT, ("%s: --init: lines take the place of a mask that its model has, which is then another\n  expected: a "
+      .. "teacher without a mask; or a student that begins anew, without --init"):format(job.run.dir))
+  end
+  local text = student.text({ base = place.base, init = init_of(job, place), lines = of, comment = comment(job, trace),
+    encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
+  if place.teacher then
+    write_one(place.teacher.path, place.teacher.text, job.options)
+  end
+  write_one(place.out, text, job.options)
+end
+
+-- Tables and pictures; what kept the pictures from being drawn, or nil.
+local function write_tables(job, trace, parts)
+  local out, message = trained.folder(job.run, job.options.tables, "calibration")
+  if not out then
+    stop(INPUT, message)
+  end
+  local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
+  local files = {
+    { path = "lines.csv", text = findings.csv(parts) },
+    { path = "attention.safetensors", text = write.read(trace.path) },
+    { path = "calibration.gnuplot", text = picture.script(parts, title) },
+  }
+  local _, problem, drawn = draw.run(files, { "calibration" })
+  local written
+  written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  if not written then
+    stop(ENVIRONMENT, message)
+  end
+  job.options.say(("%s: calibration.svg, calibration.png, lines.csv, attention.safetensors"):format(out))
+  return problem
+end
+
+-- ---- the steps ----
+
+local function check(run, model)
+  if model.kind ~= "encoder_decoder" then
+    stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines are read off the "
+      .. "attention of a decoder, to itself and to its source"):format(run.dir, model.source
+      and "a network of the user's own" or ('of the kind "%s"'):format(tongues.plain(model.kind))))
+  end
+end
+
+-- Tells how many examples count; few of them are no teacher.
+local function tell_samples(job, trace)
+  local say, model = job.options.say, job.resolved.model
+  local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
+  if not right then
+    stop(INPUT, ("%s: its trainer does not say how many examples came out right"):format(job.run.dir))
+  end
+  right, all = tonumber(right), tonumber(all)
+  say(("%s: %d of %s came out right; attention of decoder layer %d of %d, %s"):format(job.run.info.id, right,
+    wording.count(all, "training example"), model.decoder_layers, model.decoder_layers,
+    wording.count(model.heads, "head")))
+  if right < all / 2 then
+    say("warning: fewer than half; a teacher is to be right on what it was trained on")
+  end
+end
+
+local function open_job(run, spec, options, folder)
+  local choices = options.choices
+  check(run, spec.resolved.model)
+  return { run = run, resolved = spec.resolved, options = options, choices = choices,
+    kind = choices.scores == "weights" and "attention" or "scores",
+    length = options.length or longest(run.info.train_lengths or spec.resolved.train.lengths),
+    source = source_module.open(run, { project = options.project, trainer = options.trainer, folder = folder,
+      seed = options.seed, label = run.info.id, provide = function()
+        return options.provide(spec.path)
+      end }) }
+end
+
+local function calibrate(run, spec, options, folder)
+  local at_hand = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
+  local place = places(run, options, spec.path, at_hand)
+  local job = open_job(run, spec, options, folder)
+  local trace = collect(job)
+  tell_samples(job, trace)
+  local parts, kept = {}, 0
+  for i, family in ipairs(FAMILIES) do
+    parts[i] = part_of(job, trace, family)
+    kept = kept + findings.kept(parts[i])
+  end
+  for _, line in ipairs(findings.text(parts)) do
+    options.say(line)
+  end
+  local problem = write_tables(job, trace, parts)
+  if kept == 0 then
+    stop(INPUT, ("%s: no line of any head passes; there is no student to write\n  hint: above is why, head by head; "
+      .. "--reading and --set FIELD=VALUE choose otherwise"):format(run.dir))
+  end
+  write_specs(job, trace, parts, place)
+  return problem and stop(ENVIRONMENT, problem) or 0
+end
+
+local function with_run(options, folder)
+  local run, message = trained.open(options.run)
+  if not run then
+    stop(INPUT, message)
+  end
+  check(run, run.info.spec.model)
+  local code
+  code, message = trained.with_spec(options.project, run, options.spec, function(spec)
+    return calibrate(run, spec, options, folder)
+  end)
+  if not code then
+    stop(INPUT, ("%s: its spec cannot be read again: %s\n  expected: --spec SPEC, the spec that it was made from")
+      :format(run.dir, message))
+  end
+end
+
+function M.run(options)
+  local message
+  options.choices, message = choices_module.read(options.reading, options.set)
+  if not options.choices then
+    return 2, message
+  elseif options.init and options.positions == "none" then
+    return 2, "--init --positions none: the teacher's parameters were learnt with its positions\n  expected: "
+      .. "--positions keep, which goes without saying"
+  end
+  options.positions = options.positions or options.init and "keep" or "none"
+  return source_module.in_folder(with_run, options)
+end
+
+return M

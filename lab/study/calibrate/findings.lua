@@ -1,0 +1,125 @@
+-- What a calibration found, as text and as a table.
+--
+-- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads being those of lines.find.
+-- Output: M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.
+
+local lines = require("lab.study.calibrate.lines")
+local wording = require("base.wording")
+
+local M = {}
+
+local NAMES = { [1] = "diagonal", [-1] = "anti-diagonal", [0] = "column" }
+
+local function number(value)
+  return ("%.4g"):format(value)
+end
+
+local function z_of(line)
+  return line.z and ("z %.2f"):format(line.z) or "z undefined"
+end
+
+local function greatest(found)
+  local best
+  for _, line in ipairs(found.lines) do
+    best = (not best or line.value > best.value) and line or best
+  end
+  return best
+end
+
+-- Why a direction keeps nothing.
+local function reason(found, choices)
+  local best = greatest(found)
+  if found.count == 0 then
+    return #found.lines == 0 and "there are no lines" or "all lines are 0"
+  elseif found.alike then
+    return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
+  elseif lines.out_of_reach(found.count, choices.threshold) then
+    return ("%s are too few: z is at most %.2f; needed are K > r (k^2 + 1) = %.4g r lines for r strong ones"):format(
+      wording.count(found.count, "line"), math.sqrt(found.count - 1), choices.threshold ^ 2 + 1)
+  end
+  return ("of %s the greatest is %d (%s, %s)"):format(wording.count(found.count, "line"), best.line,
+    number(best.value), z_of(best))
+end
+
+local function kept_text(found)
+  local list = {}
+  for i, line in ipairs(found.kept) do
+    list[i] = ("%d (%s, %s)"):format(line.line, number(line.raw), z_of(line))
+  end
+  return table.concat(list, ", ")
+end
+
+local function direction_text(found, choices)
+  local name = NAMES[found.direction]
+  if not found.searched then
+    local best = greatest(found)
+    return best and ("%-14s not looked for; the greatest is %d (%s, %s)"):format(name, best.line, number(best.value),
+      z_of(best)) or nil
+  elseif #found.kept == 0 then
+    return ("%-14s none: %s"):format(name, reason(found, choices))
+  end
+  return ("%-14s %s, of %s; threshold %s"):format(name, kept_text(found), wording.count(found.count, "line"),
+    number(found.threshold))
+end
+
+local function part_text(part, out)
+  local choices = part.choices
+  out[#out + 1] = ("%s, %d queries and %d keys; in the first %s lines of k = %g deviations above the mean; columns "
+    .. "counted from the %s"):format(part.words, part.rows, part.columns, wording.count(choices.rows or part.rows,
+    "row"), choices.threshold, choices.align)
+  for h, head in ipairs(part.heads) do
+    local front = ("  head %-2d "):format(h - 1)
+    for _, found in ipairs(head.directions) do
+      local text = direction_text(found, choices)
+      if text then
+        out[#out + 1] = front .. text
+        front = (" "):rep(#front)
+      end
+    end
+  end
+end
+
+function M.text(parts)
+  local out = {}
+  for _, part in ipairs(parts) do
+    part_text(part, out)
+  end
+  return out
+end
+
+-- The value that a line adds to scores, or nil.
+local function bias_of(head, direction, line)
+  for _, kept in ipairs(head.kept) do
+    if kept.direction == direction and kept.line == line then
+      return kept.value
+    end
+  end
+end
+
+function M.csv(parts)
+  local out = { "family,head,direction,line,cells,value,z,threshold,bias" }
+  for _, part in ipairs(parts) do
+    for h, head in ipairs(part.heads) do
+      for _, found in ipairs(head.directions) do
+        for _, line in ipairs(found.lines) do
+          local bias = bias_of(head, found.direction, line.line)
+          out[#out + 1] = ("%s,%d,%d,%d,%d,%.9g,%s,%s,%s"):format(part.family, h - 1, found.direction, line.line,
+            line.cells, line.value, line.z and ("%.6g"):format(line.z) or "",
+            found.threshold and ("%.9g"):format(found.threshold) or "", bias and ("%.9g"):format(bias) or "")
+        end
+      end
+    end
+  end
+  return table.concat(out, "\n") .. "\n"
+end
+
+-- How many lines heads keep.
+function M.kept(part)
+  local count = 0
+  for _, head in ipairs(part.heads) do
+    count = count + #head.kept
+  end
+  return count
+end
+
+return M

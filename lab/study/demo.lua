@@ -1,0 +1,288 @@
+-- The demo: two small encoders learn to sort on short sequences and are asked for long ones.
+--
+-- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
+-- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
+
+local bench = require("lab.study.run.bench")
+local colours = require("lab.study.report.colours")
+local curves = require("lab.study.report.curves")
+local draw = require("lab.study.report.draw")
+local figures = require("lab.study.report.figures")
+local lfs = require("lfs")
+local runs = require("lab.study.read.runs")
+local shell = require("base.shell")
+local statistics = require("lab.study.read.statistics")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local OUT = "runs/demo"
+local TRAINED_TO = 40
+local RUNS = {
+  { id = "bucket_sort_sinusoid", title = "sinusoid", encoding = "sincos" },
+  { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid", encoding = "rand-sincos" },
+}
+local BUDGET_SECONDS = 300
+local FEWEST_STEPS = 300 -- fewer show little
+local LEARNED = 0.1 -- a model this far above the majority baseline has learned something of the order
+
+-- What the table needs of a trained run: accuracy and loss of each length.
+local function accuracy_of(run)
+  local accuracy = { by_length = {}, loss = {}, lengths = {} }
+  for _, evaluation in ipairs(runs.curve(run)) do
+    for i, length in ipairs(evaluation.lengths) do
+      table.insert(accuracy.lengths, length)
+      accuracy.by_length[length], accuracy.loss[length] = evaluation.accuracy[i], tonumber(evaluation.loss[i])
+    end
+  end
+  table.sort(accuracy.lengths)
+  return accuracy
+end
+
+-- The mean of values[length] over the evaluated lengths of a range.
+local function mean(accuracy, values, from, to)
+  local list = {}
+  for _, length in ipairs(accuracy.lengths) do
+    if length >= from and length <= to then
+      list[#list + 1] = values[length]
+    end
+  end
+  return statistics.mean(list)
+end
+
+-- Steps per second at the average training length.
+local function measure(trainer)
+  local rows, code = bench.rows(trainer, { "--seconds", "1", "--lengths", "20" })
+  if not rows then
+    return nil, code
+  end
+  for _, row in ipairs(rows) do
+    if row.mode == "train" then
+      return row.steps_per_second
+    end
+  end
+  return nil, 1
+end
+
+-- How many steps fit, and what to expect; longer sequences cost more than their share, evaluation comes on top.
+local function decide_steps(options, rate, wanted)
+  local seconds = #RUNS * wanted / rate * 1.15 + 10
+  if options.steps or seconds <= BUDGET_SECONDS then
+    return wanted, seconds
+  end
+  local steps = math.max(FEWEST_STEPS, (BUDGET_SECONDS - 10) * rate // (#RUNS * 1.15) // 50 * 50 // 1)
+  return math.tointeger(steps), #RUNS * steps / rate * 1.15 + 10
+end
+
+-- The folder that a training wrote, below runs/demo/<id>/<digest>; its name holds the rate and the seed.
+local function run_folder(run)
+  local parent = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
+  for name in lfs.dir(parent) do
+    if name:find("^lr") then
+      return parent .. "/" .. name
+    end
+  end
+  return parent
+end
+
+local function percent(value)
+  return value and ("%5.1f%%"):format(100 * value) or "     -"
+end
+
+-- The table as lines of text.
+local function table_lines(trained, chance, baseline)
+  local lines = { ("%-14s %8s %10s"):format("length", "chance", "majority") }
+  for _, run in ipairs(trained) do
+    lines[1] = lines[1] .. ("  %20s"):format(run.title)
+  end
+  local function row(name, pick)
+    local line = ("%-14s %8s %10s"):format(name, percent(chance), percent(baseline))
+    for _, run in ipairs(trained) do
+      line = line .. ("  %20s"):format(percent(pick(run.accuracy)))
+    end
+    lines[#lines + 1] = line
+  end
+  for _, length in ipairs(trained[1].accuracy.lengths) do
+    row(("%d"):format(length), function(accuracy)
+      return accuracy.by_length[length]
+    end)
+  end
+  row(("mean 1..%d"):format(TRAINED_TO), function(accuracy)
+    return mean(accuracy, accuracy.by_length, 1, TRAINED_TO)
+  end)
+  row("mean beyond", function(accuracy)
+    return mean(accuracy, accuracy.by_length, TRAINED_TO + 1, math.huge)
+  end)
+  return lines
+end
+
+local function lengths_text(lengths)
+  return lengths.list and "lengths " .. table.concat(lengths.list, ", ")
+    or ("lengths %d to %d"):format(lengths.first, lengths.last)
+end
+
+local function build_all(options)
+  for i, run in ipairs(RUNS) do
+    options.say(("[%d/%d] %s: generate and compile"):format(i, #RUNS, run.id))
+    local dir, code = options.provide(run.id, {})
+    if not dir then
+      return code
+    end
+    run.dir = dir:sub(1, 1) == "/" and dir or "./" .. dir
+    local spec = options.project:plan(run.id, {})
+    run.plan, run.lengths = spec.plan, lengths_text(spec.resolved.eval.lengths)
+  end
+  return 0
+end
+
+-- Trains one run from the start; what an earlier demo left of it goes first.
+local function train(run, steps, options)
+  write.remove_tree(("%s/%s"):format(OUT, run.id))
+  local code = shell.run({ run.dir .. "/trainer", "train", "--steps", steps, "--seed", 1, "--out", OUT })
+  if code ~= 0 then
+    options.say(("%s stopped (exit code %d)"):format(run.id, code))
+    return code
+  end
+  local dir = run_folder(run)
+  local found = runs.read(dir)
+  if not found or found.damaged then
+    options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
+    return 4
+  end
+  run.accuracy = accuracy_of(found)
+  return 0
+end
+
+local function train_all(options, steps)
+  for i, run in ipairs(RUNS) do
+    options.say(("\n[%d/%d] %s: training %s, then accuracy at %s"):format(i, #RUNS, run.id,
+      wording.count(steps, "step"), run.lengths))
+    local code = train(run, steps, options)
+    if code ~= 0 then
+      return code
+    end
+  end
+  return 0
+end
+
+-- Says how long it will take, from a measurement; the number of steps, or nil and an exit code.
+local function announce(options)
+  local rate, code = measure(RUNS[1].dir .. "/trainer")
+  if not rate then
+    options.say(("the trainer's bench failed (exit code %d)"):format(code))
+    return nil, code
+  end
+  local wanted = options.steps or RUNS[1].plan.resolved.train.steps
+  local steps, seconds = decide_steps(options, rate, wanted)
+  options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(rate, #RUNS,
+    wording.count(steps, "step"), wording.duration(seconds)))
+  if steps < wanted then
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, wording.duration(BUDGET_SECONDS)))
+  end
+  return steps
+end
+
+-- How the first run does beyond the training lengths; loss and accuracy are means over them.
+local function failure_text(loss, accuracy, task, classes)
+  local text = ("Beyond %d tokens, plain sinusoids give the model positions that it never met in training."):format(
+    TRAINED_TO)
+  local even = math.log(classes)
+  if loss > even then
+    text = ("%s It is overconfident there:\nits loss is %.2f nats per token, where giving all %d symbols the same "
+      .. "probability would cost ln %d = %.2f."):format(text, loss, classes, classes, even)
+  end
+  if accuracy < task.chance then
+    text = ("%s Its accuracy, %.1f%%, is below chance (%.0f%%)."):format(text, 100 * accuracy, 100 * task.chance)
+  end
+  return text
+end
+
+-- What the table comes to, as text. trained: the runs with their accuracies; the first has plain sinusoids.
+function M.conclusion(trained, task, classes, steps)
+  local plain, random = trained[1], trained[2]
+  local learned = mean(plain.accuracy, plain.accuracy.by_length, 1, TRAINED_TO)
+  local nothing = task.baseline or task.chance
+  if learned < nothing + LEARNED then
+    return ("After %s the plain model gets %.1f%% of the tokens right at training lengths, the majority baseline "
+      .. "%.1f%%:\nit has not learned to sort yet, so that longer sequences say nothing. More steps would show "
+      .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
+  end
+  local beyond, last = TRAINED_TO + 1, math.huge
+  return failure_text(mean(plain.accuracy, plain.accuracy.loss, beyond, last),
+    mean(plain.accuracy, plain.accuracy.by_length, beyond, last), task, classes)
+    .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence brings nothing new."):format(
+      random.plan.attentions[1].positions.max_position - 1)
+end
+
+local function csv()
+  local lines = { "run,length,accuracy" }
+  for _, run in ipairs(RUNS) do
+    for _, length in ipairs(run.accuracy.lengths) do
+      lines[#lines + 1] = ("%s,%d,%.6f"):format(run.id, length, run.accuracy.by_length[length])
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function figure(task)
+  local lengths = RUNS[1].accuracy.lengths
+  local last = lengths[#lengths]
+  local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
+    percent = true, curves = {}, levels = figures.levels_of(task), marks = { { TRAINED_TO } },
+    shade = { 0, TRAINED_TO }, labels = { { TRAINED_TO / 2, 4, "in training", "center" },
+      { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
+  for i, run in ipairs(RUNS) do
+    local points = {}
+    for j, length in ipairs(run.accuracy.lengths) do
+      points[j] = { length, 100 * run.accuracy.by_length[length] }
+    end
+    panel.curves[i] = { points = points, style = colours.of(run.encoding), title = run.title }
+  end
+  return { name = "accuracy", panels = { panel } }
+end
+
+local function report(options, steps)
+  local task = RUNS[1].plan.task
+  local lines = table_lines(RUNS, task.chance, task.baseline)
+  options.say(("\nToken accuracy at lengths seen in training (in distribution: up to %d) and beyond (out of "
+    .. "distribution):\n"):format(TRAINED_TO))
+  options.say(table.concat(lines, "\n"))
+  options.say("\n" .. M.conclusion(RUNS, task, RUNS[1].plan.classes, steps))
+  local files = {
+    { path = "table.txt", text = table.concat(lines, "\n") .. "\n" },
+    { path = "accuracy.csv", text = csv() },
+    { path = "accuracy.gnuplot", text = curves.script(figure(task)) },
+  }
+  local _, problem, drawn = draw.run(files, { "accuracy" })
+  local written, message = write.files(OUT, table.move(drawn, 1, #drawn, #files + 1, files))
+  if not written then
+    options.say(message)
+    return 4
+  end
+  if problem then
+    options.say(problem)
+    return 4
+  end
+  options.say(("\nplot: %s/accuracy.svg and .png; numbers: table.txt, accuracy.csv; runs: beside them"):format(OUT))
+  return 0
+end
+
+function M.run(options)
+  options.say(("Two encoders learn to sort sequences of 1 to %d tokens and are then given longer ones."):format(
+    TRAINED_TO))
+  options.say("One adds plain sinusoids to its input; the other, at random positions (Ruoss et al. 2023).\n")
+  local code = build_all(options)
+  if code ~= 0 then
+    return code
+  end
+  local steps
+  steps, code = announce(options)
+  if not steps then
+    return code
+  end
+  code = train_all(options, steps)
+  return code == 0 and report(options, steps) or code
+end
+
+return M

@@ -1,0 +1,54 @@
+-- What the words of `sweep` and `bundle` ask for: a study at a scale, some of its cells, or a grid from flags.
+--
+-- Input: the options of the verb, with project. Output: nil; options.study, scale, choice and, of a grid from flags,
+-- given and set are what grid.expand takes. Or the errors as text. Reads files, writes none.
+
+local choice = require("lab.study.grid.choice")
+local from_flags = require("lab.study.grid.from_flags")
+local lfs = require("lfs")
+local write = require("base.write")
+
+local M = {}
+
+local function is_there(path)
+  return lfs.attributes(path, "mode") ~= nil
+end
+
+-- The words that name a study, and cells of it.
+local function settle_words(options)
+  local words, message = choice.words(options.studies, is_there)
+  if not words then
+    return message
+  elseif words.scale and options.scale and words.scale ~= options.scale then
+    return ("%s: found two scales, %s and --scale %s\n  expected: one"):format(options.study, words.scale,
+      options.scale)
+  end
+  options.study, options.scale, options.choice.cells = words.study, words.scale or options.scale, words.cells
+end
+
+local function settle_flags(options)
+  local study, message = from_flags.study(options.project, { spec = options.study, axes = options.axes,
+    seeds = options.seeds, rates = options.rates, set = options.set, out = options.out })
+  local there = study and write.read(study.path)
+  if not study then
+    return message
+  elseif there and there ~= study.text then
+    return ("%s: found a study that was changed; expected the one that these flags stand for\n  hint: under another "
+      .. "name it can be swept as it is; remove the file to go on with the flags"):format(study.path)
+  end
+  options.study, options.given, options.set = study.path, { text = study.text, origin = study.origin }, study.set
+end
+
+function M.settle(options)
+  local only, message = choice.only(options.only)
+  if not only then
+    return message
+  end
+  options.choice = { only = only[1] and only }
+  if #options.axes > 0 then
+    return settle_flags(options)
+  end
+  return settle_words(options)
+end
+
+return M

@@ -1,0 +1,138 @@
+-- Which cells of a study are meant: STUDY:CELL,CELL and --only AXIS=VALUE.
+--
+-- Input: words of the command line; the axes of a study as study.lua reads them. Output: { cells = ids or nil, only =
+-- { { axis, names, word } } }, a choice; or nil and a message. Pure.
+
+local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
+local nodes = require("lab.study.grid.nodes")
+
+local M = {}
+
+-- STUDY:CELL or STUDY:SCALE:CELL taken apart: the study, the scale or nil, the text behind the last colon.
+function M.split(text)
+  local argument, last = text:match("^(.*):([^:]*)$")
+  local study, scale = argument:match("^(.*):([^:]*)$")
+  return study or argument, scale, last
+end
+
+local function items_of(text)
+  local items = {}
+  for item in (text .. ","):gmatch("([^,]*),") do
+    items[#items + 1] = item
+  end
+  return items
+end
+
+-- Words that name cells of one study as { study, scale, cells }; nil and a message. is_file(path): a colon may be part
+-- of a path.
+function M.words(words, is_file)
+  local whole
+  for _, word in ipairs(words) do
+    local study, scale, last = word, nil, nil
+    if word:find(":", 1, true) and not is_file(word) then
+      study, scale, last = M.split(word)
+    end
+    local cells = last and items_of(last)
+    if not whole then
+      whole = { study = study, scale = scale, cells = cells }
+    elseif not cells or not whole.cells or study ~= whole.study or scale ~= whole.scale then
+      return nil, ("found a second study: %s\n  expected: one, or cells of one: STUDY:CELL,CELL"):format(word)
+    else
+      table.move(cells, 1, #cells, #whole.cells + 1, whole.cells)
+    end
+  end
+  return whole
+end
+
+-- The words of --only; nil and a message.
+function M.only(texts)
+  local only = {}
+  for i, text in ipairs(texts) do
+    local axis, values = text:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
+    if not axis or axis == "" or values == "" then
+      return nil, ("--only %s: found no axis and value\n  expected: AXIS=VALUE, or AXIS=VALUE,VALUE"):format(text)
+    end
+    only[i] = { axis = axis, names = items_of(values), word = text }
+  end
+  return only
+end
+
+local function names_of(list)
+  local names = {}
+  for i, one in ipairs(list) do
+    names[i] = one.name
+  end
+  return names
+end
+
+local function unknown(d, one, name, kind, legal)
+  local near = diagnostics.nearest(name, legal)
+  d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
+    expected = table.concat(legal, ", "), hint = near and ("did you mean %s?"):format(near) or nil })
+end
+
+-- The values that are left of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
+local function left_of(only, axes, d)
+  local by_name, left = {}, {}
+  for _, axis in ipairs(axes) do
+    by_name[axis.name] = names_of(axis.values)
+  end
+  for _, one in ipairs(only) do
+    local axis = by_name[one.axis] and one.axis or one.axis:match("[^.]*$") -- the field of a grid from flags
+    local legal = by_name[axis]
+    if not legal then
+      unknown(d, one, one.axis, "axis of this study", names_of(axes))
+    end
+    for _, name in ipairs(legal and one.names or {}) do
+      name = nodes.name_of(tonumber(name) or name)
+      if not lists.has(legal, name) then
+        unknown(d, one, name, "value of the axis " .. axis, legal)
+      end
+      left[axis] = left[axis] or {}
+      left[axis][name] = true
+    end
+  end
+  return left
+end
+
+-- A function that says of a point of the grid, and the id of its cell, whether they are chosen.
+function M.filter(choice, axes, d)
+  local left = left_of(choice.only or {}, axes, d)
+  return function(point, id)
+    for i, axis in ipairs(axes) do
+      if left[axis.name] and not left[axis.name][point[i].name] then
+        return false
+      end
+    end
+    return not choice.cells or lists.has(choice.cells, id)
+  end
+end
+
+-- The words that mean these cells of a study: the study's, and flags.
+function M.command(choice, study)
+  local words = { study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") }
+  for _, one in ipairs(choice.only or {}) do
+    table.move({ "--only", one.word }, 1, 2, #words + 1, words)
+  end
+  return words
+end
+
+-- Says which cells are not there, and that none is left. ids: of all cells; scales: the names of the study's; count: of
+-- cells that are chosen.
+function M.check(choice, study, ids, count, d)
+  for _, id in ipairs(choice.cells or {}) do
+    if not lists.has(ids, id) then
+      local near = diagnostics.nearest(id, ids)
+      d:add({ what = ("%s has no cell %s"):format(study.path, id), expected = "names of its axes' values, joined by _",
+        hint = lists.has(study.scales, id) and ("%s is a scale: --scale %s"):format(id, id)
+          or near and ("did you mean %s?"):format(near) or nil })
+    end
+  end
+  if count == 0 and next(choice) and d:count() == 0 then
+    d:add({ what = ("%s has no cell that is chosen by all of these"):format(study.path),
+      expected = "values that stand with each other" })
+  end
+end
+
+return M

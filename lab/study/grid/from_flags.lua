@@ -1,0 +1,282 @@
+-- A grid from flags, --axis FIELD=VALUES over a spec, as the text of a study.
+--
+-- Input: a project, { spec, axes, seeds, rates, set, out }: words of the command line, the folder of all runs. Output:
+-- { path, text, origin, set }: the study's file in that folder, its text, the flag that a value of it comes from, and
+-- --set as seen from there; or nil and the errors as text. The same flags give the same text, and its digest is part of
+-- the name. Reads files, writes none: overview.lua leaves the text in the folder.
+
+local canonical = require("base.canonical")
+local diagnostics = require("base.diagnostics")
+local load_module = require("spec.load")
+local overrides = require("spec.overrides")
+local paths = require("base.paths")
+local schema = require("spec.schema")
+local sha256 = require("base.sha256")
+local study_module = require("lab.study.grid.study")
+local tongues = require("base.tongues")
+local unknown = require("spec.unknown")
+
+local M = {}
+
+local MOST_VALUES = 4096
+local LONGEST_NAME = 120
+local FILES = { source = true, network = true, file = true, checkpoint = true }
+local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
+
+-- The texts between commas, those in brackets and quotes left alone; nil where one of these is not closed.
+local function split(text)
+  local parts, from, depth, quote = {}, 1, 0, nil
+  for at, c in text:gmatch("()(.)") do
+    if quote then
+      quote = c ~= quote and quote or nil
+    elseif c == '"' or c == "'" then
+      quote = c
+    elseif c:find("[%[({]") then
+      depth = depth + 1
+    elseif c:find("[%])}]") then
+      depth = depth - 1
+    elseif c == "," and depth == 0 then
+      parts[#parts + 1] = text:sub(from, at - 1)
+      from = at + 1
+    end
+  end
+  parts[#parts + 1] = text:sub(from)
+  return depth == 0 and not quote and parts or nil
+end
+
+-- The integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range, nil and what is
+-- wrong with one that is.
+local function range_of(text)
+  local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
+  local list = {}
+  first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
+  step = math.tointeger(tonumber(step ~= "" and step or 1))
+  if not first or not last or not step then
+    return list
+  elseif last < first or step == 0 or (last - first) // step >= MOST_VALUES then
+    return nil, last < first and "ends before it starts" or step == 0 and "a step of 0"
+      or ("more than %d values"):format(MOST_VALUES)
+  end
+  for x = first, last, step do
+    list[#list + 1] = ("%d"):format(x)
+  end
+  return list
+end
+
+-- The name of a value in the study: that of a preset or of its file, a number, or what letters and digits the text has.
+local function name_of(value, text)
+  if type(value) == "number" then
+    return value
+  end
+  local word = type(value) == "string" and value:gsub("%.lua$", "") or text
+  return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
+end
+
+-- A file that a spec names, as seen from the folder of runs; other values as they are.
+local function moved(work, field, value)
+  local entry = schema.at[field]
+  if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
+    return paths.relative(paths.normalise(work.beside .. "/" .. value), work.folder)
+  end
+  return value
+end
+
+-- Lua for the fragment of a spec with this value at the field. A word for a whole section is the preset of that name.
+local function fragment(work, field, value, text)
+  if load_module.FOLDERS[field] and type(value) == "string" then
+    local file = value:find("^%.%.?/") and paths.normalise(work.beside .. "/" .. value)
+    value = file and paths.relative(file, work.folder) or value
+    text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
+  elseif type(value) == "string" then
+    text = ("%q"):format(moved(work, field, value))
+  elseif type(value) == "number" then
+    text = diagnostics.number(value)
+  end
+  for name in field:reverse():gmatch("[^.]+") do
+    text = ("{ %s = %s }"):format(name:reverse(), text)
+  end
+  return text
+end
+
+-- Lua for one value of an axis; nil after an error.
+local function value_line(work, axis, text)
+  text = text:match("^%s*(.-)%s*$")
+  local value, problem = overrides.constant(text)
+  local whole = problem or type(value) == "table" and select(2, overrides.constant("{ " .. text .. " }"))
+  local name = not whole and name_of(value, text)
+  if whole then
+    work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), whole), VALUES)
+  elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
+    work.refuse(axis.flag, ("%s: no name for this value can be made of its letters and digits"):format(
+      diagnostics.show(text)), "a shorter value, or a study file, where values are named")
+  elseif axis.names[name] then
+    work.refuse(axis.flag, ("%s is there twice"):format(diagnostics.show(name)),
+      "values that differ in their letters and digits")
+  else
+    axis.names[name] = true
+    return ("      { name = %s, spec = %s },"):format(type(name) == "string" and ("%q"):format(name)
+      or diagnostics.number(name), fragment(work, axis.field, value, text))
+  end
+end
+
+local function read_values(work, axis, text)
+  local parts = split(text)
+  if not parts then
+    work.refuse(axis.flag, "a bracket or a quote that is not closed", VALUES)
+  end
+  for _, part in ipairs(parts or {}) do
+    local list, problem = range_of(part)
+    if not list then
+      work.refuse(axis.flag, ("%s %s"):format(part, problem), "A:B or A:B:STEP, both included")
+    end
+    for _, one in ipairs(list and (list[1] and list or { part }) or {}) do
+      axis.lines[#axis.lines + 1] = value_line(work, axis, one)
+    end
+  end
+end
+
+-- Whether a field is part of what another one says.
+local function is_within(field, outer)
+  return field:sub(1, #outer + 1) == outer .. "."
+end
+
+-- An axis; nil after an error.
+local function read_axis(work, text)
+  local field, values = text:match("^%s*([%a_][%w_.]*)%s*=(.*)$")
+  local flag = "--axis " .. text
+  local section = field and field:match("^[^.]*")
+  if not field or ("." .. field):gsub("%.[%a_][%w_]*", "") ~= "" then
+    return work.refuse(flag, "not of the form FIELD=VALUES", "as in --axis encoding=alibi,rope")
+  elseif not study_module.SECTIONS[section] then
+    return work.refuse(flag, ("%s: no such field"):format(field), "a field of a spec, as ./longhand fields lists them",
+      unknown.hint(field, canonical.sorted_keys(study_module.SECTIONS), work.root))
+  end
+  for _, other in ipairs(work.axes) do
+    if other.field == field then
+      return work.refuse(flag, ("a second axis %s"):format(field), "all of its values in one: A,B,C")
+    elseif is_within(other.field, field) then
+      return work.refuse(flag, ("%s behind %s, whose place it takes"):format(field, other.field),
+        ("--axis %s before it"):format(field))
+    end
+  end
+  local axis = { field = field, flag = flag, names = {}, lines = {} }
+  read_values(work, axis, values)
+  return axis
+end
+
+-- --set as seen from the folder of runs; it must leave the axes alone, since it lies upon them.
+local function read_set(work, text)
+  local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
+  local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
+  for _, axis in ipairs(field and work.axes or {}) do
+    if axis.field == field or is_within(axis.field, covers) or axis.field == covers then
+      work.refuse("--set " .. text, ("%s is an axis, and --set would make all of its values one"):format(axis.field),
+        "one of the two")
+    end
+  end
+  local given = field and overrides.constant(value)
+  local path = field and moved(work, field, given)
+  return path ~= given and ("%s=%s"):format(field, path) or text
+end
+
+local function read_rates(work, text)
+  local rates = {}
+  for part in (text .. ","):gmatch("([^,]*),") do
+    rates[#rates + 1] = tonumber(part) and diagnostics.number(tonumber(part)) or nil
+    if not tonumber(part) then
+      work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
+    end
+  end
+  for _, axis in ipairs(work.axes) do
+    if axis.field == "train.learning_rate" then
+      work.refuse(work.rates, "stands beside an axis of train.learning_rate", "one of the two")
+    end
+  end
+  return ("  learning_rates = { %s },"):format(table.concat(rates, ", "))
+end
+
+local function read_seeds(work, text)
+  local first, last = text:match("^(%d+):(%d+)$")
+  first = first or text:match("^%d+$")
+  if first and last and tonumber(last) < tonumber(first) then
+    work.refuse(work.seeds, "ends before it starts", "A:B, both included")
+  elseif not first then
+    work.refuse(work.seeds, "is no range of seeds", "A:B, both included, as in 0:4, or one seed")
+  end
+  return ("  seeds = { %s, %s },"):format(first, last or first)
+end
+
+-- Calls axes by the last names of their fields, as width; by the whole where two have the same.
+local function name_axes(axes)
+  local count, names = {}, {}
+  for _, axis in ipairs(axes) do
+    axis.name = axis.field:match("[^.]*$")
+    count[axis.name] = (count[axis.name] or 0) + 1
+  end
+  for i, axis in ipairs(axes) do
+    axis.name = count[axis.name] > 1 and axis.field or axis.name
+    names[i] = axis.name
+  end
+  return names
+end
+
+local function text_of(work, flags, id, spec)
+  local names, fields = name_axes(work.axes), {}
+  for i, axis in ipairs(work.axes) do
+    fields[i] = axis.field
+  end
+  local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it: this name",
+    "-- stands for these flags.", "return {",
+    ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))),
+    ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" }
+  for _, axis in ipairs(work.axes) do
+    lines[#lines + 1] = ("    { name = %q, values = {"):format(axis.name)
+    table.move(axis.lines, 1, #axis.lines, #lines + 1, lines)
+    lines[#lines + 1] = "    } },"
+  end
+  lines[#lines + 1] = "  },"
+  lines[#lines + 1] = flags.seeds and read_seeds(work, flags.seeds)
+  lines[#lines + 1] = flags.rates and read_rates(work, flags.rates)
+  lines[#lines + 1] = "}\n"
+  return table.concat(lines, "\n"), names
+end
+
+-- The flag that the value at a path of the study comes from.
+local function origin_of(work, spec)
+  return function(path)
+    local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
+    local flag = axis and axis.flag or path:find("^seeds") and work.seeds or path:find("^learning_rates") and work.rates
+    return { set = flag or spec }
+  end
+end
+
+function M.study(project, flags)
+  local d = diagnostics.new()
+  local spec, message = project:find_spec(flags.spec)
+  if not spec then
+    return nil, message
+  end
+  local loaded = load_module.spec(spec, { root = project.root, diagnostics = d })
+  local work = { axes = {}, folder = paths.absolute(flags.out), beside = paths.folder(paths.absolute(spec)),
+    root = project.root, seeds = flags.seeds and "--seeds " .. flags.seeds,
+    rates = flags.rates and "--learning-rate " .. flags.rates }
+  function work.refuse(flag, what, expected, hint)
+    d:add({ at = { set = flag }, what = what, expected = expected, hint = hint })
+  end
+  for _, text in ipairs(loaded and flags.axes or {}) do
+    work.axes[#work.axes + 1] = read_axis(work, text)
+  end
+  local text, names = text_of(work, flags, loaded and loaded.id or "", paths.absolute(spec))
+  local set = {}
+  for i, one in ipairs(flags.set) do
+    set[i] = read_set(work, one)
+  end
+  if d:count() > 0 then
+    return nil, d:text()
+  end
+  local name = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
+  return { path = ("%s/%s-%s.lua"):format(flags.out, name, sha256.digest(text):sub(1, 8)), text = text,
+    origin = origin_of(work, tongues.plain(flags.spec)), set = set }
+end
+
+return M

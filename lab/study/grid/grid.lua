@@ -1,0 +1,385 @@
+-- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
+--
+-- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. Output:
+--     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
+--       warnings, ids (of all cells),
+--       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
+--                   lost, data, runs = { { seed, learning_rate, dir, fresh, others } } } } }
+-- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
+-- is where the trainer puts the run, and fresh its name in another folder, where that differs. data: the file that the
+-- cell is trained on, { path, shown, digest, counts }, and others runs that were trained on others, as run_folders.lua
+-- has both. stage: the name of the cell's, where it has one. A cell that builds upon another's run has `source` = { id,
+-- cell, run, verb, options, file }: that cell, the folder of its run below the folder of all runs, and the spec that
+-- the verb makes of it; run and file are nil where that cell waits itself. While there is no such file the cell waits:
+-- it has no spec, and its runs no dir. choice: of which cells (choice.lua); all unless given. given: the text of the
+-- study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a checkpoint to begin with
+-- that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
+
+local canonical = require("base.canonical")
+local choice = require("lab.study.grid.choice")
+local diagnostics = require("base.diagnostics")
+local file_digest = require("base.file_digest")
+local load_module = require("spec.load")
+local lfs = require("lfs")
+local paths = require("base.paths")
+local project_module = require("project")
+local run_folders = require("lab.study.read.run_folders")
+local sha256 = require("base.sha256")
+local stages = require("lab.study.grid.stages")
+local study_module = require("lab.study.grid.study")
+local tree = require("spec.tree")
+
+local M = {}
+
+local MOST_CELLS = 4096
+
+-- The shortest text of a number that reads back as it, as the names of run folders have it: lh_shortest of the runtime.
+function M.shortest(x)
+  for digits = 1, 17 do
+    local text = ("%." .. digits .. "g"):format(x)
+    if tonumber(text) == x then
+      return text
+    end
+  end
+end
+
+local function is_file(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
+-- A path, the name of a file in spec/studies, or of one that flags have left in the folder of runs.
+local function find(project, argument, out, d)
+  local path = project:path("spec/studies/" .. argument .. ".lua")
+  local left = ("%s/%s.lua"):format(out, argument)
+  if is_file(argument) then
+    return argument
+  elseif load_module.is_id(argument) and is_file(path) then
+    return path
+  elseif not argument:find("/", 1, true) and is_file(left) then
+    return left
+  end
+  local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), project:names("spec/studies", ".lua"))
+  d:add({ what = ("no such study: %s"):format(argument),
+    expected = "a path, or one of the names that ./longhand list studies shows",
+    hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
+      argument, argument) or near and ("did you mean %s?"):format(near) or nil })
+end
+
+-- Whether the values of a point stand with each other.
+local function is_there(axes, point)
+  for _, value in ipairs(point) do
+    for i, axis in ipairs(axes) do
+      local partners = value.with and value.with[axis.name]
+      if partners and not partners[point[i].name] then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- The points of the grid: lists of values, the last axis fastest, without those of values that do not stand together.
+local function points(axes)
+  local list, whole = { {} }, {}
+  for _, axis in ipairs(axes) do
+    local longer = {}
+    for _, point in ipairs(list) do
+      for _, value in ipairs(axis.values) do
+        longer[#longer + 1] = table.move(point, 1, #point, 1, {})
+        table.insert(longer[#longer], value)
+      end
+    end
+    list = longer
+  end
+  for _, point in ipairs(list) do
+    whole[#whole + 1] = is_there(axes, point) and point or nil
+  end
+  return whole
+end
+
+local function count(axes)
+  local cells = 1
+  for _, axis in ipairs(axes) do
+    cells = cells * #axis.values
+  end
+  return cells
+end
+
+-- The names of the values; the first axis' name goes in front where they alone are no id, as 16 and 0.5.
+local function cell_id(axes, point)
+  local names = {}
+  for i, value in ipairs(point) do
+    names[i] = value.name:gsub("[^%w]", "_")
+  end
+  local id = table.concat(names, "_")
+  return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
+end
+
+-- Of the cell's value on the last axis whose value has any, the study's, or the one of its spec; { false } while it has
+-- none.
+local function rates_of(study, point, spec)
+  local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
+  for _, value in ipairs(point) do
+    rates = value.learning_rates or rates
+  end
+  return rates
+end
+
+-- Those of the cell's stage, of its value on the last axis whose value has any, or the study's.
+local function seeds_of(study, point, stage)
+  local seeds = study.seeds
+  for _, value in ipairs(point) do
+    seeds = value.seeds or seeds
+  end
+  return stage and stage.seeds or seeds
+end
+
+-- The file of examples that a cell is trained on, as run_folders.lua has it; nil where it has none.
+local function data_of(spec)
+  local file = spec and spec.data_files.data
+  return file and { path = file.real, shown = file.shown, digest = file_digest.of(file.real),
+    counts = spec.resolved.task.loss ~= "all" } or nil
+end
+
+-- A cell without a spec has runs, though nobody knows where they will be.
+local function runs_of(work, cell)
+  local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
+  for _, rate in ipairs(cell.learning_rates) do
+    for _, seed in ipairs(cell.seeds) do
+      local run = { seed = seed, learning_rate = rate or nil }
+      if plan then
+        local name = ("lr%s-seed%d"):format(M.shortest(rate), seed)
+        run.dir, run.others = run_folders.of_run(work.out, plan, name, cell.data, work.listed)
+        local fresh = run_folders.fresh_name(name, cell.data)
+        run.fresh = run.dir:match("[^/]*$") ~= fresh and fresh or nil
+      end
+      runs[#runs + 1] = run
+    end
+  end
+  return runs
+end
+
+-- The fragments of a cell from the bottom up; what --set says is laid upon an empty one. made: the spec that a verb has
+-- made of another cell's run.
+local function fragments_of(study, point, made)
+  local list = { made and { source = made, tree = made.tree } }
+  table.move(study.below, 1, #study.below, #list + 1, list)
+  for _, value in ipairs(point) do
+    list[#list + 1] = value.fragment
+  end
+  list[#list + 1] = { source = study.source, tree = tree.table(study.source.tree.origin) }
+  return list
+end
+
+local function words_of(axes, point)
+  local words = {}
+  for i, axis in ipairs(axes) do
+    words[i] = ("%s %s"):format(axis.name, point[i].name)
+  end
+  return table.concat(words, ", ")
+end
+
+-- The stage of a point, or nil; second whether that is an error.
+local function stage_of(work, point)
+  local stage, both = stages.of_point(work.study.stages, work.study.axes, point)
+  if both then
+    work.diagnostics:add({ at = both[2].origin, field = both[2].path .. ".cells", what =
+      ("%s is in this stage and in %s"):format(words_of(work.study.axes, point), both[1].name),
+      expected = "a cell in one stage at most" })
+  end
+  return stage, both ~= nil
+end
+
+local make_cell
+
+-- Of what cell's run a cell of a later stage is made, and how; nil after errors. Its spec has a folder beside the
+-- cell's own runs, by the run and the way it is made of it.
+local function source_of(work, stage, point, id)
+  local study, d = work.study, work.diagnostics
+  local there, axis = stages.source_of(stage, study.axes, point)
+  there = there and is_there(study.axes, there) and there
+  local cell = there and make_cell(work, there)
+  if there and not cell then
+    return nil
+  end
+  d:within("in the cell of " .. words_of(study.axes, point))
+  if not there then
+    d:add({ at = stage.origin, field = stage.path .. ".from",
+      what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
+      expected = axis and "one value of it in the cells of " .. stage.from.name
+        or "values that stand with each other" })
+    return nil
+  elseif #cell.runs ~= 1 then
+    d:add({ at = stage.origin, field = stage.path .. ".from", what = ("the cell %s has %d runs"):format(cell.id,
+      #cell.runs), expected = "one seed and one learning rate, so that it is clear which run is taken",
+      hint = "an axis whose values have `seeds` of their own tells several apart" })
+    return nil
+  end
+  local source = { id = cell.id, cell = cell, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
+  source.file = source.run and ("%s/%s_%s/%s.lua"):format(id, stage.verb,
+    sha256.digest(canonical.text({ run = source.run, options = stage.options })), id)
+  return source
+end
+
+-- The spec that a verb made, opened: nil while there is none. second: an error came of it.
+local function open_made(work, source)
+  local path = source.file and work.out .. "/" .. source.file
+  if not path or not is_file(path) then
+    return nil
+  end
+  local made = load_module.open(path, nil, work.study.source)
+  return made, not made
+end
+
+-- The checkpoint that a spec begins with, where it is gone, as messages show it.
+local function lost_init(loaded)
+  local node = loaded.tree.fields.init
+  local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
+  return place and not is_file(place.real) and place.shown or nil
+end
+
+-- The spec of a cell, planned: nil while it waits. second: an error came of it; third: what it waits for is lost.
+local function spec_of(work, point, id, source)
+  local study, d = work.study, work.diagnostics
+  local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
+  local made, failed
+  if source then
+    made, failed = open_made(work, source)
+    if not made then
+      return nil, failed
+    end
+  end
+  local loaded = load_module.join(id, name, fragments_of(study, point, made), work.sets)
+  local lost = work.reading and loaded and lost_init(loaded)
+  if lost then
+    return nil, false, ("init: %s is gone, and without it nobody knows the folder of these runs"):format(lost)
+  end
+  local spec = loaded and project_module.settle(loaded, d, work.facts)
+  if not spec then
+    return nil, true
+  end
+  spec.path = name
+  for _, warning in ipairs(spec.warnings) do
+    local text = type(warning) == "table" and warning.what or warning
+    work.warnings[#work.warnings + 1] = not work.warned[text] and text or nil
+    work.warned[text] = true
+  end
+  return spec
+end
+
+local function key_of(axes, point)
+  local key = {}
+  for i, axis in ipairs(axes) do
+    key[axis.name] = point[i].name
+  end
+  return key
+end
+
+-- Resolves and plans one cell, once; nil after errors.
+function make_cell(work, point)
+  local study, d = work.study, work.diagnostics
+  local key, id = key_of(study.axes, point), cell_id(study.axes, point)
+  local place = canonical.text(key)
+  if work.made[place] ~= nil then
+    return work.made[place] or nil
+  end
+  work.made[place] = false
+  d:within("in the cell of " .. words_of(study.axes, point))
+  if not load_module.is_id(id) or work.ids[id] then
+    d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
+      work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
+    return nil
+  end
+  work.ids[id] = true
+  local stage, failed = stage_of(work, point)
+  local source = stage and stage.from and source_of(work, stage, point, id)
+  if failed or stage and stage.from and not source then
+    return nil
+  end
+  local spec, lost
+  spec, failed, lost = spec_of(work, point, id, source)
+  if failed then
+    return nil
+  end
+  local cell = { key = key, id = id, spec = spec, data = data_of(spec), learning_rates = rates_of(study, point, spec),
+    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost }
+  cell.runs = runs_of(work, cell)
+  work.made[place] = cell
+  return cell
+end
+
+local function make_cells(work)
+  local study, cells = work.study, {}
+  if count(study.axes) > MOST_CELLS then
+    work.diagnostics:add({ path = study.shown, what = ("%d cells"):format(count(study.axes)),
+      expected = ("at most %d"):format(MOST_CELLS) })
+    return cells
+  end
+  local chosen, taken = choice.filter(work.choice, study.axes, work.diagnostics), 0
+  for i, point in ipairs(points(study.axes)) do
+    work.all[i] = cell_id(study.axes, point)
+    if chosen(point, work.all[i]) then
+      taken = taken + 1
+      cells[#cells + 1] = make_cell(work, point)
+    end
+  end
+  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all, taken, work.diagnostics)
+  return cells
+end
+
+local function axis_names(axes)
+  local list = {}
+  for i, axis in ipairs(axes) do
+    list[i] = { name = axis.name, values = {} }
+    for j, value in ipairs(axis.values) do
+      list[i].values[j] = value.name
+    end
+  end
+  return list
+end
+
+-- options: scale, set, reading, choice, given, out (the folder of all runs, runs unless given).
+function M.expand(project, argument, options)
+  options = options or {}
+  local d, out = diagnostics.new(), options.out or "runs"
+  local path = options.given and argument or find(project, argument, out, d)
+  local sets, facts = project_module.parse_sets(options.set, d), project:task_facts(d)
+  local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
+    scale = options.scale, names = paths.names_in, given = options.given })
+  if not study then
+    return nil, d:text()
+  end
+  local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
+    made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
+    out = out, listed = {}, warnings = {}, warned = {} }
+  local cells = make_cells(work)
+  if d:count() > 0 then
+    return nil, d:text()
+  end
+  return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
+    scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
+    axes = axis_names(study.axes), cells = cells,
+    ids = work.all, warnings = work.warnings }
+end
+
+local function waiting_text(cell)
+  local d = diagnostics.new()
+  d:add({ what = ("the cell %s waits for %s"):format(cell.id, cell.source.id), expected = cell.source.file
+    and ("%s, which a sweep makes of that cell's run in the folder of runs"):format(cell.source.file)
+    or "the runs of earlier stages" })
+  return d:text()
+end
+
+-- STUDY:CELL or STUDY:SCALE:CELL as a spec: what project:plan returns; or nil and the errors as text. out: the folder
+-- of all runs, runs unless given.
+function M.cell(project, text, sets, out)
+  local argument, scale, id = choice.split(text)
+  local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,
+    out = out })
+  if study and not study.cells[1].spec then
+    return nil, waiting_text(study.cells[1])
+  end
+  return study and study.cells[1].spec, message
+end
+
+return M

@@ -1,0 +1,168 @@
+-- Stages of a study: cells that take what the runs of other cells left.
+--
+-- Input: the node of `stages`, the axes as study.lua reads them. Output: a list of { name, origin, cells = { <axis> =
+-- { <value> = true } }, from, verb, options, seeds }, from being an earlier stage or nil; errors go to the diagnostics.
+-- A point of the grid belongs to the stage whose `cells` have its values; of_point and source_of say to which, and from
+-- which point it takes a run.
+
+local canonical = require("base.canonical")
+local lists = require("base.lists")
+local locate = require("spec.locate")
+local names_module = require("base.names")
+local nodes = require("lab.study.grid.nodes")
+local tree = require("spec.tree")
+local verbs = require("lab.study.grid.verbs")
+
+local M = {}
+
+local FIELDS = { "name", "cells", "from", "verb", "options", "seeds" }
+local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an earlier stage", verb = "..." }'
+
+local function read_name(context, node, path, known)
+  local name = node.value
+  if not names_module.is(name) then
+    nodes.add(context, node, path, node.fields and "is missing" or nodes.found(node) .. " is no name for a stage",
+      names_module.TEXT)
+  elseif known[name] then
+    nodes.add(context, node, path, ('a second stage "%s"'):format(name), "names that differ")
+  else
+    return name
+  end
+end
+
+local function is_option(value)
+  return type(value) == "number" or type(value) == "string"
+end
+
+local function is_list(value)
+  if type(value) ~= "table" then
+    return false
+  end
+  local count = 0
+  for _, one in pairs(value) do
+    count = count + (is_option(one) and 1 or 0)
+  end
+  return count > 0 and count == #value
+end
+
+-- What the verb is given besides the run: numbers and words by name, or lists of them; true for what has no value.
+local function read_options(context, node, path, verb)
+  local options = {}
+  if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
+    return options
+  end
+  nodes.check_fields(context, node, path, table.move(verb.flags, 1, #verb.flags, #verb.options + 1, { table.unpack(
+    verb.options) }))
+  for name, inner in tree.each(node) do
+    local value = nodes.plain(inner)
+    if lists.has(verb.flags, name) and value ~= true then
+      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "true")
+    elseif not lists.has(verb.flags, name) and not is_option(value) and not is_list(value) then
+      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
+        "a number or a word, or a list of them")
+    end
+    options[name] = value
+  end
+  return options
+end
+
+-- How the stage makes its specs of the runs of another.
+local function read_making(context, node, path, stage, names)
+  local fields = node.fields
+  for _, field in ipairs({ "verb", "options" }) do
+    if fields[field] and not fields.from then
+      nodes.add(context, fields[field], locate.join(path, field), "stands without from", "from = \"an earlier stage\"")
+      return
+    end
+  end
+  if not fields.from then
+    return
+  end
+  stage.from = nodes.word(context, fields.from, path .. ".from", names, "earlier stage")
+  if not fields.verb then
+    nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sorted_keys(verbs.VERBS), ", "))
+    return
+  end
+  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sorted_keys(verbs.VERBS), "verb of a stage")
+  stage.options = stage.verb and fields.options
+    and read_options(context, fields.options, path .. ".options", verbs.VERBS[stage.verb]) or {}
+end
+
+function M.read(context, axes, node)
+  local list, names, known = {}, {}, {}
+  for i, item in ipairs(nodes.items_of(context, node, "stages", "a list of " .. STAGE_TEXT)) do
+    local path = locate.join("stages", i)
+    if nodes.is_table(context, item, path, STAGE_TEXT) then
+      nodes.check_fields(context, item, path, FIELDS)
+      local stage = { origin = item.origin, path = path }
+      stage.name = read_name(context, item.fields.name or item, path .. ".name", known)
+      stage.cells = nodes.cells(context, axes, item.fields.cells, path .. ".cells", item)
+      stage.seeds = item.fields.seeds and nodes.seeds(context, item.fields.seeds, path .. ".seeds")
+      read_making(context, item, path, stage, names)
+      list[#list + 1] = stage
+      if stage.name then
+        known[stage.name], names[#names + 1] = stage, stage.name
+      end
+    end
+  end
+  for _, stage in ipairs(list) do
+    stage.from = known[stage.from]
+  end
+  return list
+end
+
+local function belongs(stage, axes, point)
+  for i, axis in ipairs(axes) do
+    local values = stage.cells[axis.name]
+    if values and not values[point[i].name] then
+      return false
+    end
+  end
+  return true
+end
+
+-- The stage that a point of the grid belongs to; nil where none names it. Or nil and a second one that does.
+function M.of_point(stages, axes, point)
+  local found
+  for _, stage in ipairs(stages) do
+    if belongs(stage, axes, point) then
+      if found then
+        return nil, { found, stage }
+      end
+      found = stage
+    end
+  end
+  return found
+end
+
+-- The value of an axis that a stage's cell has, given the one of the cell that takes its run; nil where several fit.
+local function value_there(stage, axis, value)
+  local values, only = stage.cells[axis.name], nil
+  if not values or values[value.name] then
+    return value
+  end
+  for _, other in ipairs(axis.values) do
+    if values[other.name] then
+      if only then
+        return nil
+      end
+      only = other
+    end
+  end
+  return only
+end
+
+-- The point whose run a point of `stage` takes: of the stage `from`, and the same on every axis that this leaves open.
+-- nil and an axis where there is none, or several.
+function M.source_of(stage, axes, point)
+  local source = {}
+  for i, axis in ipairs(axes) do
+    source[i] = value_there(stage.from, axis, point[i])
+    if not source[i] then
+      return nil, axis.name
+    end
+  end
+  return source
+end
+
+return M

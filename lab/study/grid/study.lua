@@ -1,0 +1,384 @@
+-- Reads a study: a file that lays fragments of specs over each other along axes, for every seed and learning rate.
+--
+-- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
+-- seeds, learning_rates, stages, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates,
+-- seeds, with } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data,
+-- scored as { split, select, metric, generalises } or nil, the last two nil where the file does not say; or nil, with
+-- the errors in the diagnostics.
+-- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
+-- where specs are, when a cell is resolved.
+
+local canonical = require("base.canonical")
+local diagnostics = require("base.diagnostics")
+local load_module = require("spec.load")
+local locate = require("spec.locate")
+local measures = require("spec.measures")
+local nodes = require("lab.study.grid.nodes")
+local stages = require("lab.study.grid.stages")
+local tree = require("spec.tree")
+
+local M = {}
+
+local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
+local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start"
+local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
+local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
+local AXIS_FIELDS = { "name", "values", "use", "only" }
+local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
+M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
+  init = true }
+local MOST_RATES = 64 -- runtime/cli/options.h
+
+-- The sets that an evaluation goes over.
+M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
+
+-- Fields of a report besides its items: what each may be, and what that is.
+local REPORT_FIELDS = {
+  split = { M.SPLITS, "set" },
+  select = { M.SPLITS, "set" },
+  metric = { measures.NAMES, "metric" },
+  generalises = false, -- read_criterion
+}
+
+M.CRITERION = "{ metric, above }, as in { metric = \"exact_match\", above = 99 }: above in percent"
+
+local function is_name(text)
+  return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
+end
+
+local function read_axis_name(context, node, path)
+  if is_name(node.value) then
+    return node.value
+  end
+  nodes.add(context, node, path, nodes.found(node) .. " is no name for an axis", NAME_TEXT)
+end
+
+local function read_value_name(context, node, path)
+  local name = nodes.name_of(node.value)
+  if is_name(name) or type(name) == "string" and name:find(NUMBER) then
+    return name
+  end
+  nodes.add(context, node, path, nodes.found(node) .. " is no name for a value", NAME_TEXT .. "; or a number")
+end
+
+local function read_title(context, node)
+  if node and type(node.value) == "string" and node.value:find("%S") and not node.value:find("\n") then
+    return node.value
+  end
+  nodes.add(context, node or context.root, "title", node and "is " .. nodes.found(node) or "is missing",
+    "one line of text")
+end
+
+-- A fragment of a spec; only the lowest may build upon a spec file.
+local function read_fragment(context, source, node, path, is_base)
+  if not nodes.is_table(context, node, path, "a fragment of a spec, such as { train = { batch = 32 } }") then
+    return nil
+  end
+  for name, inner in tree.each(node) do
+    if name == "use" and not is_base then
+      nodes.add(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
+    elseif not M.SECTIONS[name] and name ~= "use" then
+      local legal = canonical.sorted_keys(M.SECTIONS)
+      local near = diagnostics.nearest(name, legal)
+      nodes.add(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
+        near and ('did you mean "%s"?'):format(near))
+    end
+  end
+  return { source = source, tree = node }
+end
+
+local function read_rates(context, node, path)
+  local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
+  for i, item in ipairs(nodes.items_of(context, node, path, expected)) do
+    local rate = type(item.value) == "number" and item.value + 0.0
+    if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
+      nodes.add(context, item, locate.join(path, i), nodes.found(item) .. " does not fit here", expected)
+    else
+      known[rate] = true
+      rates[#rates + 1] = rate
+    end
+  end
+  return rates
+end
+
+local function read_value(context, source, node, path, names)
+  local expected = '{ name = "...", spec = { a fragment of a spec } }'
+  if not nodes.is_table(context, node, path, expected) then
+    return nil
+  end
+  nodes.check_fields(context, node, path, { "name", "spec", "learning_rates", "seeds", "with" })
+  for _, field in ipairs({ "name", "spec" }) do
+    if not node.fields[field] then
+      nodes.add(context, node, locate.join(path, field), "is missing", expected)
+      return nil
+    end
+  end
+  local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
+  local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"), false)
+  local rates = node.fields.learning_rates
+    and read_rates(context, node.fields.learning_rates, locate.join(path, "learning_rates"))
+  local seeds = node.fields.seeds and nodes.seeds(context, node.fields.seeds, locate.join(path, "seeds"))
+  if name and names[name] then
+    nodes.add(context, node.fields.name, locate.join(path, "name"), ('"%s" is there twice'):format(name),
+      "names that differ")
+  elseif name and fragment then
+    names[name] = true
+    return { name = name, fragment = fragment, learning_rates = rates or nil, seeds = seeds or nil,
+      with = node.fields.with, path = path }
+  end
+end
+
+local function read_values(context, source, node, path)
+  local values, names = {}, {}
+  local expected = 'a list of { name = "...", spec = { ... } }'
+  for i, item in ipairs(nodes.items_of(context, node, path, expected)) do
+    values[#values + 1] = read_value(context, source, item, locate.join(path, i), names)
+  end
+  return values
+end
+
+-- The values of an axis that several studies share: spec/studies/axes/<name>.lua.
+local function read_shared(context, node, path)
+  local folder = context.root_folder .. "/spec/studies/axes"
+  local names = context.names(folder, ".lua")
+  local known = {}
+  for _, name in ipairs(names) do
+    known[name] = true
+  end
+  if not known[node.value] then
+    local near = type(node.value) == "string" and diagnostics.nearest(node.value, names)
+    nodes.add(context, node, path, nodes.found(node) .. " names no file in spec/studies/axes",
+      table.concat(names, ", "), near and ('did you mean "%s"?'):format(near) or nil)
+    return {}
+  end
+  local source = load_module.open(("%s/%s.lua"):format(folder, node.value), nil, context.source, node.origin)
+  return source and read_values(context, source, source.tree, "") or {}
+end
+
+local function read_axis(context, node, path)
+  if not nodes.is_table(context, node, path, '{ name = "...", values = { ... } }') then
+    return nil
+  end
+  nodes.check_fields(context, node, path, AXIS_FIELDS)
+  local given, use = node.fields.values, node.fields.use
+  if (given == nil) == (use == nil) then
+    nodes.add(context, use or node, path, use and "has both values and use" or "has no values",
+      'values = { ... }, or use = "<name>" for spec/studies/axes/<name>.lua')
+    return nil
+  end
+  local name = node.fields.name and read_axis_name(context, node.fields.name, path .. ".name")
+  if not node.fields.name then
+    nodes.add(context, node, path .. ".name", "is missing", NAME_TEXT)
+  end
+  local values = given and read_values(context, context.source, given, path .. ".values")
+    or read_shared(context, use, path .. ".use")
+  if node.fields.only and #values > 0 then
+    values = nodes.pick(context, values, node.fields.only, path .. ".only")
+  end
+  return name and { name = name, values = values }
+end
+
+-- The values of other axes that a value stands with: { <axis> = { <value> = true } } in the place of its node.
+local function read_partners(context, axes)
+  for _, axis in ipairs(axes) do
+    local others = {}
+    for _, other in ipairs(axes) do
+      others[#others + 1] = other ~= axis and other or nil
+    end
+    for _, value in ipairs(axis.values) do
+      value.with = value.with and nodes.cells(context, others, value.with, locate.join(value.path, "with"))
+    end
+  end
+end
+
+local function read_axes(context, node)
+  local axes, names = {}, {}
+  if not node then
+    nodes.add(context, context.root, "axes", "is missing", "a list of axes, at least one")
+    return axes
+  end
+  for i, item in ipairs(nodes.items_of(context, node, "axes", "a list of axes, at least one")) do
+    local axis = read_axis(context, item, locate.join("axes", i))
+    if axis and names[axis.name] then
+      nodes.add(context, item, locate.join("axes", i), ('a second axis "%s"'):format(axis.name), "names that differ")
+    elseif axis then
+      names[axis.name] = true
+      axes[#axes + 1] = axis
+    end
+  end
+  read_partners(context, axes)
+  return axes
+end
+
+-- Leaves of each axis what a scale names.
+local function narrow(context, study, node, path)
+  if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }") then
+    return
+  end
+  local names, by_name = {}, {}
+  for i, axis in ipairs(study.axes) do
+    names[i], by_name[axis.name] = axis.name, axis
+  end
+  nodes.check_fields(context, node, path, names)
+  for name, inner in tree.each(node) do
+    if by_name[name] and #by_name[name].values > 0 then
+      local picked = nodes.pick(context, by_name[name].values, inner, locate.join(path, name))
+      by_name[name].narrowed = picked
+    end
+  end
+end
+
+-- One scale: checked always, applied where it is the one that is asked for.
+local function read_scale(context, study, node, name)
+  local path = "scales." .. name
+  if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }") then
+    return
+  end
+  nodes.check_fields(context, node, path, SCALE_FIELDS)
+  local fields = node.fields
+  local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base", false)
+  local seeds = fields.seeds and nodes.seeds(context, fields.seeds, path .. ".seeds")
+  local rates = fields.learning_rates and read_rates(context, fields.learning_rates, path .. ".learning_rates")
+  if fields.axes then
+    narrow(context, study, fields.axes, path .. ".axes")
+  end
+  for _, axis in ipairs(study.axes) do
+    if name == context.scale and axis.narrowed then
+      axis.values = axis.narrowed
+    end
+    axis.narrowed = nil
+  end
+  if name == context.scale then
+    study.below[#study.below + 1] = base
+    study.seeds, study.learning_rates = seeds or study.seeds, rates or study.learning_rates
+  end
+end
+
+local function read_scales(context, study, node)
+  if node and not nodes.is_table(context, node, "scales", "{ <name> = { base, seeds, learning_rates, axes } }") then
+    return
+  end
+  for name, inner in tree.each(node or tree.table(context.root.origin)) do
+    if not name:find(NAME) then
+      nodes.add(context, inner, locate.join("scales", name), diagnostics.show(name) .. " is no name for a scale",
+        NAME_TEXT)
+    end
+    study.scales[#study.scales + 1] = name
+    if name ~= context.scale then
+      read_scale(context, study, inner, name)
+    end
+  end
+  if context.scale and node and node.fields[context.scale] then -- the last, since it narrows the axes
+    read_scale(context, study, node.fields[context.scale], context.scale)
+  elseif context.scale then
+    local names = table.concat(study.scales, ", ")
+    context.diagnostics:add({ what = ("%s has no scale %s"):format(context.source.shown, context.scale),
+      expected = names ~= "" and names or "no --scale, since this study has no scales" })
+  end
+end
+
+-- The items of a report; nil, which is the usual ones, where it only says what is scored.
+local function items_or_default(node)
+  local list = {}
+  for i, item in ipairs(node.items) do
+    list[i] = nodes.plain(item)
+  end
+  return (#list > 0 or not next(node.fields)) and list or nil
+end
+
+-- Metrics that are shares, so that a number of percent can say who generalises.
+local function shares()
+  local names = {}
+  for _, name in ipairs(measures.NAMES) do
+    names[#names + 1] = measures.of[name].unit == "percent" and name or nil
+  end
+  return names
+end
+
+-- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.
+local function read_criterion(context, node, path)
+  if not nodes.is_table(context, node, path, M.CRITERION) then
+    return nil
+  end
+  nodes.check_fields(context, node, path, { "metric", "above" })
+  local metric, above = node.fields.metric, node.fields.above
+  if not metric or not above then
+    nodes.add(context, node, locate.join(path, metric and "above" or "metric"), "is missing", M.CRITERION)
+    return nil
+  end
+  local percent = tonumber(above.value)
+  if math.type(above.value) == nil or percent <= 1 or percent >= 100 then
+    nodes.add(context, above, locate.join(path, "above"), nodes.found(above) .. " is no number of percent that a score "
+      .. "can pass", "a number above 1 and below 100", percent and percent > 0 and percent <= 1
+      and "percent, not a share" or nil)
+  end
+  return { metric = nodes.word(context, metric, locate.join(path, "metric"), shares(), "metric of shares"),
+    above = percent }
+end
+
+-- { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that chooses between
+-- learning rates, the criterion.
+local function read_scored(context, node)
+  local scored = { split = "test" }
+  for name, inner in tree.each(node) do
+    local path = locate.join("report", name)
+    if REPORT_FIELDS[name] == nil then
+      local near = diagnostics.nearest(name, canonical.sorted_keys(REPORT_FIELDS))
+      nodes.add(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
+        near and ('did you mean "%s"?'):format(near))
+    elseif name == "generalises" then
+      scored.generalises = read_criterion(context, inner, path)
+    else
+      scored[name] = nodes.word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
+    end
+  end
+  return scored
+end
+
+-- Whether the file is a spec; says so.
+local function is_spec(context)
+  local task = context.root.fields.task
+  if task and not context.root.fields.axes then
+    nodes.add(context, task, "task", "this is a spec, not a study", "a study: { title, axes, base, seeds, ... }",
+      ("./longhand train builds and trains a spec; ./longhand check %s checks it"):format(context.source.shown))
+    return true
+  end
+  return false
+end
+
+local function read_fields(context)
+  local fields = context.root.fields
+  nodes.check_fields(context, context.root, "", FIELDS)
+  local study = { title = read_title(context, fields.title), shown = context.source.shown, below = {}, scales = {},
+    axes = read_axes(context, fields.axes) }
+  study.below[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
+  study.seeds = fields.seeds and nodes.seeds(context, fields.seeds, "seeds") or { 0 }
+  study.learning_rates = fields.learning_rates and read_rates(context, fields.learning_rates, "learning_rates")
+  if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then
+    study.scored, study.report = read_scored(context, fields.report), items_or_default(fields.report)
+  end
+  study.stages = fields.stages and stages.read(context, study.axes, fields.stages) or {}
+  read_scales(context, study, fields.scales)
+  return study
+end
+
+-- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder, given: what stands
+-- in the place of the file, as load.lua has it.
+function M.read(path, options)
+  local d = options.diagnostics
+  local before = d:count()
+  local source = load_module.open(path, options)
+  if not source then
+    return nil
+  end
+  local context = { diagnostics = d, source = source, root = source.tree, root_folder = options.root,
+    scale = options.scale, names = options.names }
+  if is_spec(context) then
+    return nil
+  end
+  local study = read_fields(context)
+  study.source = source
+  return d:count() == before and study or nil
+end
+
+return M

@@ -1,0 +1,84 @@
+-- Which learning rate of a cell is chosen, and on which examples.
+--
+-- Input: the runs of a cell that have a score, and what a study scores ({ split, select, metric }, metrics.lua).
+-- Output: M.of: { set, beyond, scored, named, rates }: set, the name of an evaluation (runs.evaluation); beyond: some
+-- of its examples are beyond training; scored: it is what is scored; named: the study names it; rates: how many have a
+-- score. Unless a study names the set (select), it is the first that all runs were evaluated on: validation, a stream
+-- of its own or the set of finite data; what of the test is in_distribution; what is scored.
+
+local metrics = require("lab.study.read.metrics")
+local runs = require("lab.study.read.runs")
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+local IN_DISTRIBUTION = { "validation", "in_distribution" }
+
+-- Whether all runs have a score on a set.
+local function all_have(list, set, metric)
+  for _, run in ipairs(list) do
+    if not runs.score(run, set, metric) then
+      return false
+    end
+  end
+  return #list > 0
+end
+
+local function set_of(list, scored)
+  if scored.select then
+    return scored.select
+  end
+  for _, set in ipairs(IN_DISTRIBUTION) do
+    if set ~= scored.split and all_have(list, set, scored.metric) then
+      return set
+    end
+  end
+  return scored.split
+end
+
+function M.of(list, scored)
+  local set, known, count = set_of(list, scored), {}, 0
+  local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false }
+  for _, run in ipairs(list) do
+    local evaluation = runs.evaluation(run, set)
+    choice.beyond = choice.beyond or runs.is_beyond(run, set)
+    choice.scored = choice.scored or evaluation ~= nil and evaluation == runs.evaluation(run, scored.split)
+    count = count + (known[run.learning_rate or false] and 0 or 1)
+    known[run.learning_rate or false] = true
+  end
+  choice.rates = count
+  return choice
+end
+
+-- The mean of a metric over runs on a set; nil where none has it.
+function M.mean(list, set, metric)
+  local values = {}
+  for _, run in ipairs(list) do
+    values[#values + 1] = runs.score(run, set, metric)
+  end
+  return statistics.mean(values)
+end
+
+-- Whether a rate is better than another: by its mean on the set that chooses; of equal ones by the loss there, unless
+-- the study names the set itself. What is equal in both leaves the lower rate.
+local function is_better(rate, best, metric, choice)
+  if not best or rate.chosen_by ~= best.chosen_by then
+    return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)
+  end
+  return not choice.named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
+end
+
+-- The best of a cell's rates, in rising order, each with `runs`; they get chosen_by and loss, the means on the set that
+-- chooses. nil where none has a score there.
+function M.best(rates, metric, choice)
+  local best
+  for _, rate in ipairs(rates) do
+    rate.chosen_by, rate.loss = M.mean(rate.runs, choice.set, metric), M.mean(rate.runs, choice.set, "loss")
+    if rate.chosen_by and is_better(rate, best, metric, choice) then
+      best = rate
+    end
+  end
+  return best
+end
+
+return M

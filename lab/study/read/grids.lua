@@ -1,0 +1,53 @@
+-- Grids: what a score is the mean of.
+--
+-- Input: evaluations (evaluations.lua), cells with their runs read. Output: a grid { key, text }: key tells grids
+-- apart, text says it, "mean over 9 lengths 60..500".
+
+local evaluations = require("lab.study.read.evaluations")
+local runs = require("lab.study.read.runs")
+local wording = require("base.wording")
+
+local M = {}
+
+-- How many numbers of an axis: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
+local function numbers_text(axis, lengths)
+  local first, last = lengths[1], lengths[#lengths]
+  if #lengths == 1 then
+    return ("%s %g"):format(axis, first)
+  elseif axis == "length" then
+    return ("%d lengths %g..%g"):format(#lengths, first, last)
+  end
+  return ("%d values of %s %g..%g"):format(#lengths, axis, first, last)
+end
+
+-- The grid of an evaluation of a run.
+function M.of(run, evaluation)
+  local text = numbers_text(run.axis, evaluation.lengths)
+  if evaluation.weighted then
+    local count, total = 0, 0
+    for i, examples in ipairs(evaluation.counts) do
+      count, total = count + examples, total + evaluations.weight(evaluation, i)
+    end
+    text = ("share of %s, %s"):format(total > count and ("%d examples, by %d of them"):format(total, count)
+      or wording.count(count, "example"), text)
+  else
+    text = (#evaluation.lengths > 1 and "mean over " or "") .. text
+  end
+  return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
+end
+
+-- The grid of most runs of a list on a set; of equally many the first. nil of no run.
+function M.usual(list, set)
+  local count, best = {}, nil
+  for _, run in ipairs(list) do
+    local evaluation = runs.evaluation(run, set)
+    local grid = evaluation and M.of(run, evaluation)
+    if grid then
+      count[grid.key] = (count[grid.key] or 0) + 1
+      best = (not best or count[grid.key] > count[best.key]) and grid or best
+    end
+  end
+  return best
+end
+
+return M

@@ -1,0 +1,151 @@
+-- What people got right, puzzle by puzzle: a table with a row for each puzzle, and trials of participants.
+--
+-- Input: the path of a CSV file and what the runs say: { count, vectors, run }, how many puzzles there are, the vectors
+-- of each, and a run that says so. Output: lists by puzzle, from 1 on; or nil and a message with file, line and column.
+-- Invariants: a puzzle is there once; shares are from 0 to 1; nothing is matched that has another number of puzzles.
+
+local diagnostics = require("base.diagnostics")
+local input = require("base.input")
+local published = require("lab.study.read.published")
+local wording = require("base.wording")
+
+local M = {}
+
+local LARGEST = 64 << 20 -- bytes
+local SUBJECT, ITEM, RIGHT = "subject", "LST_id", "accuracy" -- columns of trials, as the published ones are called
+
+local function read(path)
+  local text, problem = input.read(path, LARGEST)
+  if not text then
+    return nil, problem and ("%s: found %s; expected %s"):format(path, problem.found, problem.expected)
+      or path .. ": no such file; expected a CSV file"
+  end
+  local parsed, message = published.parse(text)
+  if not parsed then
+    return nil, ("%s: %s"):format(path, message)
+  end
+  parsed.has = {}
+  for _, name in ipairs(parsed.columns) do
+    parsed.has[name] = true
+  end
+  return parsed
+end
+
+local function wrong(path, row, column, found, expected)
+  return ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found), expected)
+end
+
+-- The number of each row's puzzle, from 1 on: by its id, which counts from 0 or from 1, or by its place.
+local function numbers_of(file, path, count)
+  local numbers, seen, first = {}, {}, nil
+  for i, row in ipairs(file.rows) do
+    local id = file.has.id and math.tointeger(tonumber(row.id)) or not file.has.id and i
+    if not id then
+      return nil, wrong(path, i, "id", row.id, "an integer")
+    end
+    numbers[i], first = id, math.min(first or id, id)
+  end
+  first = first == 0 and 0 or 1
+  for i, id in ipairs(numbers) do
+    numbers[i] = id - first + 1
+    if numbers[i] < 1 or numbers[i] > count or seen[numbers[i]] then
+      return nil, wrong(path, i, "id", id, ("%d to %d, each once"):format(first, first + count - 1))
+    end
+    seen[numbers[i]] = true
+  end
+  return numbers
+end
+
+-- The share that people got right of every puzzle. column: its name; nil: the last column.
+function M.accuracy(path, column, puzzles)
+  local file, message = read(path)
+  if not file then
+    return nil, message
+  end
+  column = column or file.columns[#file.columns] or "accuracy"
+  if not file.has[column] then
+    return nil, ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
+      table.concat(file.columns, ", "))
+  elseif #file.rows ~= puzzles.count then
+    return nil, ("%s: %s; expected %d, as %s was evaluated on"):format(path, wording.count(#file.rows, "puzzle"),
+      puzzles.count, puzzles.run)
+  end
+  local numbers, problem = numbers_of(file, path, puzzles.count)
+  if not numbers then
+    return nil, problem
+  end
+  local accuracy = {}
+  for i, row in ipairs(file.rows) do
+    local value, number = tonumber(row[column]), numbers[i]
+    if not value or not (value >= 0 and value <= 1) then
+      return nil, wrong(path, i, column, row[column], "a share from 0 to 1")
+    elseif file.has.vectors and puzzles.vectors[number] and tonumber(row.vectors) ~= puzzles.vectors[number] then
+      return nil, wrong(path, i, "vectors", row.vectors, ("%d, as %s has of puzzle %d"):format(
+        puzzles.vectors[number], puzzles.run, number))
+    end
+    accuracy[number] = value
+  end
+  return accuracy
+end
+
+-- Adds a trial to its participant's puzzle.
+local function add(people, at, subject, number, value)
+  if not at[subject] then
+    at[subject] = { name = subject, sum = {}, count = {} }
+    people[#people + 1] = at[subject]
+  end
+  local one = at[subject]
+  one.sum[number], one.count[number] = (one.sum[number] or 0) + value, (one.count[number] or 0) + 1
+end
+
+-- Trials as a list of participants { name, share }, share[puzzle] being nil where one has not seen it. Items count from
+-- 1; those beyond the puzzles are other trials, and left out.
+function M.trials(path, puzzles)
+  local file, message = read(path)
+  if not file then
+    return nil, message
+  end
+  for _, column in ipairs({ SUBJECT, ITEM, RIGHT }) do
+    if not file.has[column] then
+      return nil, ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT, ITEM, RIGHT)
+    end
+  end
+  local people, at = {}, {}
+  for i, row in ipairs(file.rows) do
+    local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[RIGHT])
+    if not number or number < 1 then
+      return nil, wrong(path, i, ITEM, row[ITEM], "an integer from 1 on")
+    elseif number <= puzzles.count and value ~= 0 and value ~= 1 then
+      return nil, wrong(path, i, RIGHT, row[RIGHT], "0 or 1")
+    elseif number <= puzzles.count then
+      add(people, at, row[SUBJECT], number, value)
+    end
+  end
+  for _, one in ipairs(people) do
+    one.share = {}
+    for number, sum in pairs(one.sum) do
+      one.share[number] = sum / one.count[number]
+    end
+  end
+  if #people < 2 then
+    return nil, ("%s: trials of %s; expected at least 2"):format(path, wording.count(#people, "participant"))
+  end
+  return people
+end
+
+-- Means over participants of each puzzle's share, nil where nobody has seen it.
+function M.means(people, count)
+  local means = {}
+  for number = 1, count do
+    local sum, seen = 0, 0
+    for _, one in ipairs(people) do
+      if one.share[number] then
+        sum, seen = sum + one.share[number], seen + 1
+      end
+    end
+    means[number] = seen > 0 and sum / seen or nil
+  end
+  return means
+end
+
+return M

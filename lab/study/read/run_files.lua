@@ -1,0 +1,298 @@
+-- The one reader of run folders: run.json, eval.jsonl and metrics.jsonl, and what sweep leaves beside them.
+--
+-- Input: folders. Output: values that fit run_shapes.lua, or nil and a line that says what is damaged: file, field,
+-- what was found and what was expected. nil alone: there is no such file.
+-- Invariants: writes nothing; opens regular files alone, of bounded size; a torn last line, as a killed trainer leaves
+-- it, is no damage: it is skipped and noted.
+
+local diagnostics = require("base.diagnostics")
+local evaluation_lines = require("lab.study.read.evaluation_lines")
+local input = require("base.input")
+local lfs = require("lfs")
+local measures = require("spec.measures")
+local paths = require("base.paths")
+local run_shapes = require("lab.study.read.run_shapes")
+local shapes = require("lab.study.read.shapes")
+local tongues = require("base.tongues")
+
+local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
+
+local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
+
+-- What is wrong with a file, as one line.
+local function line_of(name, problem, number)
+  local field = problem.field ~= "" and problem.field or nil
+  return tongues.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
+    field and field .. ": " or "", problem.found, problem.expected))
+end
+
+-- ---- run.json ----
+
+-- A resolved spec is long, and all runs of a digest have the same: each text is decoded and compared once.
+local specs = {}
+
+local function spec_of(text)
+  if specs[text] == nil then
+    local spec = input.decode(text)
+    specs[text] = spec and not shapes.problem(spec, run_shapes.spec) and spec or false
+  end
+  return specs[text]
+end
+
+-- Decoded facts; known: their spec is one that fits.
+local function decode_facts(text)
+  local _, front = text:find('"spec":', 1, true)
+  local spec = front and text:match("^%b{}", front + 1)
+  local known = spec and spec_of(spec)
+  if known then
+    local facts = input.decode(text:sub(1, front) .. "null" .. text:sub(front + #spec + 1))
+    if getmetatable(facts) == input.OBJECT then
+      return facts, nil, known
+    end
+  end
+  local facts, problem = input.decode(text) -- a brace inside a string, or a spec that does not fit
+  return facts, problem
+end
+
+-- What the folders say that a trainer's files lie in: { id, digest, name }.
+function M.place(dir)
+  local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
+  return { id = id, digest = digest, name = name }
+end
+
+-- What the name of a run's folder says, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the
+-- file that it was trained on, absent for other runs and for those of older versions.
+function M.named(name)
+  local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
+  return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
+end
+
+-- Whether facts say what the names of the folders say.
+local function misplaced(facts, place)
+  for _, key in ipairs({ "id", "digest" }) do
+    if place[key] and place[key] ~= facts[key] then
+      return { field = key, found = diagnostics.show(facts[key]), expected = diagnostics.show(place[key])
+        .. ", the folder it lies in" }
+    end
+  end
+  local named = M.named(place.name or "")
+  for key, text in pairs({ learning_rate = named.rate, seed = named.seed }) do
+    if tonumber(text) ~= facts[key] then
+      return { field = key, found = diagnostics.show(facts[key]), expected = text .. ", as its folder is called" }
+    end
+  end
+  local digest = named.data and (facts.data or {}).train_sha256 or ""
+  if named.data and digest:sub(1, #named.data) ~= named.data then
+    return { field = "data.train_sha256", found = diagnostics.show(digest), expected = named.data
+      .. "..., as its folder is called" }
+  end
+end
+
+-- run.json of a folder. place: as M.place gives it; absent where the folder may be called anything.
+function M.facts(dir, place)
+  local name = "run.json"
+  local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
+  if not text then
+    return nil, problem and line_of(name, problem)
+  end
+  local facts, known
+  facts, problem, known = decode_facts(text)
+  if known then
+    facts.spec = setmetatable({}, input.OBJECT)
+    problem = shapes.problem(facts, run_shapes.facts_beside_spec)
+    facts.spec = known
+  else
+    problem = problem or shapes.problem(facts, run_shapes.facts)
+  end
+  problem = problem or misplaced(facts, place or {})
+  if problem then
+    return nil, line_of(name, problem)
+  end
+  facts.flags = facts.flags or {}
+  return facts
+end
+
+-- ---- lines ----
+
+-- Calls take(line) for each line; it returns nil, or what is wrong. Returns nil, or the first problem as text.
+local function each_line(dir, name, notes, take)
+  local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
+  local path = dir .. "/" .. name
+  local damage, problem = input.lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
+    local wrong = #line > longest and { field = "", found = ("more than %d bytes"):format(longest),
+      expected = ("at most %d"):format(longest) } or number > most and { field = "", found = "one line more",
+      expected = ("at most %d"):format(most) } or take(line)
+    if wrong and not whole then
+      notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
+    elseif wrong then
+      return line_of(name, wrong, number)
+    end
+  end)
+  return damage or problem and line_of(name, problem)
+end
+
+local function decode_line(line, shape)
+  local value, problem = input.decode(line)
+  problem = problem or shapes.problem(value, shape)
+  if problem then
+    return nil, problem
+  end
+  return value
+end
+
+M.splits = evaluation_lines.splits
+
+-- Calls take(row) for every line of eval.jsonl: { step, split, length, by, examples, draws, exact_match, loss } and the
+-- fields that evaluation_lines.lua names. length is nil where the line is of other axes, and then by has their numbers;
+-- seed is nil for the standard one; set, of the split "during", where there are several. trained: the share of examples
+-- that were trained on; novel: they were left out; beyond: axes on which no training example gets as far; of: how
+-- many examples there are, where fewer were taken; order: "file" where those are the first; data: the first digits of
+-- the SHA-256 of their file. facts: what run.json says, or { spec }, by which older lines get the names of today; nil:
+-- rows are as they stand. The row is the same table each time. Returns nil, or what is damaged.
+function M.evaluations(dir, notes, take, facts)
+  local row, read = {}, evaluation_lines.reader(facts)
+  return each_line(dir, "eval.jsonl", notes, function(line)
+    local problem = read(line, row)
+    if not problem then
+      take(row)
+    end
+    return problem
+  end)
+end
+
+-- A line of plain numbers, each name once, that fit run_shapes.lua; nil for any other.
+local function plain_metrics(line)
+  local row, at, shape = {}, 2, run_shapes.metrics
+  if line:byte() ~= ("{"):byte() then
+    return nil
+  end
+  repeat
+    local name, text, mark, behind = line:match('^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()', at)
+    local value = name and not row[name] and tonumber(text)
+    local of = value and (shape.fields[name] or shape.others)
+    if not value or value < of.min or value > of.max or of.type == "integer" and math.type(value) ~= "integer" then
+      return nil
+    end
+    row[name], at = value, behind
+  until mark == "}"
+  return at > #line and row.step and row or nil
+end
+
+-- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there. Older lines of generative models
+-- call their teacher-forced accuracy accuracy.
+function M.metrics(dir, notes, take, facts)
+  local generative = facts and measures.is_generative(facts.spec)
+  return each_line(dir, "metrics.jsonl", notes, function(line)
+    local row, problem = plain_metrics(line), nil
+    if not row then
+      row, problem = decode_line(line, run_shapes.metrics)
+    end
+    if row and generative and not row.accuracy_teacher_forced then
+      row.accuracy, row.accuracy_teacher_forced = nil, row.accuracy
+    end
+    if row then
+      take(row)
+    end
+    return problem
+  end)
+end
+
+-- The last whole line of a file, decoded. It is looked for from the end: a pattern would try every byte before it.
+local function last_line(path, shape)
+  local text = (input.tail(path, TAIL) or ""):reverse()
+  local close = text:find("\n", 1, true)
+  local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
+  return line and (decode_line(line, shape)) or nil
+end
+
+-- The last whole line of metrics.jsonl, as far as it is one; nil where there is none.
+function M.last_metrics(dir)
+  return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
+end
+
+-- The same of eval.jsonl. split_of: as M.splits gives it for a sampled task, of which older lines get the splits of
+-- today; nil for others.
+function M.last_evaluation(dir, split_of)
+  local row = last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
+  if row and split_of and row.by.length and (row.split == "train" or row.split == "test") then
+    row.split = split_of(row.by.length)
+  end
+  return row
+end
+
+-- ---- folders ----
+
+-- Names in a folder, sorted; nil where it cannot be read. Those that begin with a dot do not count.
+local function names_in(path)
+  local names = {}
+  local good = pcall(function()
+    for name in lfs.dir(path) do
+      names[#names + 1] = name:sub(1, 1) ~= "." and name or nil
+    end
+  end)
+  table.sort(names)
+  return good and names or nil
+end
+
+local function folders(path, problems)
+  if lfs.attributes(path, "mode") ~= "directory" then
+    return {}
+  end
+  local names = names_in(path)
+  if not names then
+    problems[#problems + 1] = tongues.plain(path .. ": found a folder that cannot be read; expected runs")
+  end
+  return names or {}
+end
+
+-- Run folders below a folder, <id>/<digest>/<run>: a sorted list; and folders that cannot be read, as texts.
+function M.find(root)
+  local list, problems = {}, {}
+  for _, id in ipairs(folders(root, problems)) do
+    for _, digest in ipairs(folders(root .. "/" .. id, problems)) do
+      local parent = ("%s/%s/%s"):format(root, id, digest)
+      for _, name in ipairs(folders(parent, problems)) do
+        local dir = parent .. "/" .. name
+        list[#list + 1] = lfs.attributes(dir .. "/run.json", "mode") and dir or nil
+      end
+    end
+  end
+  return list, problems
+end
+
+-- The folder of runs that a folder lies in, be that of an id, of a digest or of a run; nil where it is none of these.
+function M.around(dir)
+  local level = { dir }
+  for up = 3, 1, -1 do
+    local below = {}
+    for _, path in ipairs(level) do
+      if lfs.attributes(path .. "/run.json", "mode") then
+        local root = paths.normalise(dir .. ("/.."):rep(up))
+        return root ~= "" and root or "."
+      end
+      for _, name in ipairs(folders(path, {})) do
+        below[#below + 1] = path .. "/" .. name
+      end
+    end
+    level = below
+  end
+end
+
+-- What sweep wrote of the studies it ran in a folder: a list of { study, path, scale, set }, by name; and what is
+-- damaged. Other JSON files may lie there, too: one without `study` is none of these.
+function M.records(root)
+  local list, problems = {}, {}
+  for _, name in ipairs(names_in(root) or {}) do
+    local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
+    local value = text and input.decode(text)
+    local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)
+    if problem then
+      problems[#problems + 1] = line_of(root .. "/" .. name, problem)
+    elseif problem == nil then
+      list[#list + 1] = value
+    end
+  end
+  return list, problems
+end
+
+return M

@@ -1,0 +1,102 @@
+-- The folder of a run among those of its plan. Runs that were trained on a file are called after its bytes, but for
+-- those of versions before: "lr0.001-seed0-data1a2b3c4d", "lr0.001-seed0".
+--
+-- Input: the folder of all runs, that of a plan below it ("<id>/<digest>"), the name of a run without its data
+-- ("lr0.001-seed0"), and data, nil for a run without a file, else { path, digest (nil where there is no such file),
+-- counts (masked labels leave the loss) }. Output: where the trainer puts the run, below the folder of all runs; and
+-- others, runs of that name that it leaves alone: a list of { dir, digest, masked }, or nil. masked: it was trained on
+-- the same file, and on labels with mask 0, too. Writes nothing.
+
+local run_files = require("lab.study.read.run_files")
+local shell = require("base.shell")
+local write = require("base.write")
+
+local M = {}
+
+local MASKED = '"mask"[[:space:]]*:[[:space:]]*\\[[^]]*0' -- a line of examples whose mask holds a 0
+
+local masked = {} -- by digest
+
+local function has_masks(data)
+  if masked[data.digest] == nil then
+    masked[data.digest] = shell.run({ "env", "LC_ALL=C", "grep", "-q", "-e", MASKED, "--", data.path }) == 0
+  end
+  return masked[data.digest]
+end
+
+-- The names in a folder, sorted. seen: those of folders that were listed before.
+local function names_in(folder, seen)
+  if not seen[folder] then
+    seen[folder] = write.names(folder)
+    table.sort(seen[folder])
+  end
+  return seen[folder]
+end
+
+-- The runs of that name that are there: { name, facts }.
+local function find(root, plan, name, seen)
+  local list, pattern = {}, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
+  for _, one in ipairs(names_in(root .. "/" .. plan, seen)) do
+    if one == name or one:sub(1, #name) == name and one:find(pattern, #name + 1) then
+      local dir = ("%s/%s/%s"):format(root, plan, one)
+      list[#list + 1] = { name = one, facts = run_files.facts(dir, run_files.place(dir)) }
+    end
+  end
+  return list
+end
+
+local function digest_of(facts)
+  return facts and facts.data and facts.data.train_sha256
+end
+
+-- Whether a run was trained on labels that now leave the loss: versions before did not say what a loss is over.
+local function trained_on_masked(facts, data)
+  return data.counts and facts.loss == nil and has_masks(data)
+end
+
+-- The run that began last, of those that began.
+local function newest(list)
+  local last
+  for _, one in ipairs(list) do
+    if one.facts and (not last or (one.facts.started or "") > (last.facts.started or "")) then
+      last = one
+    end
+  end
+  return last
+end
+
+-- The name of a run's folder where there is none yet.
+function M.fresh_name(name, data)
+  return data and data.digest and ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS)) or name
+end
+
+-- The name of the folder that the trainer takes. list: sorted by name.
+local function own_name(list, name, data)
+  if not data.digest then
+    local last = newest(list)
+    return last and last.name or name
+  end
+  local own, found = M.fresh_name(name, data), nil
+  for _, one in ipairs(list) do
+    local is_older = one.name == name and digest_of(one.facts) == data.digest
+    found = (one.name == own or is_older and not trained_on_masked(one.facts, data)) and one.name or found
+  end
+  return found or own -- of both the one behind, which says its data
+end
+
+-- seen: a table that lives as long as one look at all runs.
+function M.of_run(root, plan, name, data, seen)
+  if not data then
+    return plan .. "/" .. name
+  end
+  local list, others = find(root, plan, name, seen), {}
+  local own = own_name(list, name, data)
+  for _, one in ipairs(list) do
+    local digest = digest_of(one.facts)
+    others[#others + 1] = one.name ~= own and digest and { dir = plan .. "/" .. one.name, digest = digest,
+      masked = one.name == name and digest == data.digest } or nil
+  end
+  return plan .. "/" .. own, others[1] and others or nil
+end
+
+return M

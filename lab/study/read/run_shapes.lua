@@ -1,0 +1,182 @@
+-- THE table of what a run's files may hold: types, ranges and patterns of every field.
+--
+-- Input: none; the fields of a spec come from schema.lua. Output: shapes (shapes.lua): facts (run.json), evaluation and
+-- metrics (a line of eval.jsonl and of metrics.jsonl), record (what sweep leaves beside the runs); and the largest
+-- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
+
+local axes = require("spec.axes")
+local lines = require("spec.lines")
+local load_module = require("spec.load")
+local parameters = require("spec.score.parameters")
+local schema = require("spec.schema")
+local shapes = require("lab.study.read.shapes")
+
+local M = {}
+
+-- Bytes: some thousand times what trainers write. Files of lines are read by pieces, the others at once.
+M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
+M.LONGEST_LINE = 65536
+M.MOST_LINES = 1 << 20
+M.LONGEST_EVALUATED = 1000000 -- of a task length that `trainer eval` takes: runtime/cli/options.h
+
+local MOST = 1 << 53 -- of a count: what a double holds exactly
+local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
+local LONGEST_FORMULA = 1 << 20
+local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21
+
+local TEXT = shapes.text(LONGEST_TEXT)
+local WORD = shapes.text(64, "^[%a_][%w_]*$", "a word: letters, digits and _")
+local NAME = shapes.text(64, "^[%w_][%w_.+ -]*$", "a name: letters, digits, blanks, _ . + and -")
+local COUNT = shapes.integer(0, MOST)
+local NUMBER = shapes.number({})
+local SHARE = shapes.number({ min = 0, max = 1 })
+local LENGTH = shapes.integer(1, schema.LONGEST)
+local DIGEST = shapes.text(64, "^%x+$", "hexadecimal digits")
+local RATE = shapes.number({ min = 0, max = 1e6 })
+
+M.id = shapes.text(load_module.ID_LONGEST, "^[a-z][a-z0-9_]+$", load_module.ID_TEXT)
+M.digest = shapes.text(16, "^" .. ("[0-9a-f]"):rep(16) .. "$", "16 hexadecimal digits")
+
+local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
+  list = shapes.list(LENGTH, schema.LONGEST, true) }, {
+  expected = "{ first, last, step } or { list }",
+  check = function(value, path)
+    if value.list and value.first or not value.list and not (value.first and value.last) then
+      return { field = path, found = "another form", expected = "first and last, or a list" }
+    elseif value.first and value.first > value.last then
+      return { field = path .. ".last", found = ("%d"):format(value.last), expected = ("%d, which is first, or more")
+        :format(value.first) }
+    end
+  end })
+
+local PARAMETER = shapes.object({
+  per = WORD, size = shapes.integer(1, MOST), first = shapes.integer(-MOST, MOST), learned = shapes.boolean,
+  init = shapes.either(NUMBER, shapes.object({ kind = WORD, sigma = shapes.number({ above = 0 }) },
+    { required = { "kind", "sigma" } })),
+  values = shapes.list(NUMBER, MOST_VALUES), outside = shapes.either(NUMBER, WORD),
+}, { required = { "per" }, others = shapes.any, check = function(value, path)
+  if not value.init and not value.values then
+    return { field = path, found = "neither init nor values", expected = "one of them" }
+  elseif value.size and not value.first then
+    return { field = path .. ".first", found = "nothing", expected = "an integer, beside size" }
+  end
+end })
+
+local VALUE = shapes.integer(0, axes.LARGEST)
+local NOISE = shapes.object({ list = shapes.list(shapes.number({ min = 0, max = axes.LOUDEST }), schema.LONGEST) },
+  { required = { "list" } })
+local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
+  shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
+
+local LINES = shapes.list(shapes.object({
+  head = shapes.integer(0, MOST), direction = shapes.integer(-1, 1), line = shapes.integer(-lines.FARTHEST,
+  lines.FARTHEST), value = NUMBER,
+}, { required = { "head", "direction", "line", "value" } }), lines.MOST)
+
+local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
+
+-- Fields of a spec by their type; what else has a type of its own.
+local BY_TYPE = {
+  integer = function(field)
+    local integer = shapes.integer(field.min, field.max)
+    return field.word and shapes.either(integer, WORD) or integer
+  end,
+  number = shapes.number,
+  boolean = function() return shapes.boolean end,
+  kind = function() return WORD end,
+  choice = function() return WORD end,
+  lengths = function() return LENGTHS end,
+  keep = function() return KEEP end,
+  score = function() return shapes.text(LONGEST_FORMULA) end,
+  parameters = function() return shapes.object({}, { others = PARAMETER, names = parameters.NAME }) end,
+  lines = function() return LINES end,
+  source = function() return TEXT end,
+  network = function() return TEXT end,
+  file = function() return TEXT end,
+  checkpoint = function() return TEXT end,
+  symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
+  by = function() return BY end,
+  name = function() return WORD end,
+  names = function() return shapes.list(WORD, schema.MOST_SYMBOLS) end,
+  options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
+  settings = function()
+    return shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = "^[%a_][%w_]*$" })
+  end,
+}
+
+-- The fields of a table of the spec, "" being the spec itself.
+local function fields_of(path)
+  local fields = {}
+  for _, field in ipairs(schema.children[path]) do
+    fields[field.name] = field.type == "table" and shapes.object(fields_of(field.path), { others = shapes.any })
+      or BY_TYPE[field.type](field)
+  end
+  return fields
+end
+
+local function spec()
+  local fields = fields_of("")
+  fields.id, fields.source = M.id, TEXT
+  return shapes.object(fields, { required = { "task", "model", "train", "eval" }, others = shapes.any })
+end
+
+M.spec = spec()
+
+local FACTS = {
+  id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,
+  spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
+  data = shapes.object({ epoch_batches = shapes.integer(1, MOST), train = TEXT, train_sha256 = DIGEST,
+    train_examples = COUNT, eval = TEXT, eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT,
+    validation_sha256 = DIGEST, validation_examples = COUNT, train_masked = COUNT, test_masked = COUNT,
+    eval_masked = COUNT, validation_masked = COUNT, by = shapes.list(WORD, axes.MOST) },
+    { others = shapes.any }),
+  train_lengths = shapes.list(LENGTH, schema.LONGEST),
+  seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
+  parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
+  init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
+  loss = WORD,
+}
+local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
+
+M.facts = shapes.object(FACTS, OF_FACTS)
+
+-- The same where the spec was compared before.
+M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
+
+-- What a line lacks that has no accuracy, though something in it counted; nil where nothing is missing.
+function M.unmeasured(line)
+  if line.accuracy or line.counted == 0 then
+    return nil
+  elseif line.decoding == "teacher_forced" then
+    return not line.accuracy_teacher_forced and "accuracy_teacher_forced" or nil
+  end
+  return "accuracy"
+end
+
+M.evaluation = shapes.object({
+  step = COUNT, split = shapes.text(15, "^[a-z_]+$",
+    "during, validation, in_distribution, between, beyond, test or train"),
+  set = shapes.text(10, "^[a-z]+$", "test, train or validation"),
+  by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
+    names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),
+  examples = shapes.integer(1, MOST), of = shapes.integer(1, MOST), order = WORD,
+  batch = COUNT, draws = shapes.integer(1, MOST),
+  decoding = shapes.text(14, "^[a-z_]+$", "greedy or teacher_forced"), counted = COUNT,
+  accuracy = SHARE, accuracy_teacher_forced = SHARE, exact_match = SHARE, exact_match_low = SHARE,
+  exact_match_high = SHARE, ended_early = SHARE, not_ended = SHARE, loss = NUMBER, sd_over_draws = NUMBER,
+  sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MOST), trained = SHARE, novel = shapes.boolean,
+  data = DIGEST, seed = shapes.integer(math.mininteger, math.maxinteger),
+}, { required = { "step", "split", "by", "examples", "draws" }, others = shapes.any, check = function(value, path)
+  local name = M.unmeasured(value)
+  return name and { field = path == "" and name or path .. "." .. name, found = "nothing", expected = SHARE.expected }
+    or nil
+end })
+
+M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, accuracy_teacher_forced = SHARE,
+  seconds = shapes.number({ min = 0 }) },
+  { required = { "step" }, others = NUMBER, names = "^[%a_][%w_]*$", expected = "numbers by name" })
+
+M.record = shapes.object({ study = TEXT, path = TEXT, absolute = TEXT, scale = TEXT,
+  set = shapes.list(TEXT, MOST_FLAGS) }, { required = { "study", "path" }, others = shapes.any })
+
+return M

@@ -1,0 +1,377 @@
+-- Runs: what run_files.lua reads of a folder, put together.
+--
+-- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, in_distribution, between,
+-- beyond, train, test, validation, axis, decoding, during, notes, damaged }: facts is run.json; the six are the last
+-- evaluations (evaluations.lua), of sampled tasks the first three by length and that of the validation stream, of
+-- finite data those of its sets. test is always what is scored unless somebody says otherwise: of sampled tasks beyond,
+-- or else between; and train of sampled tasks is in_distribution. axis says what the numbers of evaluations are:
+-- "length", or the first axis that they went by. parts: of finite data, what of test is in_distribution and beyond
+-- (evaluations.lua). decoding, of generative models: "greedy" or "teacher_forced", that of all evaluations of the run;
+-- other_decoding: there are lines of the other, too, or there are no others where greedy was wanted. during is a list
+-- of { step, mean, sets }, the means { accuracy, accuracy_teacher_forced, exact_match, loss } of all that is held out,
+-- and in sets of each set by name; notes says what could not be read. novel: examples that were trained on were left
+-- out of what is held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond
+-- training, and test is what was within; seen: on the very examples of training. noisy: where embeddings had noise, {
+-- [deviation] = { axis, test, ... } }, each an evaluation as above; those of the run itself are of the least deviation.
+-- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
+-- killed trainer leaves it, is skipped and noted.
+
+local axes = require("spec.axes")
+local during = require("lab.study.read.during")
+local evaluations = require("lab.study.read.evaluations")
+local metrics = require("lab.study.read.metrics")
+local run_files = require("lab.study.read.run_files")
+
+local M = {}
+
+-- The states of a run besides "evaluated", which is: it ended and has accuracies beyond the training lengths. missing:
+-- it has no folder; waiting: its cell is made of another's run, which has not ended or is gone; failed: it ended in
+-- an error; unfinished: it goes on, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its
+-- files are not as trainers write them.
+M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
+
+M.FRAME = axes.FRAME
+
+local STOPPED = 75 -- the exit code after a signal
+
+-- A line whose embeddings had noise, as if there were none, with the deviation; of others themselves.
+local function without_noise(row)
+  local noise = row.by and row.by[axes.NOISE]
+  if not noise then
+    return row
+  end
+  local quiet, by = setmetatable({}, { __index = row }), {}
+  for name, value in pairs(row.by) do
+    by[name] = name ~= axes.NOISE and value or nil
+  end
+  quiet.by = by
+  return quiet, noise
+end
+
+-- Takes one line into `of`: noise stands apart, the least of it also in the place of what has none.
+local function take(run, of, row, least)
+  local quiet, noise = without_noise(row)
+  if row.split == "during" then
+    return during.add(of.during, run.facts.spec, quiet)
+  elseif noise then
+    of.noisy = of.noisy or {}
+    of.noisy[noise] = of.noisy[noise] or { axis = run.axis }
+    evaluations.add(of.noisy[noise], quiet)
+  end
+  if not noise or noise == least then
+    evaluations.add(of, quiet)
+  end
+end
+
+local DIGESTS = { train = "train_sha256", test = "eval_sha256", validation = "validation_sha256" }
+
+-- Whether a line is of the files that run.json names; one that names no file is.
+local function is_of_its_data(run, row)
+  local data, set = run.facts.data, row.set or row.split
+  if not row.data or not data then
+    return true
+  end
+  for name, key in pairs(DIGESTS) do
+    if (name == set or not DIGESTS[set]) and (data[key] or ""):sub(1, #row.data) == row.data then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether anything was evaluated after training.
+local function has_evaluation(of)
+  for _, split in ipairs(evaluations.SPLITS) do
+    if of and of[split] then
+      return true
+    end
+  end
+  return false
+end
+
+-- Of generative models, evaluations by their own answers and those that were given the target are two things: the run
+-- has those that its spec asks for, or the others where there are no such. by: them by decoding, "" of other models.
+local function choose_decoding(run, by)
+  local eval = run.facts.spec and run.facts.spec.eval
+  local wanted = eval and eval.decoding or "greedy"
+  local other = wanted == "greedy" and "teacher_forced" or "greedy"
+  if by[""] then
+    return by[""]
+  end
+  run.other_decoding = has_evaluation(by[other])
+  local has = has_evaluation(by[wanted]) or not run.other_decoding and by[wanted]
+  run.decoding = (by.greedy or by.teacher_forced) and (has and wanted or other) or nil
+  return by[run.decoding]
+end
+
+-- Lines of other evaluation seeds than the standard one do not count, nor those of other files than run.json names, nor
+-- those with or without the examples that were trained on where the spec says the other. Returns the evaluations, and
+-- what is damaged, or nil.
+local function read_evaluations(run)
+  local eval, by = run.facts.spec and run.facts.spec.eval, {}
+  local novel = not eval or eval.novel ~= false
+  local least = eval and eval.by and eval.by.noise and eval.by.noise.list[1]
+  local damage = run_files.evaluations(run.dir, run.notes, function(row)
+    if row.seed == nil and is_of_its_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
+      local decoding = row.decoding or ""
+      by[decoding] = by[decoding] or { axis = run.axis, during = {} }
+      run.novel = run.novel or row.novel
+      take(run, by[decoding], row, least)
+    end
+  end, run.facts)
+  return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
+end
+
+-- Whether a run was trained on examples of a file. Its lengths are then in run.json, not in the spec.
+local function has_data(run)
+  local spec = run.facts.spec
+  return spec ~= nil and spec.task.data ~= nil
+end
+
+-- The lengths of section.lengths of a run's spec as a list; of examples of a file, those that the trainer met there.
+-- Empty where there are none, or none are recorded.
+function M.lengths(run, section)
+  local spec = run.facts.spec
+  if has_data(run) then
+    return section == "train" and run.facts.train_lengths or {}
+  end
+  local field = spec and spec[section].lengths
+  if not field then
+    return {}
+  elseif field.list then
+    return field.list
+  end
+  local list = {}
+  for n = field.first, field.last, field.step or 1 do
+    list[#list + 1] = n
+  end
+  return list
+end
+
+-- Whether the splits of a run's lines are the sets of finite data.
+local function is_finite(run)
+  return run.facts.data ~= nil or has_data(run)
+end
+
+-- How many lengths beyond training, and between those of training, the spec asks for; 0 where it cannot be told.
+local function lengths_asked(run)
+  local trained, count = {}, 0
+  for _, n in ipairs(M.lengths(run, "train")) do
+    trained[n] = true
+  end
+  for _, n in ipairs(M.lengths(run, "eval")) do
+    count = count + (trained[n] and 0 or 1)
+  end
+  return count
+end
+
+-- What evaluations.close should know of finite data; nil of sampled tasks.
+local function finite_of(run)
+  if not is_finite(run) then
+    return nil
+  end
+  local lengths = has_data(run) and run.axis == "length" and M.lengths(run, "train") or {}
+  return { weighted = has_data(run), reach = lengths[#lengths],
+    known = #lengths > 0 or run.facts.data ~= nil and run.facts.data.by ~= nil }
+end
+
+-- Takes the evaluations over into the run, or into one loudness of its noise, with what is scored in `test`.
+local function settle(run, of, finite)
+  evaluations.close(of, finite)
+  of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
+  for _, split in ipairs(evaluations.SPLITS) do
+    run[split] = of[split]
+  end
+end
+
+-- A run that is to be evaluated at nothing but training lengths is scored there; one on a third set alone, on that.
+local function score_within(run)
+  local finite = is_finite(run)
+  run.test = run.test or finite and run.validation or nil
+  local nothing = finite or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0
+  if not run.test and run.train and nothing then
+    run.test, run.train, run.within, run.seen = run.train, nil, true, finite
+  elseif run.test and run.test.parts and not run.test.parts.beyond then
+    run.within, run.seen = has_data(run) or nil, run.facts.data ~= nil and run.facts.data.eval == nil
+  end
+  run.parts = run.test and run.test.parts
+end
+
+local function count_lengths(...)
+  local count = 0
+  for _, evaluation in pairs({ ... }) do
+    count = count + #evaluation.lengths
+  end
+  return count
+end
+
+local function state_of(run)
+  local exit = run.facts.exit
+  if exit and exit ~= 0 and exit ~= STOPPED then
+    return "failed"
+  end
+  local asked = run.within and #M.lengths(run, "eval") or lengths_asked(run)
+  local there = run.within and count_lengths(run.test) or count_lengths(run.beyond or run.test, run.between)
+  local whole = run.test and (exit == 0 or asked > 0 and there >= asked)
+  return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
+end
+
+-- A run whose files are damaged: nothing of them is shown but what is wrong.
+local function damaged(dir, damage)
+  return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
+end
+
+-- Reads one folder; nil where it has no run.json. place: what the folders it lies in say, as run_files.place gives
+-- it; absent where they may be called anything.
+function M.read(dir, place)
+  local facts, damage = run_files.facts(dir, place)
+  if not facts then
+    return damage and damaged(dir, damage)
+  end
+  local run = { dir = dir, notes = {}, during = {}, facts = facts }
+  run.axis = facts.data and facts.data.by and facts.data.by[1] or "length"
+  for _, key in ipairs({ "id", "digest", "seed", "learning_rate", "exit" }) do
+    run[key] = facts[key]
+  end
+  local of
+  of, damage = read_evaluations(run)
+  if damage then
+    return damaged(dir, damage)
+  end
+  during.finish(of.during)
+  run.during, run.noisy = of.during, of.noisy
+  local finite = finite_of(run)
+  settle(run, of, finite)
+  for _, loudness in pairs(run.noisy or {}) do
+    settle(loudness, loudness, finite)
+  end
+  score_within(run)
+  run.state = state_of(run)
+  return run
+end
+
+-- Notes damage that is found after the run was read.
+local function note_damage(run, damage)
+  if damage then
+    run.notes[#run.notes + 1], run.damaged = damage, true
+  end
+end
+
+-- metrics.jsonl as a list of rows, numbers by name; empty where it is damaged, which is noted.
+function M.metrics(run)
+  local rows = {}
+  local damage = run_files.metrics(run.dir, run.notes, function(row)
+    rows[#rows + 1] = row
+  end, run.facts)
+  note_damage(run, damage)
+  return damage and {} or rows
+end
+
+-- Seconds of training behind steps, { { step, seconds }, ... }; empty where metrics.jsonl does not have them, or is
+-- damaged, which is noted.
+function M.clock(run)
+  local marks = {}
+  local damage = run_files.metrics(run.dir, run.notes, function(row)
+    marks[#marks + 1] = row.seconds and { row.step, row.seconds }
+  end)
+  note_damage(run, damage)
+  local facts, last = run.facts, marks[#marks]
+  if facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
+    marks[#marks + 1] = { facts.step, facts.train_seconds } -- of a step behind the last line
+  end
+  return damage and {} or marks
+end
+
+-- What the lengths of a run's evaluation are, in words: digits in a frame are no length, and are told with their frame.
+function M.axis_text(run)
+  local options = run.axis == "digits" and run.facts.spec and run.facts.spec.task.options
+  return options and options.width and ("significant digits, in a frame of %d"):format(options.width) or run.axis
+end
+
+-- The evaluation of a run by its name: a field of the run, or of finite data a part of its test, "in_distribution",
+-- "beyond" or, of several axes, "beyond" with their names. nil where it has none.
+function M.evaluation(run, name)
+  local own, parts = run[name], run.parts
+  if own or not parts then
+    return own
+  elseif parts[name] then
+    return parts[name]
+  end
+  for _, part in ipairs(parts.axes or {}) do
+    if part.name == name then
+      return part.evaluation
+    end
+  end
+end
+
+-- The evaluations by length that a curve is drawn of: of sampled tasks all of the last step, of finite data the one of
+-- this name, test unless given.
+function M.curve(run, name)
+  local last, list = M.evaluation(run, name or "test"), {}
+  if not last or is_finite(run) or last == run.validation then
+    return { last }
+  end
+  for _, split in ipairs({ "in_distribution", "between", "beyond" }) do
+    list[#list + 1] = run[split] and run[split].step == last.step and run[split] or nil
+  end
+  return list
+end
+
+-- Whether examples of an evaluation are beyond training on some axis.
+function M.is_beyond(run, name)
+  local evaluation = M.evaluation(run, name)
+  return evaluation ~= nil and (evaluation.split:find("^be") ~= nil or evaluation.parts ~= nil
+    and evaluation.parts.beyond ~= nil)
+end
+
+-- The score of an evaluated run in the unit of its metric: the mean over the lengths of an evaluation (M.percent), that
+-- in `test` unless named. Others have none, and none where it was not evaluated there.
+function M.score(run, name, metric)
+  return run.state == "evaluated" and M.percent(M.evaluation(run, name or "test"), metric) or nil
+end
+
+-- The mean of an evaluation, shares in percent: the plain one over its lengths, or over all examples that there are
+-- (weighted). nil of none, or where a line does not have the metric; lines without anything that counts are left out.
+function M.percent(evaluation, metric)
+  metric = metric or "accuracy"
+  local list = evaluation and evaluation[metric]
+  local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
+  for i = 1, list and #evaluation.lengths or 0 do
+    local value, weight = tonumber(list[i]), evaluation.weighted and evaluations.weight(evaluation, i) or 1
+    if value then
+      sum, weights = sum + weight * value, weights + weight
+    elseif not uncounted[i] then
+      return nil
+    end
+  end
+  return weights > 0 and metrics.of[metric].factor * sum / weights or nil
+end
+
+-- The evaluation of a set by its name, under noise: that of a run's `noisy`.
+function M.under_noise(run, noise, split)
+  local of = run.noisy and run.noisy[noise]
+  return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
+end
+
+-- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.
+M.EPOCH = "epoch"
+
+-- The score on a set by its name alone: nil where the run was not evaluated on it. Of the batches of an epoch nobody
+-- counts exact matches.
+function M.score_on(run, split, metric)
+  if split == M.EPOCH then
+    local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
+    return accuracy and 100 * accuracy or nil
+  end
+  local evaluation = M.evaluation(run, split)
+  if split == "test" and run.within and not is_finite(run) then
+    return nil -- there is nothing but training lengths
+  elseif not evaluation and run.test and run.test.split == split then
+    evaluation = run.test
+  elseif is_finite(run) and evaluation and evaluation.split ~= split then
+    return nil
+  end
+  return run.state == "evaluated" and M.percent(evaluation, metric) or nil
+end
+
+return M

@@ -1,0 +1,85 @@
+-- What a folder of runs keeps of studies that were swept there: their cells as they were, whatever a spec says now.
+--
+--     RUNS/.studies/<study>.json         of a scale <study>@<scale>.json: title, axes, cells with their resolved specs
+--     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
+--
+-- Input: the folder of all runs, a study's name and scale. Output: M.read gives { study, path, scale, title, axes,
+-- scored, cells = { { id, key, digest, swept, spec, files } } }, files by the field that names them as M.files_of has
+-- them, a cell once for each plan that it had; nil where there is none, and what is damaged. Reads files, writes none.
+
+local input = require("base.input")
+local run_shapes = require("lab.study.read.run_shapes")
+local sha256 = require("base.sha256")
+local shapes = require("lab.study.read.shapes")
+local tongues = require("base.tongues")
+
+local M = { FOLDER = ".studies" }
+
+local LARGEST = 64 << 20 -- bytes: 4096 cells have some ten
+local MOST_CELLS, MOST_VALUES = 1 << 16, 4096
+
+local TEXT = shapes.text(16384)
+local WORD = shapes.text(64)
+
+local CELL = shapes.object({ id = run_shapes.id, digest = run_shapes.digest, swept = WORD, spec = run_shapes.spec,
+  key = shapes.object({}, { others = TEXT }),
+  files = shapes.object({}, { others = shapes.object({ name = TEXT, digest = run_shapes.digest }, {
+    required = { "name", "digest" } }) }),
+}, { required = { "id", "digest", "swept", "spec", "key", "files" }, others = shapes.any })
+
+local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = TEXT,
+  axes = shapes.list(shapes.object({ name = TEXT, values = shapes.list(TEXT, MOST_VALUES) },
+    { required = { "name", "values" } }), 64),
+  scored = shapes.object({}, { others = shapes.any }), cells = shapes.list(CELL, MOST_CELLS),
+}, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
+
+-- The folder's file of a study, below the folder of all runs.
+function M.name(study, scale)
+  return ("%s/%s%s.json"):format(M.FOLDER, study, scale and "@" .. scale or "")
+end
+
+local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
+
+-- Where the bytes of a file lie that a field names; nil where they are not kept.
+function M.source(field, digest)
+  return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
+end
+
+function M.read(root, study, scale)
+  local name = M.name(study, scale)
+  local text, problem = input.read(root .. "/" .. name, LARGEST)
+  local value
+  if text then
+    value, problem = input.decode(text)
+    problem = problem or shapes.problem(value, SHAPE)
+  end
+  if problem then
+    local field = (problem.field or "") ~= "" and problem.field .. ": " or ""
+    return nil, tongues.plain(("%s/%s: %sfound %s; expected %s"):format(root, name, field, problem.found,
+      problem.expected))
+  end
+  return value
+end
+
+-- Files that are part of a spec's plan by their bytes: by field { name, digest, text (of those that are kept) }.
+function M.files_of(spec)
+  local resolved, plan, files = spec.resolved, spec.plan, {}
+  local function add(field, name, digest, text)
+    files[field] = { name = name, digest = digest or sha256.digest(text), text = text }
+  end
+  if plan.task.text then
+    add("task.source", resolved.task.source, nil, plan.task.text)
+  end
+  if plan.own_network then
+    add("model.source", resolved.model.source, nil, plan.own_network.text)
+  end
+  if plan.task.data and plan.task.data.validation_digest then
+    add("task.validation", resolved.task.validation, plan.task.data.validation_digest)
+  end
+  if plan.init then
+    add("init", plan.init.shown, plan.init.checksum)
+  end
+  return files
+end
+
+return M

@@ -1,0 +1,186 @@
+-- A trained run: its folder, its checkpoint, and the trainer and the spec that belong to it.
+--
+-- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json as
+-- run_files.lua reads it; M.with_spec the spec as project:plan returns it; M.trainer the path of a trainer of the same
+-- plan digest, built where there is none. nil and a message where that is not possible.
+-- Invariant: no program is started but one that was built here from a plan of that digest, or that the user names.
+
+local build = require("render.build")
+local input = require("base.input")
+local lfs = require("lfs")
+local respec = require("lab.study.read.respec")
+local run_files = require("lab.study.read.run_files")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local write = require("base.write")
+
+local M = {}
+
+-- run.json; the folder of a run may have been moved, and be called anything.
+local function read_info(dir)
+  local info, damage = run_files.facts(dir)
+  if not info then
+    dir = tongues.plain(dir)
+    return nil, damage and ("%s/%s"):format(dir, damage)
+      or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
+  elseif not (info.spec.model.layers or info.spec.model.decoder_layers) then
+    return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
+  end
+  return info
+end
+
+-- The folder for results in that of a run where the user names none; or nil and a message.
+function M.folder(run, given, name)
+  if given then
+    return given
+  end
+  return write.below(run.dir, name)
+end
+
+function M.open(path)
+  path = path:gsub("(.)/+$", "%1")
+  local dir, checkpoint = path, path .. "/checkpoint.safetensors"
+  if path:find("%.safetensors$") then
+    dir, checkpoint = path:match("^(.*)/[^/]*$") or ".", path
+  end
+  local info, message = read_info(dir)
+  if not info then
+    return nil, message
+  elseif lfs.attributes(checkpoint, "mode") ~= "file" then
+    return nil, checkpoint .. ": no such file; has the run written a checkpoint yet?"
+  end
+  return { dir = dir, checkpoint = checkpoint, info = info }
+end
+
+-- Names that tell runs apart: ids, with seed and rate where ids are not enough.
+function M.labels(runs)
+  local count, labels = {}, {}
+  for _, run in ipairs(runs) do
+    count[run.info.id] = (count[run.info.id] or 0) + 1
+  end
+  for i, run in ipairs(runs) do
+    local info = run.info
+    labels[i] = count[info.id] == 1 and info.id or ("%s seed %s rate %s"):format(info.id, info.seed, info.learning_rate)
+  end
+  return labels
+end
+
+-- A spec of the run's digest, as it is or with what run.json has otherwise, and the words of --set for that.
+local function plan_of(project, path, info)
+  local spec, message = project:find(path, {})
+  if not spec then
+    return nil, message
+  elseif spec.plan.digest == info.digest then
+    return spec, {}
+  end
+  local sets = respec.sets(info.spec, spec.resolved)
+  local again = project:find(path, sets)
+  if again and again.plan.digest == info.digest then
+    return again, sets
+  end
+  return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
+end
+
+-- Calls use(spec, path) with run.json's spec in a temporary file.
+local function with_own_spec(project, info, use)
+  local text, message = respec.text(info.spec)
+  local folder, written, spec
+  if text then
+    folder, message = shell.temporary()
+  end
+  if not folder then
+    return nil, message
+  end
+  local path = ("%s/%s.lua"):format(folder, info.id)
+  written, message = write.files(folder, { { path = info.id .. ".lua", text = text } })
+  if written then
+    spec, message = plan_of(project, path, info)
+  end
+  local results = table.pack(nil, message)
+  local data = spec and spec.plan.task.data
+  if spec and (spec.plan.task.text or data and not data.made) then
+    results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
+  elseif spec then
+    results = table.pack(pcall(use, spec, path, {}))
+  end
+  write.remove_tree(folder)
+  if spec and results[1] == false then
+    error(results[2], 0)
+  end
+  return table.unpack(results, spec and results[1] == true and 2 or 1, results.n)
+end
+
+-- The plan of run.json's spec; nil where it cannot be planned any more, or names files of the user's own.
+function M.plan(project, info)
+  local text = respec.text(info.spec)
+  local spec = text and project:plan_text(text, info.id, "run.json")
+  return spec and spec.plan.digest == info.digest and spec.plan or nil
+end
+
+-- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with what --set had changed
+-- of it; or that of spec/runs where it is still the same, else run.json's in a temporary file. Returns what use
+-- returns, or nil and a message.
+function M.with_spec(project, run, given, use)
+  local info = run.info
+  if given then
+    local spec, more = plan_of(project, given, info)
+    if not spec then
+      return nil, more
+    end
+    return use(spec, given, more)
+  end
+  local listed = project:path("spec/runs/" .. info.id .. ".lua")
+  local spec, more
+  if lfs.attributes(listed, "mode") == "file" then
+    spec, more = plan_of(project, listed, info)
+  end
+  if spec then
+    return use(spec, listed, more)
+  end
+  return with_own_spec(project, info, use)
+end
+
+local function digest_of(trainer)
+  local text, code = shell.capture({ trainer, "info", "--json" })
+  local info = code == 0 and input.decode(text)
+  return type(info) == "table" and info.digest or nil
+end
+
+-- The trainer in a folder, as a shell takes it.
+function M.program(dir)
+  return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
+end
+
+-- A trainer for the run: `given`, which must be of its digest; one that was built before; or a new one by
+-- provide(path of a spec, sets) -> folder or nil and an exit code. sets: what is set besides, of what does not change
+-- the model; a trainer with any is another one, and always provided. own: the run's spec, where the user names one.
+-- Returns its path; or nil, an exit code and a message.
+function M.trainer(project, run, given, provide, sets, own)
+  local digest = run.info.digest
+  if given then
+    local path = given:find("/") and given or "./" .. given
+    local found = digest_of(path)
+    if found ~= digest then
+      return nil, 1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
+        run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given)
+    end
+    return path
+  end
+  local built = build.folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
+  if not sets and lfs.attributes(built, "mode") == "file" and digest_of(built) == digest then
+    return built
+  end
+  local code
+  local trainer, message = M.with_spec(project, run, own, function(_, path, more)
+    local dir
+    dir, code = provide(path, table.move(sets or {}, 1, #(sets or {}), #more + 1, table.move(more, 1, #more, 1, {})))
+    return dir and M.program(dir)
+  end)
+  if not trainer then
+    return nil, code or 1, message and ("%s: its trainer cannot be built again: %s\n  expected: --trainer FILE, the "
+      .. "trainer that made it, or one of the same spec"):format(run.dir, message)
+  end
+  return trainer
+end
+
+return M

@@ -1,0 +1,209 @@
+-- Runs of a study's cell that are not of its spec as it is now: of another plan, or trained on other data.
+--
+-- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell as grid.lua gives
+-- it, or { id } of one that is not there now. Output: M.find gives a list, the newest first, of { digest, data (SHA-256
+-- of the training file, or nil), masked, dirs, facts, started }; M.words what differs from now, a list of texts. A run
+-- of another plan is of the cell where the snapshot says so, or where run.json names the study and the cell. Writes
+-- nothing.
+
+local canonical = require("base.canonical")
+local features = require("spec.features")
+local run_files = require("lab.study.read.run_files")
+local snapshots = require("lab.study.read.snapshots")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8
+
+-- Fields that are no part of a plan: what lies below them does not count either. Files count by their bytes.
+local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
+  ["train.steps"] = true, ["train.epochs"] = true, ["train.log_every"] = true, ["train.checkpoint"] = true,
+  ["train.cadence"] = true, ["train.keep_probabilities"] = true, ["task.source"] = true, ["task.data"] = true,
+  ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
+  ["task.name"] = true, ["model.source"] = true }
+
+-- What an evaluation has in the plan, and how many steps a rate falls over.
+local function inside(resolved)
+  local falls = features.falls_over(resolved) or {}
+  return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.noise(resolved),
+    ["train.steps"] = falls.steps, ["train.epochs"] = falls.epochs }
+end
+
+local function value_text(value)
+  local text = value == nil and "absent" or canonical.text(value)
+  return #text > LONGEST_VALUE and text:sub(1, LONGEST_VALUE) .. "..." or text
+end
+
+local function add_field(list, path, before, now, why)
+  list[#list + 1] = ("%s was %s and is %s now%s"):format(path, value_text(before), value_text(now), why or "")
+end
+
+-- Adds the fields that differ, in the order of their names.
+local function compare(list, path, before, now)
+  local both = type(before) == "table" and type(now) == "table"
+  if not both or #before > 0 or #now > 0 then
+    if canonical.text(before) ~= canonical.text(now) then
+      add_field(list, path, before, now)
+    end
+    return
+  end
+  local names = {}
+  for _, value in ipairs({ before, now }) do
+    for name in next, value do
+      names[name] = true
+    end
+  end
+  for _, name in ipairs(canonical.sorted_keys(names)) do
+    local field = path == "" and name or path .. "." .. name
+    if not OUTSIDE[field] then
+      compare(list, field, before[name], now[name])
+    end
+  end
+end
+
+local function compare_specs(list, before, now)
+  compare(list, "", before, now)
+  local then_inside, now_inside = inside(before), inside(now)
+  for _, path in ipairs({ "eval.dropout", "eval.noise", "train.epochs", "train.steps" }) do
+    if then_inside[path] ~= now_inside[path] then
+      add_field(list, path, then_inside[path], now_inside[path], path:find("^train") and " (the learning rate falls "
+        .. "until the last step)" or nil)
+    end
+  end
+end
+
+local function short(digest)
+  return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
+end
+
+-- What the snapshot has of a cell's plan.
+local function noted(study, id, digest)
+  for _, entry in ipairs(study.snapshot and study.snapshot.cells or {}) do
+    if entry.id == id and entry.digest == digest then
+      return entry
+    end
+  end
+end
+
+-- Adds the files of the plan whose bytes differ; those that nobody knows of where nothing else says why.
+local function compare_files(list, study, cell, version)
+  local entry, unknown = noted(study, cell.id, version.digest), nil
+  local files = snapshots.files_of(cell.spec)
+  for _, field in ipairs(canonical.sorted_keys(files)) do
+    local before = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
+    local name = files[field].name:match("[^/]*$")
+    if before and before.digest ~= files[field].digest then
+      list[#list + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
+        and snapshots.source(field, before.digest) or "digest " .. short(before.digest), short(files[field].digest))
+    end
+    unknown = unknown or not before and ("%s: %s had other bytes, or Longhand was another version"):format(field, name)
+  end
+  if #list == 0 then
+    list[1] = unknown or "no field differs: another version of Longhand made its plan"
+  end
+end
+
+local function compare_data(list, cell, version)
+  local data = cell.data
+  if not data or not data.digest then
+    return
+  elseif version.masked then
+    list[#list + 1] = ("task.data: a version before trained them on labels of %s with mask 0, too"):format(data.shown)
+  elseif version.data ~= data.digest then
+    list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, short(version.data),
+      short(data.digest))
+  end
+end
+
+-- What differs from the cell as it is now.
+function M.words(study, cell, version)
+  local list = {}
+  if not cell.spec then
+    return { cell.lost or cell.source and ("the cell waits for %s now"):format(cell.source.id)
+      or "the study has no such cell now" }
+  elseif version.digest ~= cell.spec.plan.digest then
+    compare_specs(list, version.facts.spec, cell.spec.resolved)
+    compare_files(list, study, cell, version)
+  end
+  compare_data(list, cell, version)
+  local more = #list - MOST_FIELDS
+  if more > 0 then
+    list = table.move(list, 1, MOST_FIELDS, 1, {})
+    list[#list + 1] = "and " .. wording.count(more, "field") .. " more"
+  end
+  return list
+end
+
+-- Whether run.json says that a run is of this study, at this scale, and of this cell.
+local function names_study(facts, study, id)
+  local source, back = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
+  local front = source:sub(-#back) == back and source:sub(1, -#back - 1) or ""
+  return front:match("([^/]*)%.lua$") == study.name
+end
+
+-- A cell's runs as they should be: by folder, and which of the others are of masked labels.
+local function folders_of(cell)
+  local own, masked = {}, {}
+  for _, run in ipairs(cell.runs or {}) do
+    own[run.dir or false] = true
+    for _, other in ipairs(run.others or {}) do
+      masked[other.dir] = other.masked or nil
+    end
+  end
+  return own, masked
+end
+
+-- Whether a run is of the cell as it is now, though of another seed or rate than are asked for.
+local function is_current(cell, digest, data)
+  return cell.spec ~= nil and digest == cell.spec.plan.digest
+    and (not cell.data or not cell.data.digest or data == cell.data.digest)
+end
+
+-- Adds a run to its version.
+local function add(list, version, dir, facts)
+  local key = ("%s %s %s"):format(version.digest, version.data, version.masked)
+  if not list[key] then
+    list[key] = version
+    version.dirs, version.facts, version.started = {}, facts, ""
+    list[#list + 1] = version
+  end
+  local of = list[key]
+  of.dirs[#of.dirs + 1] = dir
+  of.started = (facts.started or "") > of.started and facts.started or of.started
+end
+
+-- Folders below one whose names fit a pattern, sorted.
+local function names_in(path, pattern)
+  local names = {}
+  for _, name in ipairs(write.names(path)) do
+    names[#names + 1] = name:find(pattern) and name or nil
+  end
+  table.sort(names)
+  return names
+end
+
+function M.find(root, study, cell)
+  local list, own, masked = {}, folders_of(cell)
+  for _, digest in ipairs(names_in(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
+    local is_noted = cell.spec and digest == cell.spec.plan.digest or noted(study, cell.id, digest) ~= nil
+    local plan = cell.id .. "/" .. digest
+    for _, name in ipairs(names_in(root .. "/" .. plan, "^lr[^/]*%-seed%d+")) do
+      local dir = plan .. "/" .. name
+      local facts = not own[dir] and not name:find("-overfit", 1, true)
+        and run_files.facts(root .. "/" .. dir, run_files.place(dir))
+      local data = facts and facts.data and facts.data.train_sha256 or nil
+      if facts and (is_noted or names_study(facts, study, cell.id))
+        and (masked[dir] or not is_current(cell, digest, data)) then
+        add(list, { digest = digest, data = data, masked = masked[dir] }, dir, facts)
+      end
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.started > b.started or a.started == b.started and a.digest < b.digest
+  end)
+  return list
+end
+
+return M

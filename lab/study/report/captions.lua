@@ -1,0 +1,164 @@
+-- What tables and figures of scores say of them: what a score is the mean of, how answers came about, and on which
+-- examples the learning rate was chosen.
+--
+-- Input: a study with its cells read (cells.lua), or what was cut out of it. Output: sentences; texts in lower case
+-- where they go into one.
+
+local metrics = require("lab.study.read.metrics")
+local runs = require("lab.study.read.runs")
+
+local M = {}
+
+-- Evaluations by name, after "on" or by themselves: of sampled tasks, and of finite data.
+local SAMPLED = { beyond = "beyond training", between = "between training lengths",
+  in_distribution = "at training lengths (in_distribution)", validation = "on the validation stream (in_distribution)",
+  test = "on the set test", train = "on the set train" }
+local FINITE = { test = "on the set test", train = "on the set train", validation = "on the set validation",
+  in_distribution = "on what of the set test is in_distribution",
+  beyond = "on what of the set test is beyond training" }
+
+local function is_finite(run)
+  local spec = run.facts.spec
+  return run.facts.data ~= nil or spec ~= nil and spec.task.data ~= nil
+end
+
+-- Where the examples of a run's evaluation are from.
+function M.place(run, evaluation)
+  local texts = is_finite(run) and FINITE or SAMPLED
+  return texts[evaluation.split] or "on " .. evaluation.split
+end
+
+-- Calls take(run, cell) for every run with a score.
+local function each_scored(study, take)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs or {}) do
+      if run.score then
+        take(run, cell)
+      end
+    end
+  end
+end
+
+-- Different texts in the order in which they come, as one; nil of none.
+local function join(list, between)
+  local seen, texts = {}, {}
+  for _, text in ipairs(list) do
+    texts[#texts + 1] = not seen[text] and text or nil
+    seen[text] = true
+  end
+  return #texts > 0 and table.concat(texts, between or "; ") or nil
+end
+
+-- "mean over 9 lengths 60..500, beyond training"; nil where nothing has a score. Cells of another grid are marked.
+function M.grid(study)
+  local places, usual, others = {}, study.grid, false
+  each_scored(study, function(run, cell)
+    places[#places + 1] = M.place(run, runs.evaluation(run, study.scored.split))
+    others = others or cell.summary.grid.key ~= usual.key
+  end)
+  local place = join(places, " or ")
+  return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
+end
+
+-- How the answers of a run came about that a metric is of; nil of models that are no generative ones.
+local function answers_text(run, metric)
+  if not run.decoding then
+    return nil
+  elseif run.decoding == "teacher_forced" or metric == "accuracy_teacher_forced" or metric == "loss" then
+    return "evaluated teacher-forced: the target is given up to each token"
+  end
+  local evaluation = run.test or {}
+  return evaluation.ended_early and "greedy answers, ended by the model" or "greedy answers, answer length given"
+end
+
+-- How answers came about, as a text; nil where no model is a generative one.
+function M.answers(study)
+  local texts = {}
+  each_scored(study, function(run)
+    texts[#texts + 1] = answers_text(run, study.scored.metric)
+  end)
+  return join(texts, " or ")
+end
+
+-- The examples that chose between the learning rates of a cell, after "chosen"; nil where there was no choice.
+function M.chosen(cell)
+  local choice, run = cell.summary.choice, cell.summary.top
+  local evaluation = run and choice and choice.rates > 1 and runs.evaluation(run, choice.set)
+  if not evaluation then
+    return nil
+  elseif choice.scored then
+    return choice.beyond and "on the scored examples, beyond training" or "on the scored examples themselves"
+  end
+  return M.place(run, evaluation) .. (choice.beyond and not evaluation.split:find("^beyond") and ", beyond training"
+    or "")
+end
+
+-- The same as a word for a column: the name of the set, marked where it is no in-distribution validation.
+function M.chosen_set(cell)
+  local choice, run = cell.summary.choice, cell.summary.top
+  local evaluation = run and choice and choice.rates > 1 and runs.evaluation(run, choice.set)
+  if not evaluation then
+    return nil
+  end
+  return evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)" or "")
+    .. (choice.scored and " (scored)" or "")
+end
+
+-- How rates were chosen, as a text; nil where nothing has a score.
+function M.rates(study)
+  local texts, any = {}, false
+  for _, cell in ipairs(study.cells) do
+    texts[#texts + 1] = M.chosen(cell)
+    any = any or cell.summary.top ~= nil
+  end
+  local text = join(texts, " or ")
+  return text and ("learning rate chosen %s, by the best mean over seeds"):format(text)
+    or any and "one learning rate for each cell" or nil
+end
+
+local function sentences(list)
+  local parts = {}
+  for _, text in ipairs(list) do
+    parts[#parts + 1] = text and text:gsub("^%l", string.upper) .. "." or nil
+  end
+  return #parts > 0 and table.concat(parts, " ") or nil
+end
+
+-- The same as a sentence.
+function M.rates_sentence(study)
+  return sentences({ M.rates(study) or false })
+end
+
+-- Everything that a table of scores says of them; rated: at the learning rate that was chosen. nil where nothing has a
+-- score.
+function M.details(study, rated)
+  return sentences({ M.grid(study) or false, M.answers(study) or false, rated and M.rates(study) or false })
+end
+
+-- Two texts of sentences as one; either may be nil.
+function M.join(first, second)
+  return first and second and first .. " " .. second or first or second
+end
+
+-- A sentence in lower case before details, either of which may be nil.
+function M.before(text, details)
+  return M.join(text and sentences({ text }), details)
+end
+
+-- What a figure of curves by length says: how answers came about, how rates were chosen.
+function M.curves(study)
+  return sentences({ M.answers(study) or false, M.rates(study) or false })
+end
+
+-- What a figure of progress says: of generative models, that the batches of training are teacher-forced.
+function M.progress(study)
+  return sentences({ M.answers(study) and "accuracies of batches of training are teacher-forced" or false,
+    M.rates(study) or false })
+end
+
+-- Of a criterion: "a run generalises with exact match above 99%".
+function M.criterion(study)
+  return "a run generalises with " .. metrics.criterion_text(study.scored.generalises)
+end
+
+return M

@@ -1,0 +1,378 @@
+-- Two runs against each other: what differs between them, the first step that differs, their curves.
+--
+-- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message where it
+-- is not 0. Writes only below `out`, and nothing without it.
+
+local draw = require("lab.study.report.draw")
+local curves = require("lab.study.report.curves")
+local figure = require("lab.study.report.figure")
+local html = require("lab.study.report.html")
+local lfs = require("lfs")
+local measures = require("lab.study.read.metrics")
+local page = require("lab.study.report.page")
+local runs = require("lab.study.read.runs")
+local scales = require("lab.study.report.scales")
+local table_text = require("lab.study.report.table_text")
+local tongues = require("base.tongues")
+local write = require("base.write")
+
+local M = {}
+
+local INPUT, ENVIRONMENT = 1, 4
+local WIDTH = 100
+local SAMPLES = 12 -- lines of the table of curves
+local STYLES = { { colour = "#005acf", dash = "solid", point = 7 }, { colour = "#d24f00", dash = "(9,4)", point = 5 } }
+local NAMES = { "A", "B" }
+local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
+
+-- Of no meaning for a comparison of what was computed, or told elsewhere.
+local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
+-- Measured times differ from run to run.
+local TIMES = { "seconds", "steps_per_second" }
+
+local function read(path)
+  local dir = lfs.attributes(path, "mode") == "file" and (path:match("^(.*)/[^/]*$") or ".") or path
+  local run = runs.read(dir)
+  if not run then
+    return nil, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
+      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(tongues.plain(path))
+  end
+  run.metrics = run.damaged and {} or runs.metrics(run)
+  if run.damaged then
+    return nil, tongues.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes]))
+  end
+  return run
+end
+
+-- Nested tables as a map from path to text.
+local function flatten(value, path, into)
+  if type(value) ~= "table" then
+    into[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
+    return into
+  end
+  for key, inner in pairs(value) do
+    local name = type(key) == "number" and ("[%d]"):format(key) or "." .. tostring(key)
+    flatten(inner, path == "" and name:gsub("^%.", "") or path .. name, into)
+  end
+  return into
+end
+
+local function differing_keys(a, b)
+  local keys, seen = {}, {}
+  for _, map in ipairs({ a, b }) do
+    for key in pairs(map) do
+      if a[key] ~= b[key] and not seen[key] then
+        seen[key] = true
+        keys[#keys + 1] = key
+      end
+    end
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function top_level(facts)
+  local map = {}
+  for key, value in pairs(facts) do
+    if not IGNORED[key] and type(value) ~= "table" then
+      map[key] = flatten(value, "", {})[""]
+    end
+  end
+  map.flags = table.concat(facts.flags, " ")
+  return map
+end
+
+-- What differs in run.json, facts first and then fields of the resolved spec: { { field, a, b }, ... }.
+local function differences(a, b)
+  local list = {}
+  local maps = { { top_level(a.facts), top_level(b.facts), "" },
+    { flatten(a.facts.spec or {}, "", {}), flatten(b.facts.spec or {}, "", {}), "spec: " } }
+  for _, pair in ipairs(maps) do
+    for _, key in ipairs(differing_keys(pair[1], pair[2])) do
+      list[#list + 1] = { field = pair[3] .. key, a = pair[1][key] or "-", b = pair[2][key] or "-" }
+    end
+  end
+  return list
+end
+
+local function without_times(row)
+  local map = flatten(row, "", {})
+  for _, name in ipairs(TIMES) do
+    map[name] = nil
+  end
+  return map
+end
+
+local function by_step(metrics)
+  local map = {}
+  for _, row in ipairs(metrics) do
+    map[row.step or 0] = row
+  end
+  return map
+end
+
+-- The first step that both logged with different numbers: { step, keys, a, b }; how many steps both logged.
+local function first_difference(a, b)
+  local others, common = by_step(b.metrics), 0
+  for _, row in ipairs(a.metrics) do
+    local other = others[row.step or 0]
+    if other then
+      common = common + 1
+      local keys = differing_keys(without_times(row), without_times(other))
+      if #keys > 0 then
+        return { step = row.step, keys = keys, a = row, b = other }, common
+      end
+    end
+  end
+  return nil, common
+end
+
+local function difference_text(a, b)
+  local found, common = first_difference(a, b)
+  if found then
+    local parts = {}
+    for i, key in ipairs(found.keys) do
+      parts[i] = ("%s %s and %s"):format(key, tostring(found.a[key]), tostring(found.b[key]))
+    end
+    return ("The first logged step that differs is %d: %s."):format(found.step, table.concat(parts, ", "))
+  elseif common == 0 then
+    return "The two logged no step in common."
+  end
+  return common == 1 and "The only step that both logged has the same numbers, times aside."
+    or ("All %d steps that both logged have the same numbers, times aside."):format(common)
+end
+
+local function column(metrics, key)
+  local points = {}
+  for _, row in ipairs(metrics) do
+    points[#points + 1] = tonumber(row[key]) and { row.step, tonumber(row[key]) } or nil
+  end
+  return points
+end
+
+-- A line of bars, low to high between two values.
+local function sparkline(points, low, high)
+  local parts = {}
+  local wanted = math.min(60, #points)
+  for i = 1, wanted do
+    local value = points[math.ceil(i * #points / wanted)][2]
+    local share = high > low and (value - low) / (high - low) or 0
+    parts[i] = BARS[math.max(1, math.min(#BARS, 1 + math.floor(share * (#BARS - 1) + 0.5)))]
+  end
+  return table.concat(parts)
+end
+
+local function bounds(...)
+  local low, high = math.huge, -math.huge
+  for _, points in ipairs({ ... }) do
+    for _, point in ipairs(points) do
+      low, high = math.min(low, point[2]), math.max(high, point[2])
+    end
+  end
+  return low, high
+end
+
+-- A table of two curves at some of the places that both have.
+local function samples(a, b, corner, form)
+  local others, common = {}, {}
+  for _, point in ipairs(b) do
+    others[point[1]] = point[2]
+  end
+  for _, point in ipairs(a) do
+    common[#common + 1] = others[point[1]] and { point[1], point[2], others[point[1]] } or nil
+  end
+  local rows, count = {}, math.min(SAMPLES, #common)
+  for i = 1, count do
+    local at = common[math.ceil(i * #common / count)]
+    rows[i] = { title = ("%d"):format(at[1]), cells = {} }
+    for j, value in ipairs({ at[2], at[3], at[3] - at[2] }) do
+      rows[i].cells[j] = { texts = { (j == 3 and "%+" .. form or "%" .. form):format(value) } }
+    end
+  end
+  return { corner = corner, subs = { "" }, columns = { { title = "A" }, { title = "B" }, { title = "B - A" } },
+    rows = rows, notes = {} }
+end
+
+-- A metric by length of the last evaluation, in its unit; along another axis of what is held out.
+local function by_length(run, metric)
+  local points, factor = {}, measures.of[metric].factor
+  for _, evaluation in ipairs(runs.curve(run)) do
+    for i, length in ipairs(evaluation[metric] and evaluation.lengths or {}) do
+      local share = tonumber(evaluation[metric][i])
+      points[#points + 1] = share and { length, factor * share }
+    end
+  end
+  table.sort(points, function(x, y)
+    return x[1] < y[1]
+  end)
+  return points
+end
+
+local function title_of(metric)
+  return (measures.of[metric].title:gsub("^%l", string.upper))
+end
+
+-- The curves to show: { name, title, corner, a, b, form, percent }; those that neither run has are left out. metric: of
+-- this one alone; nil: of all.
+local function pairs_of_curves(a, b, metric)
+  local list = {}
+  local function add(name, title, corner, form, percent, points_a, points_b)
+    if #points_a + #points_b > 0 then
+      list[#list + 1] = { name = name, title = title, corner = corner, form = form, percent = percent, a = points_a,
+        b = points_b }
+    end
+  end
+  for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
+    add(name, title_of(name) .. " in training", "step", ".4f", false, column(a.metrics, name),
+      column(b.metrics, name))
+  end
+  local generative = a.decoding or b.decoding
+  local names = metric and { metric } or generative and { "exact_match", "accuracy", "accuracy_teacher_forced" }
+    or { "accuracy" }
+  local axis = a.axis == b.axis and a.axis or "length"
+  for _, name in ipairs(names) do
+    local measure = measures.of[name]
+    add(name == "accuracy" and "lengths" or "lengths_" .. name, ("%s by %s, in %s"):format(title_of(name), axis,
+      measure.unit), axis, measure.form:sub(2), measure.factor == 100, by_length(a, name), by_length(b, name))
+  end
+  return list
+end
+
+local function figure_of(pair)
+  local last = 0
+  for _, points in ipairs({ pair.a, pair.b }) do
+    last = #points > 0 and math.max(last, points[#points][1]) or last
+  end
+  local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) }, curves = {},
+    percent = pair.percent }
+  for i, points in ipairs({ pair.a, pair.b }) do
+    panel.curves[#panel.curves + 1] = #points > 0 and { points = points, style = STYLES[i], title = NAMES[i],
+      line = NAMES[i] } or nil
+  end
+  scales.fit(panel)
+  return { name = pair.name, title = pair.title, panels = { panel } }
+end
+
+local function differences_model(list)
+  local rows = {}
+  for i, item in ipairs(list) do
+    rows[i] = { title = item.field, cells = { { texts = { item.a } }, { texts = { item.b } } } }
+  end
+  return { title = "What differs", corner = "field", subs = { "" }, columns = { { title = "A" }, { title = "B" } },
+    rows = rows, notes = {} }
+end
+
+-- Two values that are too long for a table stand below their field.
+local function differences_text(list)
+  local lines = { "What differs" }
+  for _, item in ipairs(list) do
+    local field, a, b = tongues.plain(item.field), tongues.plain(item.a), tongues.plain(item.b)
+    local line = ("  %-40s %s  |  %s"):format(field, a, b)
+    lines[#lines + 1] = #line <= WIDTH and line or ("  %s\n    A  %s\n    B  %s"):format(field, a, b)
+  end
+  lines[2] = lines[2] or "  nothing in run.json but times"
+  return table.concat(lines, "\n")
+end
+
+local function head_text(a, b)
+  return ("A  %s (%s)\nB  %s (%s)"):format(tongues.plain(a.dir), a.state, tongues.plain(b.dir), b.state)
+end
+
+local function pair_text(pair)
+  local low, high = bounds(pair.a, pair.b)
+  local model = samples(pair.a, pair.b, pair.corner, pair.form)
+  model.title = pair.title
+  return table_text.render(model, WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
+    sparkline(pair.b, low, high))
+end
+
+local function text_of(result)
+  local parts = { head_text(result.a, result.b), differences_text(result.differences), result.first }
+  for _, pair in ipairs(result.pairs) do
+    parts[#parts + 1] = pair_text(pair)
+  end
+  for _, note in ipairs(result.notes) do
+    parts[#parts + 1] = tongues.plain(note)
+  end
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+local function csv_of(result)
+  local lines = { "curve,run,x,value" }
+  for _, pair in ipairs(result.pairs) do
+    for _, side in ipairs({ "a", "b" }) do
+      for _, point in ipairs(pair[side]) do
+        lines[#lines + 1] = ("%s,%s,%d,%.9g"):format(tongues.csv(pair.name), side:upper(), point[1], point[2])
+      end
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function page_of(result)
+  local sections = { { title = "What differs", body = #result.differences > 0
+    and html.table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
+  for _, pair in ipairs(result.pairs) do
+    local model = samples(pair.a, pair.b, pair.corner, pair.form)
+    model.title = pair.title
+    sections[#sections + 1] = { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(model) }
+  end
+  local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(tongues.html(result.a.dir),
+    tongues.html(result.b.dir), tongues.html(result.first))
+  return page.render({ title = "Two runs", lead = lead, sections = sections })
+end
+
+local function write_all(options, result)
+  local files, names = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv",
+    text = csv_of(result) } }, {}
+  for i, pair in ipairs(result.pairs) do
+    names[i] = pair.name
+    files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
+  end
+  local pictures, problem, drawn = draw.run(files, names)
+  table.move(drawn, 1, #drawn, #files + 1, files)
+  files[#files + 1] = { path = "index.html", text = page_of(result) }
+  local ok, message = write.files(options.out, files)
+  if not ok then
+    return ENVIRONMENT, "longhand report: " .. message
+  end
+  options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, pictures
+    and table.concat(names, ", ") or "none"))
+  return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
+end
+
+-- What two runs come to, or nil and a message. metric: whose curves; nil: those of all.
+function M.result(path_a, path_b, metric)
+  local a, message = read(path_a)
+  local b
+  if a then
+    b, message = read(path_b)
+  end
+  if not b then
+    return nil, message
+  end
+  local result = { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
+    pairs = pairs_of_curves(a, b, metric), notes = {} }
+  for _, run in ipairs({ a, b }) do
+    for _, note in ipairs(run.notes) do
+      result.notes[#result.notes + 1] = ("%s/%s"):format(run.dir, note)
+    end
+  end
+  return result
+end
+
+function M.run(options)
+  local result, message = M.result(options.runs, options.other, options.metric)
+  if not result then
+    return INPUT, message
+  end
+  options.say((text_of(result):gsub("\n$", "")))
+  if not options.out then
+    return 0
+  end
+  return write_all(options, result)
+end
+
+M.text = text_of
+
+return M

@@ -1,0 +1,274 @@
+-- One number of a report's tables: what was measured in a cell of a study, beside what a paper prints.
+--
+-- Input: cells as cells.lua has them, an item (items.lua), the paper's numbers (published.lua). Output: an entry
+-- { texts, missing, best, number, about, value, paper }: texts as the table's `subs` name them; number leads to a cell
+-- of the study, about says what a reader should know of this number.
+-- Invariants: what is not there is "missing", never a number.
+
+local metrics = require("lab.study.read.metrics")
+local published_module = require("lab.study.read.published")
+local runs = require("lab.study.read.runs")
+local statistics = require("lab.study.read.statistics")
+local wording = require("base.wording")
+
+local M = {}
+
+M.MISSING = "missing"
+
+local VALUES = {
+  median = { title = "%s in %s: median, least to most and number of seeds, at the chosen learning rate",
+    short = "median (least to most; seeds)", columns = { "accuracy_median" } },
+  max = { title = "%s in %s, the best of all seeds and learning rates", short = "best", columns = { "accuracy_max" } },
+  mean = { title = "%s in %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate",
+    short = "mean ± sd", columns = { "accuracy_mean", "accuracy_sd" } },
+  hours = { title = "%s of training, evaluation excluded, mean and standard deviation (n - 1) over runs",
+    form = "%.2f", columns = { "hours_mean", "hours_sd" } },
+}
+
+local SHORT = 0.1 -- times below it are shown with two digits however small
+
+-- What the scores of a study are made of, in words.
+function M.metric(study)
+  return metrics.of[study.scored.metric].title
+end
+
+-- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
+function M.measure(study, item, published)
+  local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
+  if item.value ~= "hours" then
+    return { title = value.title:format(metric.title, metric.unit), short = value.short, form = metric.form,
+      columns = value.columns }
+  end
+  local seconds = {}
+  for _, cell in ipairs(study.cells) do
+    seconds[#seconds + 1] = cell.summary.hours.mean and 3600 * cell.summary.hours.mean
+  end
+  local unit, length = "hours", 3600
+  if not published and #seconds > 0 then
+    unit, length = wording.unit(seconds)
+  end
+  return { title = value.title:format(unit), short = unit, form = value.form, columns = value.columns,
+    per_hour = 3600 // length }
+end
+
+-- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }; value is nil where
+-- nothing was measured, least and most of other kinds than medians.
+function M.value(cell, kind, measure)
+  local s = cell and cell.summary
+  if not s then
+    return { count = 0, asked = 0 }
+  elseif kind == "max" then
+    return { value = s.max, count = s.evaluated, asked = s.asked }
+  elseif kind == "hours" then
+    local mean, sd, factor = s.hours.mean, s.hours.sd, measure.per_hour
+    return { value = mean and mean * factor, sd = sd and sd * factor, count = s.hours.count, asked = s.asked }
+  end
+  local best = s.best
+  local got = { count = best and #best.scores or 0, asked = best and best.asked or s.asked }
+  if best and kind == "median" then
+    got.value, got.least, got.most = best.median, best.least, best.most
+  elseif best then
+    got.value, got.sd = best.mean, best.sd
+  end
+  return got
+end
+
+function M.number_text(form, value, sd)
+  if not value then
+    return M.MISSING
+  end
+  form = form == "%.2f" and value < SHORT and "%.2g" or form
+  return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
+end
+
+-- What was measured, as a text: "50.0 ± 2.0", or of a median "50.0 (48.0 to 52.0; 3)".
+function M.text(form, got)
+  local text = M.number_text(form, got.value, got.sd)
+  if not got.value or not got.least then
+    return text
+  elseif got.count == 1 then
+    return text .. " (1)"
+  end
+  return ("%s (%s to %s; %d)"):format(text, form:format(got.least), form:format(got.most), got.count)
+end
+
+function M.difference_text(form, ours, paper)
+  if not ours or not paper then
+    return ""
+  end
+  local text = ("%+" .. form:sub(2)):format(ours - paper)
+  return (text:gsub("^[+-](0%.?0*)$", "%1"))
+end
+
+-- A key in the paper's names; a name of ours may stand for values of several of its columns.
+function M.translate(key, names)
+  local translated = {}
+  for axis, value in pairs(key) do
+    local theirs = names and names[axis] and names[axis][value] or value
+    if type(theirs) == "table" then
+      for column, one in pairs(theirs) do
+        translated[column] = one
+      end
+    else
+      translated[axis] = theirs
+    end
+  end
+  return translated
+end
+
+-- The paper's value and its deviation; columns: their names.
+function M.paper(published, key, names, columns)
+  if not published then
+    return nil
+  end
+  local translated = M.translate(key, names)
+  local value = published_module.lookup(published, translated, columns[1])
+  local sd = columns[2] and published_module.lookup(published, translated, columns[2]) or nil
+  return value, sd
+end
+
+-- How many runs of a cell there are where not all are evaluated: "3 of 30 runs: 26 missing, 1 failed".
+function M.count_text(cell)
+  local s = cell.summary
+  if s.evaluated == s.asked then
+    return nil
+  end
+  local parts = {}
+  for _, state in ipairs(runs.UNSCORED) do
+    if s.states[state] then
+      parts[#parts + 1] = ("%d %s"):format(s.states[state], state)
+    end
+  end
+  return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
+end
+
+-- What a reader should know of a cell's scores: another grid than others have, rates that were chosen on what they
+-- should not be, evaluations that were made in two ways.
+local function add_scores(parts, cell)
+  local s = cell.summary
+  if s.other_grid then
+    parts[#parts + 1] = ("another grid: %s"):format(s.grid.text)
+  end
+  if s.other_decoding then
+    parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(s.other_decoding == 1 and "1 run was"
+      or wording.count(s.other_decoding, "run") .. " were", metrics.decodings[s.decoding] or "the other")
+  end
+  local choice = s.choice
+  if choice and choice.rates > 1 and not choice.named and (choice.scored or choice.beyond) then
+    parts[#parts + 1] = choice.beyond and "the learning rate was chosen beyond training"
+      or "the learning rate was chosen on the scored examples"
+  end
+end
+
+-- What a reader should know of a number: too few runs, and runs that differ in what they should share.
+function M.about(cell, kind, got)
+  if not cell then
+    return "no such cell in the study"
+  end
+  local parts = { M.count_text(cell) }
+  if kind ~= "hours" then
+    add_scores(parts, cell)
+  end
+  if got.value and kind == "hours" and got.count < cell.summary.evaluated then
+    parts[#parts + 1] = "times of " .. wording.count(got.count, "run")
+  end
+  if kind == "hours" and #cell.summary.hours.machines > 1 then
+    parts[#parts + 1] = "times of several machines: " .. table.concat(cell.summary.hours.machines, "; ")
+  end
+  if kind ~= "hours" and cell.summary.top and cell.summary.top.within then
+    parts[#parts + 1] = cell.summary.top.seen and "scored on the examples of training, there are no others"
+      or "scored at training lengths, there are no others"
+  end
+  for _, difference in ipairs(cell.summary.differences) do
+    parts[#parts + 1] = "runs differ in " .. difference
+  end
+  parts[#parts + 1] = cell.anew and "runs of an earlier version: " .. cell.anew or nil
+  return #parts > 0 and table.concat(parts, "; ") or nil
+end
+
+-- One cell of the table: ours, and the paper's with the difference where there is a paper.
+function M.of(cell, item, measure, published, key)
+  local form = measure.form
+  local got = M.value(cell, item.value, measure)
+  local note = M.about(cell, item.value, got)
+  local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value }
+  made.texts = { M.text(form, got) .. (note and got.value and "*" or "") }
+  if published then
+    local paper, sd = M.paper(published, key, item.names, measure.columns)
+    made.paper = paper
+    made.texts[2] = M.number_text(form, paper, sd)
+    made.texts[3] = M.difference_text(form, got.value, paper)
+  end
+  return made
+end
+
+-- Mean, deviation and standard error of a cell's runs at its best learning rate on one set, in percent; nil where they
+-- were not evaluated there.
+local function on_set(cell, split, metric)
+  local scores = {}
+  for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
+    scores[#scores + 1] = runs.score_on(run, split, metric)
+  end
+  local sd = statistics.sd(scores)
+  return { value = statistics.mean(scores), sd = sd, error = sd and sd / math.sqrt(#scores), count = #scores }
+end
+
+-- A cell on one set: ours with its standard error, and the paper's, which need not have printed it.
+function M.of_set(cell, item, split, published, key, metric)
+  local got = on_set(cell, split, metric)
+  local note = M.about(cell, "mean", got)
+  local form = metrics.of[metric].form
+  local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value,
+    texts = { M.number_text(form, got.value, got.sd) .. (note and got.value and "*" or ""),
+      got.error and form:format(got.error) or "" } }
+  if published then
+    local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both
+    local columns = { theirs .. "_mean", theirs .. "_sd" }
+    local paper, sd = M.paper(published, key, item.names, columns)
+    made.paper = paper
+    made.texts[3] = paper and M.number_text("%.1f", paper, sd) or ""
+    made.texts[4] = M.difference_text("%.1f", got.value, paper)
+  end
+  return made
+end
+
+-- The plain mean of a column; only where every row has a number. The paper's likewise.
+function M.mean(rows, column, form, published)
+  local ours, paper = {}, {}
+  for _, row in ipairs(rows) do
+    ours[#ours + 1] = row.cells[column].value
+    paper[#paper + 1] = row.cells[column].paper
+  end
+  local mean = #ours == #rows and statistics.mean(ours) or nil
+  local theirs = #paper == #rows and statistics.mean(paper) or nil
+  return { missing = not mean, value = mean, paper = theirs, texts = { M.number_text(form, mean),
+    published and M.number_text(form, theirs), published and M.difference_text(form, mean, theirs) } }
+end
+
+-- Marks the best of some cells by a metric; where one has no number, none.
+function M.mark_best(cells, metric)
+  local best, all = nil, true
+  for _, cell in ipairs(cells) do
+    all = all and cell.value ~= nil
+    best = all and metrics.is_better(metric, cell.value, best) and cell.value or best
+  end
+  for _, cell in ipairs(cells) do
+    cell.best = all and cell.value == best
+  end
+end
+
+-- What a table says below itself of its numbers.
+function M.notes(rows, columns)
+  local notes = {}
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(row.cells) do
+      if cell.about then
+        local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
+        notes[#notes + 1] = ("%s: %s"):format(title, cell.about)
+      end
+    end
+  end
+  return notes
+end
+
+return M

@@ -1,0 +1,294 @@
+-- What a study's `report` lists: checks it, with its defaults filled in.
+--
+-- Input: a study with axes and `report`, a list of items. Output: a list of complete items; or nil and a message that
+-- names the file and the field. docs/reports.md describes each kind.
+
+local canonical = require("base.canonical")
+local diagnostics = require("base.diagnostics")
+local item_checks = require("lab.study.report.item_checks")
+local lists = require("base.lists")
+local nodes = require("lab.study.grid.nodes")
+local progress = require("lab.study.report.progress")
+local runs = require("lab.study.read.runs")
+local views = require("lab.study.report.views")
+
+local M = {}
+
+local keys = canonical.sorted_keys
+local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
+local axis_of, names_of = item_checks.axis_of, item_checks.names_of
+
+-- Fields per kind: "axis" names an axis, "axis?" may be left out, "numbers" an axis of numbers, "values" are names on
+-- the item's axis.
+local KINDS = {
+  table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
+  best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
+    published = "published?", names = "names?" },
+  curves = { panels = "axis?", lines = "axis" },
+  time = { lines = "axis", threshold = "percent?", slow = "one", fast = "one", published = "number?" },
+  axis = { x = "numbers", lines = "axis?", show = "show?" },
+  progress = { panels = "axis?", lines = "axis", splits = "sets?" },
+  splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
+  spread = { rows = "axis", of = "axis" },
+  reached = { rows = "axis", threshold = "percent", split = "set?" },
+  numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
+}
+local COMMON = { kind = true, title = true, where = true, pages = true, over = true, only = true,
+  setting = true }
+local AXES = { axis = true, numbers = true } -- kinds of fields that name one
+
+local function common(names, values)
+  local list = {}
+  for _, name in ipairs(names) do
+    list[#list + 1] = lists.has(values, name) and name or nil
+  end
+  return list
+end
+
+-- What the item does with each axis: field by axis. Or nil, the field at fault, what is wrong and what was expected.
+local function spread_of(study, item)
+  local uses, spread = {}, {}
+  for _, field in ipairs(keys(KINDS[item.kind])) do
+    if AXES[KINDS[item.kind][field]:match("^%a+")] and item[field] then
+      uses[#uses + 1] = { field, item[field] }
+    end
+  end
+  uses[#uses + 1] = item.over ~= nil and { "over", item.over } or nil
+  if type(item.pages) ~= "table" then
+    return nil, "pages", ("is %s"):format(diagnostics.show(item.pages)), "an axis, or a list of axes"
+  end
+  for _, name in ipairs(item.pages) do
+    uses[#uses + 1] = { "pages", name }
+  end
+  for _, use in ipairs(uses) do
+    local field, name = use[1], use[2]
+    if not axis_of(study, name) then
+      return nil, field, unknown("no axis of the study", name, names_of(study))
+    elseif spread[name] then
+      return nil, field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
+    end
+    spread[name] = field
+  end
+  return spread
+end
+
+-- Every axis that the item does not spread out must have one value, or be fixed by `where`.
+local function check_where(study, item, spread)
+  local where = item.where or {}
+  if not is_named(where) then
+    return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
+  end
+  for _, name in ipairs(keys(where)) do
+    local axis = axis_of(study, name)
+    if not axis then
+      return "where." .. name, unknown("no axis of the study", name, names_of(study))
+    elseif not lists.has(axis.values, where[name]) then
+      return "where." .. name, unknown("not on this axis", where[name], axis.values)
+    elseif spread[name] then
+      return "where." .. name, ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
+    end
+  end
+  for _, axis in ipairs(study.axes) do
+    if not spread[axis.name] and not where[axis.name] and #axis.values > 1 then
+      return "where", ("the axis %s has %d values, and the item spreads none of them out"):format(axis.name,
+        #axis.values), ("where = { %s = %q }, or another of its values; or pages = %q for all of them"):format(
+        axis.name, axis.values[1], axis.name)
+    end
+  end
+end
+
+-- Lists of names by axis: those that the item is about.
+local function check_only(study, item)
+  if not is_named(item.only) then
+    return "only", ("is %s"):format(diagnostics.show(item.only)), "{ AXIS = { names of its values } }"
+  end
+  for _, name in ipairs(keys(item.only)) do
+    local axis, values = axis_of(study, name), item.only[name]
+    if not axis then
+      return "only." .. name, unknown("no axis of the study", name, names_of(study))
+    elseif type(values) ~= "table" or #values == 0 and not study.scale then
+      return "only." .. name, "not a list of names", "names of its values"
+    end
+    for _, value in ipairs(values) do
+      if not lists.has(axis.values, value) then
+        return "only." .. name, unknown("not on this axis", value, axis.values)
+      end
+    end
+  end
+end
+
+-- The field at fault, what is wrong, what was expected, a hint; nothing where the item is right.
+local function problem_of(study, item)
+  local fields = type(item) == "table" and KINDS[item.kind]
+  if fields and not is_named(item) then
+    return "1", "a value without a name", "name = value"
+  elseif not fields then
+    return "kind", unknown("no such kind", type(item) == "table" and item.kind or item, keys(KINDS))
+  end
+  for _, name in ipairs(keys(item)) do
+    if not fields[name] and not COMMON[name] then
+      return name, unknown(('no field of kind "%s"'):format(item.kind), name, keys(fields))
+    end
+  end
+  for _, name in ipairs(keys(fields)) do
+    local kind, optional = fields[name]:match("^(%a+)(%??)$")
+    if item[name] == nil and optional == "" then
+      return name, "missing", ('kind "%s" needs it'):format(item.kind)
+    elseif item[name] ~= nil then
+      local what, expected, hint = checks[kind](study, item, item[name])
+      if what then
+        return name, what, expected, hint
+      end
+    end
+  end
+  for _, name in ipairs({ "title", "setting" }) do
+    if item[name] ~= nil then
+      local what, expected = checks[name](study, item, item[name])
+      if what then
+        return name, what, expected
+      end
+    end
+  end
+  if item.only ~= nil then
+    local at, what, expected, hint = check_only(study, item)
+    if at then
+      return at, what, expected, hint
+    end
+  end
+  local spread, at, what, expected, hint = spread_of(study, item)
+  if not spread then
+    return at, what, expected, hint
+  end
+  return check_where(study, item, spread)
+end
+
+-- Whether an axis has several values, and nothing but numbers.
+local function are_numbers(axis)
+  for _, value in ipairs(axis.values) do
+    if not tonumber(value) then
+      return false
+    end
+  end
+  return #axis.values > 1
+end
+
+-- Where a study says nothing: two axes, if there are two of several values, as rows and columns; of the others a page
+-- for every value: medians, and where asked for the best of all. And curves by length and while training, and the score
+-- along an axis of numbers.
+local function defaults(study, max)
+  local chosen, pages = {}, {}
+  for _, several in ipairs({ true, false }) do
+    for i, axis in ipairs(study.axes) do
+      if #axis.values > 1 == several and #chosen < 2 then
+        chosen[#chosen + 1] = i
+      elseif #axis.values > 1 and several then
+        pages[#pages + 1] = axis.name
+      end
+    end
+  end
+  table.sort(chosen)
+  local rows, columns = study.axes[chosen[1]].name, chosen[2] and study.axes[chosen[2]].name
+  local list = {
+    { kind = "table", value = "median", rows = rows, columns = columns, pages = pages },
+    { kind = "curves", panels = columns and rows, lines = columns or rows, pages = pages },
+  }
+  if max then
+    table.insert(list, 2, { kind = "table", value = "max", rows = rows, columns = columns, pages = pages })
+  end
+  for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
+    list[#list + 1] = { kind = "progress", panels = columns and rows, lines = columns or rows, splits = { split },
+      pages = pages }
+  end
+  local count = #list
+  for place, i in ipairs(chosen) do
+    if #list == count and are_numbers(study.axes[i]) then
+      local other = chosen[3 - place]
+      list[count + 1] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name,
+        show = max and "max" or nil, pages = pages }
+    end
+  end
+  return list
+end
+
+-- Names of values as the axes have them, which may be given as numbers.
+local function named(value)
+  if type(value) ~= "table" then
+    return nodes.name_of(value)
+  end
+  local list = {}
+  for key, one in pairs(value) do
+    list[key] = nodes.name_of(one)
+  end
+  return list
+end
+
+-- Names by axis, without those that a scale leaves out.
+local function named_only(study, only)
+  local by_axis = {}
+  for name, values in pairs(only) do
+    local axis = study.scale and axis_of(study, name)
+    values = named(values)
+    by_axis[name] = axis and type(values) == "table" and common(values, axis.values) or values
+  end
+  return by_axis
+end
+
+local NAMED = { where = true, of = true, against = true, slow = true, fast = true }
+
+-- The items with names as the axes have them. A scale may leave values of an axis out: those names then do not count.
+local function fitting(study, list)
+  local fitted = {}
+  for i, item in ipairs(type(list) == "table" and list or {}) do
+    fitted[i] = type(item) == "table" and { pages = {} } or item
+    for name, value in pairs(type(item) == "table" and item or {}) do
+      value = NAMED[name] and named(value) or value
+      local axis = study.scale and (name == "of" or name == "against") and axis_of(study, item.axis)
+      fitted[i][name] = axis and type(value) == "table" and common(value, axis.values) or value
+    end
+    if type(item) == "table" and is_named(item.only) then
+      fitted[i].only = named_only(study, item.only)
+    end
+    if type(item) == "table" and type(item.pages) == "string" then
+      fitted[i].pages = { item.pages }
+    end
+  end
+  return fitted
+end
+
+-- An item for each value of the axes that are its pages.
+local function pages_of(study, item)
+  local list = { item }
+  for _, name in ipairs(item.pages) do
+    local longer = {}
+    for _, page in ipairs(list) do
+      for _, value in ipairs(item.only and item.only[name] or axis_of(study, name).values) do
+        longer[#longer + 1] = views.with(page, { where = views.with(page.where, { [name] = value }) })
+      end
+    end
+    list = longer
+  end
+  return list
+end
+
+-- max: where the study lists nothing, with the best of all seeds and learning rates.
+function M.check(study, max)
+  local list, whole = fitting(study, study.report or defaults(study, max)), {}
+  if #list == 0 then
+    return nil, study.path .. ": error: report: not a list of items\n  expected: a list such as { { kind = \"curves\", "
+      .. 'lines = "encoding" } }'
+  end
+  for i, item in ipairs(list) do
+    local field, what, expected, hint = problem_of(study, item)
+    if field then
+      return nil, ("%s: error: report[%d].%s: %s\n  expected: %s"):format(study.path, i, field, what, expected)
+        .. (hint and "\n  hint: " .. hint or "")
+    end
+    for _, page in ipairs(pages_of(study, item)) do
+      page.place = i
+      whole[#whole + 1] = page
+    end
+  end
+  return whole
+end
+
+return M

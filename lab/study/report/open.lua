@@ -1,0 +1,201 @@
+-- A folder of runs as the study whose runs they are.
+--
+-- Input: { project, runs, study, scale, metric } as the verbs have them, runs a folder. Output: the study with its
+-- cells read (cells.lua), and path, set, plan_of, problems: what is damaged besides runs; or nil and a message, which
+-- begins with `front` where it is not about a line of a file.
+
+local as_swept = require("lab.study.read.as_swept")
+local cells = require("lab.study.read.cells")
+local grid = require("lab.study.grid.grid")
+local lfs = require("lfs")
+local run_files = require("lab.study.read.run_files")
+local snapshots = require("lab.study.read.snapshots")
+local trained = require("lab.study.read.trained")
+local wording = require("base.wording")
+
+local M = {}
+
+local function record_of(records, name)
+  for _, record in ipairs(records) do
+    if record.study == name:match("([^/]*)$"):gsub("%.lua$", "") then
+      return record
+    end
+  end
+end
+
+local MOST_REMARKS = 3 -- about cells of an earlier version
+
+local function base_name(path)
+  return (path:match("([^/]*)$"):gsub("%.lua$", ""))
+end
+
+-- What stands in the place of a study that cannot be read: what a sweep noted of it, or, where nobody named it,
+-- nothing, so that the runs are shown as they lie there. nil and a message where there is neither.
+local function without_study(options, name, scale, message, problems)
+  local snapshot, problem = snapshots.read(options.runs, base_name(name), scale)
+  local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
+    or message:match("[^\n]*")))
+  problems[#problems + 1] = problem
+  if snapshot then
+    local study = as_swept.whole(snapshot, base_name(name))
+    study.remarks = { why .. "; this is as it was swept" }
+    return study, nil, problems
+  elseif options.study then
+    return nil, message, problems
+  end
+  problems[#problems + 1] = why
+  return nil, nil, problems
+end
+
+-- The file of a study that was swept: where it lay then, or as it was called there; its name where it is gone.
+local function file_of(record)
+  for _, path in ipairs({ record.absolute or record.path, record.path }) do
+    if lfs.attributes(path, "mode") == "file" then
+      return path
+    end
+  end
+  return record.study
+end
+
+-- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
+-- damaged of the records comes third.
+local function expand(options, front)
+  local found, problems = run_files.records(options.runs)
+  local name = options.study or #found == 1 and file_of(found[1])
+  if not name and #found > 1 then
+    local names = {}
+    for i, record in ipairs(found) do
+      names[i] = record.study
+    end
+    return nil, ("%s%s holds runs of several studies: %s\n  hint: --study says which"):format(front, options.runs,
+      table.concat(names, ", "))
+  elseif not name then
+    return nil, nil, problems
+  end
+  local record = record_of(found, name) or {}
+  local scale = options.scale or record.scale
+  local study, message = grid.expand(options.project, name, { scale = scale, set = record.set or {},
+    out = options.runs, reading = true })
+  if not study then
+    return without_study(options, name, scale, message, problems)
+  end
+  local problem
+  study.snapshot, problem = snapshots.read(options.runs, study.name, study.scale)
+  problems[#problems + 1] = problem
+  return study, nil, problems
+end
+
+-- Whether any run of a study is there.
+local function has_runs(study)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.state ~= "missing" and run.state ~= "waiting" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- The study with its cells read; what a sweep noted of it where nothing of it is there as it is now.
+local function read(options, expanded)
+  local study = cells.of_study(expanded, options.runs, options.metric)
+  if expanded.snapshot and not has_runs(study) then
+    local whole = cells.of_study(as_swept.whole(expanded.snapshot, expanded.name), options.runs, options.metric)
+    if has_runs(whole) then
+      whole.remarks = { "nothing of the study as it is now is there; this is as it was swept" }
+      return whole
+    end
+  end
+  study.remarks = expanded.remarks
+  return study
+end
+
+-- A function that gives the plan of a cell, of runs that were found that of their own spec; nil where nobody knows.
+local function planner(project)
+  local known = {}
+  return function(cell)
+    local run = cell.summary.top
+    if cell.spec and (not cell.anew or run and run.digest == cell.spec.plan.digest) then
+      return cell.spec.plan
+    end
+    if run and known[run.digest] == nil then
+      known[run.digest] = trained.plan(project, run.facts) or false
+    end
+    return run and known[run.digest] or nil
+  end
+end
+
+-- Chance and baseline of each cell's task.
+local function add_tasks(project, study)
+  local facts = project:tasks() or {}
+  for _, cell in ipairs(study.cells) do
+    local task = cell.task_spec and cell.task_spec.task
+    cell.task_kind, cell.task_options = task and task.kind or cell.task_kind, task and task.options or cell.task_options
+    cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[cell.task_kind or ""], cell.task_options)
+  end
+end
+
+function M.study(options, front)
+  if lfs.attributes(options.runs, "mode") ~= "directory" then
+    return nil, ("%sthere is no folder %s\n  expected: a folder of runs"):format(front, options.runs)
+  end
+  local expanded, message, problems = expand(options, front)
+  if message then
+    return nil, message
+  end
+  local study = expanded and read(options, expanded) or cells.of_folder(options.runs, options.metric)
+  if #study.cells == 0 then
+    local around = run_files.around(options.runs)
+    return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
+      .. "<id>/<digest>/<run>/run.json in it%s"):format(front, options.runs,
+      around and "\n  hint: it lies within one: " .. around or "")
+  end
+  study.problems = table.move(study.problems or {}, 1, #(study.problems or {}), #problems + 1, problems)
+  study.path = study.path or options.runs
+  study.set = expanded and expanded.set
+  add_tasks(options.project, study)
+  study.plan_of = planner(options.project)
+  return study
+end
+
+-- The first of some texts in one sentence each, and how many more there are.
+local function first_of(texts)
+  local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
+  return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
+end
+
+-- What the heading says of results that are not of the spec as it is now: a list of sentences.
+function M.remarks(study)
+  local list, anew, left = table.move(study.remarks or {}, 1, #(study.remarks or {}), 1, {}), {}, study.left_out or {}
+  for _, cell in ipairs(study.cells) do
+    anew[#anew + 1] = cell.anew and ("%s: %s"):format(cell.id, cell.anew) or nil
+  end
+  if #anew > 0 then
+    list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#anew,
+      wording.count(#study.cells, "cell"), #anew == 1 and "shows" or "show", first_of(anew))
+  end
+  list[#list + 1] = #left > 0 and "Left out: " .. first_of(left) or nil
+  return list
+end
+
+-- Notes of all runs, and what became of those that have no score; of these, what is damaged.
+function M.problems(study)
+  local list = table.move(study.problems, 1, #study.problems, 1, {})
+  local damaged = table.move(study.problems, 1, #study.problems, 1, {})
+  for _, cell in ipairs(study.cells) do
+    list[#list + 1] = cell.lost and ("%s: %s"):format(cell.id, cell.lost) or nil
+    for _, run in ipairs(cell.runs) do
+      for _, note in ipairs(run.notes) do
+        list[#list + 1] = ("%s/%s"):format(run.dir, note)
+      end
+      damaged[#damaged + 1] = run.damaged and list[#list] or nil
+      if run.state == "failed" then
+        list[#list + 1] = ("%s: failed, exit code %d"):format(run.dir, run.exit)
+      end
+    end
+  end
+  return list, damaged
+end
+
+return M

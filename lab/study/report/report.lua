@@ -1,0 +1,431 @@
+-- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
+-- of two runs, what differs (compare.lua).
+--
+-- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message where it is
+-- not 0. Writes only below `out`; the runs are read and left alone.
+
+local beside = require("lab.study.report.beside")
+local canonical = require("base.canonical")
+local captions = require("lab.study.report.captions")
+local cells = require("lab.study.read.cells")
+local compare = require("lab.study.report.compare")
+local cost = require("lab.study.report.cost")
+local curves = require("lab.study.report.curves")
+local dependencies = require("base.dependencies")
+local draw = require("lab.study.report.draw")
+local entries = require("lab.study.report.entries")
+local figures = require("lab.study.report.figures")
+local held_out = require("lab.study.report.held_out")
+local items = require("lab.study.report.items")
+local open = require("lab.study.report.open")
+local lfs = require("lfs")
+local measured = require("lab.study.report.measured")
+local metrics = require("lab.study.read.metrics")
+local numbers = require("lab.study.report.numbers")
+local published_module = require("lab.study.read.published")
+local readings = require("lab.study.read.readings")
+local reached = require("lab.study.report.reached")
+local report_csv = require("lab.study.report.report_csv")
+local report_page = require("lab.study.report.report_page")
+local remembered = require("lab.study.report.remembered")
+local runs = require("lab.study.read.runs")
+local settings = require("lab.study.report.settings")
+local shell = require("base.shell")
+local spread = require("lab.study.report.spread")
+local table_latex = require("lab.study.report.table_latex")
+local table_text = require("lab.study.report.table_text")
+local tongues = require("base.tongues")
+local views = require("lab.study.report.views")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local WIDTH = 100
+local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
+
+local INPUT, ENVIRONMENT = 1, 4
+
+-- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
+local function ambiguous(study, item, file)
+  local axis = item.at and numbers.axis(study)
+  if item.at and not axis then
+    return nil -- nothing has a score, and nobody knows what the numbers are
+  end
+  local place = item.at and { [axis] = item.at[1] } or {}
+  for _, cell in ipairs(study.cells) do
+    local key = views.with(cell.key, place)
+    local _, count = published_module.lookup(file, entries.translate(key, item.names), file.columns[1])
+    if count > 1 then
+      return views.key_text(study, cell)
+    end
+  end
+end
+
+-- The paper's files that the items name, by item; and the paper's setting.
+local function read_published(project, study, list)
+  local by_item, setting = {}, nil
+  for _, item in ipairs(list) do
+    local name = type(item.published) == "table" and item.published.file or item.published
+    if type(name) == "string" then
+      local file, message = published_module.read(project, name)
+      local key = file and ambiguous(study, item, file)
+      if key then
+        message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
+      end
+      if not file or key then
+        return nil, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message)
+      end
+      by_item[item] = file
+    end
+    local of_setting = item.setting or type(name) == "string" and (name:match("^(.*/)") or "") .. "setting"
+    if of_setting and not setting then
+      local message
+      setting, message = published_module.read(project, of_setting)
+      if not setting then
+        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message)
+      end
+    end
+  end
+  return { by_item = by_item, setting = setting }
+end
+
+local makers = {}
+
+function makers.table(study, item, published)
+  return nil, views.table(study, item, published)
+end
+
+function makers.best(study, item, published)
+  return nil, views.best(study, item, published)
+end
+
+function makers.splits(study, item, published)
+  return nil, views.splits(study, item, published)
+end
+
+function makers.numbers(study, item, published)
+  return nil, numbers.table(study, item, published)
+end
+
+function makers.reached(study, item)
+  return nil, reached.table(study, item)
+end
+
+function makers.spread(study, item)
+  return nil, spread.table(study, item)
+end
+
+makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
+makers.progress = figures.by_epoch
+
+-- What an item is about. `only` comes first, since it may name values of the axis that `over` joins.
+local function cut_out(study, item)
+  if study.found then
+    return item.over and cells.over(study, item.over) or study
+  end
+  local shown = cells.within(study, nil, item.only)
+  return cells.within(item.over and cells.over(shown, item.over) or shown, item.where)
+end
+
+-- Of each item that no cell fits on any of its pages, a sentence.
+local function unfitted(list, fitted)
+  local texts = {}
+  for i, item in ipairs(list) do
+    local last = not list[i + 1] or list[i + 1].place ~= item.place
+    texts[#texts + 1] = last and not fitted[item.place] and ("report[%d] (%s) is left out: no cell of the study fits "
+      .. "its where, only and pages."):format(item.place, item.title or item.kind) or nil
+  end
+  return texts
+end
+
+-- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without.
+local function make_parts(study, list, papers)
+  local parts, fitted = {}, {}
+  for i, item in ipairs(list) do
+    local shown = cut_out(study, item)
+    local figure, model
+    if #shown.cells > 0 then
+      fitted[item.place] = true
+      figure, model = makers[item.kind](shown, item, papers.by_item[item])
+    end
+    local name = ("%s%d"):format(item.kind, i)
+    if figure then
+      figure.name = name
+      parts[#parts + 1] = figure
+    end
+    if model then
+      model.name = name
+      parts[#parts + 1] = { title = model.title, table = model, name = name }
+    end
+  end
+  for _, model in ipairs(held_out.tables(study)) do
+    parts[#parts + 1] = { title = model.title, table = model, name = model.name }
+  end
+  return parts, unfitted(list, fitted)
+end
+
+-- Tables with a row for every cell of the study, however many there are.
+local function every_cell(study)
+  local list = {}
+  for _, model in ipairs({ measured.table(study) or false, views.distribution(study), cost.table(study) or false }) do
+    list[#list + 1] = model or nil
+  end
+  return list
+end
+
+local function sweep_words(options, study)
+  local words = { "./longhand", "sweep", study.path }
+  if study.scale then
+    table.move({ "--scale", study.scale }, 1, 2, #words + 1, words)
+  end
+  for _, set in ipairs(study.set or {}) do
+    table.move({ "--set", set }, 1, 2, #words + 1, words)
+  end
+  return table.move({ "--out", options.runs }, 1, 2, #words + 1, words)
+end
+
+-- How the runs of a cell are made.
+local function command_of(options, study)
+  if not study.found then
+    local sweep = shell.line(sweep_words(options, study))
+    return function(cell)
+      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
+        or "waits for another's run")
+    end
+  end
+  return function(cell)
+    local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
+    return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.line({ "./longhand", "build",
+      source }), tongues.plain(cell.digest))
+  end
+end
+
+local function count_runs(study)
+  local counts = { asked = 0, evaluated = 0 }
+  for _, cell in ipairs(study.cells) do
+    counts.asked = counts.asked + cell.summary.asked
+    for state, count in pairs(cell.summary.states) do
+      counts[state] = (counts[state] or 0) + count
+    end
+  end
+  return counts
+end
+
+-- The heading's sentences: what is there, and how far it can be compared.
+local function lead_of(report, study)
+  local remarks = open.remarks(study)
+  local counts, parts = count_runs(study), {}
+  for _, state in ipairs(runs.UNSCORED) do
+    parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
+  end
+  local metric, details = metrics.of[study.scored.metric], captions.details(study, true)
+  report.lead = { ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(counts.evaluated,
+    wording.count(counts.asked, "run"), counts.evaluated == 1 and "has" or "have",
+    #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "", metric.title, metric.unit,
+    details and " " .. details or "") }
+  report.flagged = {}
+  if report.paper and #report.differing > 0 then
+    report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
+      .. "reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
+      table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
+    report.flagged[2] = true
+  end
+  for _, text in ipairs(table.move(report.unfitted, 1, #report.unfitted, #remarks + 1, remarks)) do
+    report.lead[#report.lead + 1], report.flagged[#report.lead + 1] = text, true
+  end
+end
+
+local function make_report(options, study, list, papers)
+  local evaluated = {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      evaluated[#evaluated + 1] = run.score and run or nil
+    end
+  end
+  local report = {
+    study = study,
+    title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
+    settings = settings.of(study, papers.setting), paper = papers.setting,
+    every_cell = every_cell(study), readings = readings.count(evaluated),
+    command_of = command_of(options, study), beside = beside.find(options.runs, study.name),
+    command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
+  }
+  report.parts, report.unfitted = make_parts(study, list, papers)
+  report.problems, report.damaged = open.problems(study)
+  report.differing = settings.differing(report.settings)
+  lead_of(report, study)
+  return report
+end
+
+local function settings_text(report)
+  local lines, widest, names = {}, 0, 0
+  for _, item in ipairs(report.settings) do
+    widest, names = math.max(widest, #item.ours), math.max(names, #item.what)
+  end
+  for i, item in ipairs(report.settings) do
+    local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
+    local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
+      item.differs and "  (differs)" or "") or ""
+    lines[i] = ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
+  end
+  return table.concat(lines, "\n")
+end
+
+local function readings_text(report)
+  local lines = { table_text.wrap(readings.TITLE, WIDTH) }
+  for _, item in ipairs(report.readings) do
+    local answers = {}
+    for j, answer in ipairs(item.answers) do
+      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
+    end
+    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), WIDTH - 29,
+      (" "):rep(29)))
+  end
+  return table.concat(lines, "\n")
+end
+
+-- The report as text; whole: with all cells and notes however many there are.
+local function text_of(report, whole)
+  local most = not whole and MOST_NOTES_ON_SCREEN or nil
+  local title = tongues.plain(report.title)
+  local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
+  for _, text in ipairs(report.lead) do
+    parts[#parts + 1] = table_text.wrap(text, WIDTH)
+  end
+  parts[#parts + 1] = "What was run\n" .. settings_text(report)
+  for _, part in ipairs(report.parts) do
+    parts[#parts + 1] = part.table and table_text.render(part.table, WIDTH, most):gsub("\n$", "") or nil
+  end
+  for _, model in ipairs((whole or #report.study.cells <= MOST_CELLS_ON_SCREEN) and report.every_cell or {}) do
+    parts[#parts + 1] = table_text.render(model, WIDTH, most):gsub("\n$", "")
+  end
+  parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
+  if #report.problems > 0 then
+    local lines = { "What could not be read" }
+    for i, text in ipairs(report.problems) do
+      lines[i + 1] = "  " .. tongues.plain(text)
+    end
+    parts[#parts + 1] = table.concat(lines, "\n")
+  end
+  return table.concat(parts, "\n\n") .. "\n"
+end
+
+-- Text, LaTeX and gnuplot scripts; the page comes last, with the pictures in it.
+local function files_of(report)
+  local latex, files, names = { "% Needs \\usepackage{booktabs}.\n" }, {}, {}
+  for _, part in ipairs(report.parts) do
+    if part.table then
+      latex[#latex + 1] = table_latex.render(part.table)
+    else
+      names[#names + 1] = part.name
+      files[#files + 1] = { path = part.name .. ".gnuplot", text = curves.script(part) }
+    end
+  end
+  for _, model in ipairs(report.every_cell) do
+    latex[#latex + 1] = table_latex.render(model)
+  end
+  files[#files + 1] = { path = "report.txt", text = text_of(report, true) }
+  files[#files + 1] = { path = "tables.tex", text = table.concat(latex, "\n") }
+  return files, names
+end
+
+-- What was left out of the report, or nil.
+local function damage_text(report, out)
+  local count, shown = #report.damaged, {}
+  local noun = #report.study.problems > 0 and "file" or "run"
+  for i = 1, math.min(count, MOST_DAMAGED_ON_SCREEN) do
+    shown[i] = "\n  " .. tongues.plain(report.damaged[i])
+  end
+  return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
+    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
+end
+
+-- Draws, and writes everything or nothing; an exit code and a message, and the files where no picture is missing.
+local function write_report(options, report, out)
+  local files, names = files_of(report)
+  local _, problem, drawn
+  _, problem, drawn = draw.run(files, names)
+  table.move(drawn, 1, #drawn, #files + 1, files)
+  files[#files + 1] = { path = "index.html", text = report_page.render(report) }
+  local tables = report_csv.files(report.study)
+  table.move(tables, 1, #tables, #files + 1, files)
+  local ok, message = write.files(out, files)
+  if not ok then
+    return ENVIRONMENT, "longhand report: " .. message
+  end
+  options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
+    #drawn > 0 and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
+  local damage = damage_text(report, out)
+  problem = problem and "longhand report: " .. problem
+  return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
+    or damage or problem, not problem and files or nil
+end
+
+-- Reads everything that a report is made of; nil and a message where it cannot be made.
+local function read_report(options)
+  local study, message = open.study(options, "longhand report: ")
+  if not study then
+    return nil, message
+  end
+  local list, papers
+  list, message = items.check(study, options.max)
+  if list then
+    papers, message = read_published(options.project, study, list)
+  end
+  if not papers then
+    return nil, message
+  end
+  return make_report(options, study, list, papers)
+end
+
+-- What decides, beside files, what a report is.
+local function question(options)
+  return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
+    scale = options.scale, out = options.out, metric = options.metric, max = options.max })
+end
+
+-- Makes the report and remembers it where it is whole.
+local function make(options, asked)
+  local began, said = os.time(), {}
+  local function say(text)
+    said[#said + 1] = text
+    options.say(text)
+  end
+  local read, report, message = dependencies.observe(read_report, options)
+  if not report then
+    return INPUT, message
+  end
+  say((text_of(report, false):gsub("\n$", "")))
+  local out = options.out
+  if not out then
+    out, message = write.below(options.runs, "report" .. (report.study.name and "-" .. report.study.name or ""))
+  end
+  if not out then
+    return INPUT, "longhand report: " .. message
+  end
+  local code, files
+  code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
+  if files and not options.no_cache then
+    remembered.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
+      read)
+  end
+  return code, message
+end
+
+function M.run(options)
+  if options.other then
+    return compare.run(options)
+  end
+  local asked = question(options)
+  local record = not options.no_cache and remembered.recall(asked)
+  if not record then
+    return make(options, asked)
+  end
+  for _, text in ipairs(record.said) do
+    options.say(text)
+  end
+  return record.code, record.message
+end
+
+return M

@@ -1,0 +1,176 @@
+-- What was run, beside what a paper ran.
+--
+-- Input: a study with its cells read, and the paper's setting, a file of spec/published with the columns setting and
+-- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
+
+local canonical = require("base.canonical")
+local cells = require("lab.study.read.cells")
+local readings = require("lab.study.read.readings")
+local runs = require("lab.study.read.runs")
+local wording = require("base.wording")
+
+local M = {}
+
+local NOTHING = "nothing evaluated yet"
+
+local function sorted_texts(set)
+  local list = {}
+  for text in pairs(set) do
+    list[#list + 1] = text
+  end
+  table.sort(list, function(a, b)
+    local x, y = tonumber(a), tonumber(b)
+    if x and y then
+      return x < y
+    end
+    return a < b
+  end)
+  return list
+end
+
+-- Lengths as they are listed; nil where there are none.
+local function listed(lengths)
+  if #lengths == 0 then
+    return nil
+  end
+  local first, last = lengths[1], lengths[#lengths]
+  return last - first + 1 == #lengths and ("%d to %d"):format(first, last)
+    or ("%d of %d to %d"):format(#lengths, first, last)
+end
+
+-- A field of a run's spec; nil where it is not recorded.
+local function field(run, section, name)
+  local at = run.facts.spec and run.facts.spec[section]
+  return type(at) == "table" and at[name] or nil
+end
+
+-- "base = 10, width = 61"; nil where the task has no options.
+local function options_text(run)
+  local options, parts = field(run, "task", "options"), {}
+  for _, name in ipairs(type(options) == "table" and canonical.sorted_keys(options) or {}) do
+    parts[#parts + 1] = ("%s = %s"):format(name, options[name])
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
+-- Of evaluated runs. optional: not told where a run has none; unless: nor where an axis has that name.
+local PICKS = {
+  { "task", function(run)
+    return cells.task_of(run.facts.spec, run.id)
+  end, unless = "task" },
+  { "task options", options_text, optional = true },
+  { "model", function(run)
+    local model = run.facts.spec and run.facts.spec.model
+    local layers = type(model) == "table" and wording.layers(model) or nil
+    return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
+      model.width, model.feedforward)
+  end },
+  { "steps", function(run)
+    return ("%d"):format(run.test.step)
+  end },
+  { "batch", function(run)
+    return field(run, "train", "batch")
+  end },
+  { "training lengths", function(run)
+    return run.axis ~= "length" and "those of the examples" or readings.lengths_text(field(run, "train", "lengths"))
+      or listed(runs.lengths(run, "train"))
+  end },
+  { "test lengths", function(run)
+    local text = listed(run.test.lengths)
+    return run.axis ~= "length" and ("those of the examples, by %s %s"):format(run.axis, text) or text
+  end },
+  { "examples per length", function(run)
+    return run.test.mixed and "mixed" or ("%d"):format(run.test.examples)
+  end },
+  { "precision", function(run)
+    return run.facts.precision or "float32"
+  end },
+  { "machine", function(run)
+    return run.facts.machine
+  end },
+  { "compiler, instruction-set level", function(run)
+    return run.facts.compiler and ("%s, %s"):format(run.facts.compiler, run.facts.level or "?")
+  end },
+}
+
+-- The picks that no axis of the study says.
+local function picks_of(study)
+  local axes, list = {}, {}
+  for _, axis in ipairs(study.axes) do
+    axes[axis.name] = true
+  end
+  for _, pick in ipairs(PICKS) do
+    list[#list + 1] = not axes[pick.unless or ""] and pick or nil
+  end
+  return list
+end
+
+-- What each pick gives over all evaluated runs, and their rates and number of seeds.
+local function gather(study, picks)
+  local sets, rates, seeds = {}, {}, {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.score then
+        rates[run.learning_rate and ("%g"):format(run.learning_rate) or "?"] = true
+        seeds[run.seed and ("%d"):format(run.seed) or "?"] = true
+      end
+      for _, pick in ipairs(run.score and picks or {}) do
+        local text = pick[2](run)
+        sets[pick[1]] = sets[pick[1]] or {}
+        sets[pick[1]][text and tostring(text) or "not recorded"] = (text or not pick.optional) and true or nil
+      end
+    end
+  end
+  return sets, sorted_texts(rates), #sorted_texts(seeds)
+end
+
+local function paper_map(published)
+  local map = {}
+  for _, row in ipairs(published and published.rows or {}) do
+    map[row.setting] = row.value
+  end
+  return map
+end
+
+-- Learning rates are written in several ways.
+local function rates_text(text)
+  local list = {}
+  for word in (text or ""):gmatch("%S+") do
+    list[#list + 1] = ("%g"):format(tonumber(word) or 0)
+  end
+  return #list > 0 and table.concat(list, ", ") or nil
+end
+
+function M.of(study, published)
+  local picks = picks_of(study)
+  local sets, rates, seeds = gather(study, picks)
+  local paper, list = paper_map(published), {}
+  local function add(what, ours, theirs)
+    list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
+      differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
+  end
+  for _, pick in ipairs(picks) do
+    local texts = sorted_texts(sets[pick[1]] or {})
+    local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
+      or table.concat(texts, "; ")
+    if #texts > 0 or paper[pick[1]] then
+      add(pick[1], #texts > 0 and shown or nil, paper[pick[1]])
+    end
+    if pick[1] == "training lengths" then
+      add("seeds", seeds > 0 and ("%d"):format(seeds) or nil, paper.seeds)
+      add("learning rates", #rates > 0 and table.concat(rates, ", ") or nil, rates_text(paper["learning rates"]))
+    end
+  end
+  return list
+end
+
+-- The settings in which ours differ from the paper's.
+function M.differing(list)
+  local names = {}
+  for _, item in ipairs(list) do
+    names[#names + 1] = item.differs and item.what or nil
+  end
+  return names
+end
+
+return M

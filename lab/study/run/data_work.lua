@@ -1,0 +1,95 @@
+-- What training on a file of examples and its evaluation come to, by the lengths that the examples have. A step on them
+-- is far from one of task.longest, which is all that a plan knows.
+--
+-- Input: a planned cell. Output: M.of gives { steps, train, passes, eval }, for a run: steps, operations of all of
+-- them, and batches and operations of evaluations, on the way and at the end; nil where the examples are in no file, or
+-- it is not there. Counts are those of costs.lua.
+
+local axes_module = require("spec.axes")
+local canonical = require("base.canonical")
+local costs = require("plan.costs")
+local data_shapes = require("lab.study.read.data_shapes")
+local tasks = require("spec.tasks")
+
+local M = {}
+
+local FILES = { train = "data", test = "eval", validation = "validation" }
+
+local function forward(cell, shape)
+  return costs.forward(cell.spec.plan, tasks.streams_of(cell.spec.task, shape.input, shape.output))
+end
+
+-- Batches of an epoch, and operations of their steps: no batch has examples of two shapes.
+local function epoch_of(cell, found)
+  local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
+  for _, shape in ipairs(found.shapes) do
+    batches = batches + (shape.count + batch - 1) // batch
+    sum = sum + 3 * shape.count * forward(cell, shape)
+  end
+  return batches, sum
+end
+
+-- The axes that an evaluation goes by, but noise, and whether an example is among those of training.
+local function axes_of(by)
+  local list = {}
+  for _, name in ipairs(canonical.sorted_keys(by or { length = true })) do
+    list[#list + 1] = name ~= axes_module.NOISE and name ~= axes_module.TRAINED and name or nil
+  end
+  return list
+end
+
+-- The sets that are asked for, or what is held out, or the training examples.
+local function sets_of(splits, files)
+  if splits then
+    return splits
+  end
+  local list = { files.eval and "test", files.eval and files.validation and "validation" or nil }
+  return files.eval and list or { files.validation and "validation" or "train" }
+end
+
+-- Batches and operations of one evaluation of these examples, of at most so many of each condition.
+local function evaluation_of(cell, found, most)
+  local of_group, passes, sum = {}, 0, 0
+  for _, shape in ipairs(found.groups) do
+    of_group[shape.group] = (of_group[shape.group] or 0) + shape.count
+  end
+  for _, shape in ipairs(found.groups) do
+    local share = most == "all" and 1 or math.min(1, most / of_group[shape.group])
+    passes, sum = passes + 1, sum + share * shape.count * forward(cell, shape)
+  end
+  return passes, sum
+end
+
+-- Adds evaluations of a section of the spec, so many times.
+local function add_evaluations(cell, work, section, times)
+  local files = cell.spec.data_files
+  for _, set in ipairs(sets_of(section.splits, files)) do
+    local file = files[FILES[set]]
+    local found = file and data_shapes.of(file.real, axes_of(section.by))
+    if found then
+      local passes, sum = evaluation_of(cell, found, section.examples)
+      work.passes, work.eval = work.passes + times * passes, work.eval + times * sum
+    end
+  end
+end
+
+function M.of(cell)
+  local resolved, file = cell.spec.resolved, cell.spec.data_files.data
+  local found = file and data_shapes.of(file.real, axes_of(nil))
+  if not found or found.count == 0 then
+    return nil
+  end
+  local train, eval = resolved.train, resolved.eval
+  local batches, epoch = epoch_of(cell, found)
+  local steps = train.steps or train.epochs * batches
+  local work = { steps = steps, train = epoch * steps / batches, passes = 0, eval = 0 }
+  local noises = eval.by and eval.by.noise and #eval.by.noise.list or 1
+  add_evaluations(cell, work, eval, noises * (cell.spec.plan.any_draws and eval.draws or 1))
+  if eval.during then
+    local unit = train.cadence == "epochs" and batches or 1
+    add_evaluations(cell, work, eval.during, steps // (eval.during.every * unit))
+  end
+  return work
+end
+
+return M

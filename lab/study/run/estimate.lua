@@ -1,0 +1,253 @@
+-- How long what is missing of a study would take here, from short measurements of trainers that are there.
+--
+-- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
+-- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
+-- others. Where examples are in files, a step takes a time of its own and some for its operations, as measured at two
+-- lengths, and what is counted is what the lengths in the files come to.
+
+local bench = require("lab.study.run.bench")
+local canonical = require("base.canonical")
+local costs = require("plan.costs")
+local data_work = require("lab.study.run.data_work")
+local ledger = require("lab.study.run.ledger")
+local trainer_flags = require("spec.trainer_flags")
+local wording = require("base.wording")
+
+local M = {}
+
+local MOST = 16 -- measurements
+local SECONDS = 0.25 -- of each mode and length
+
+-- What cells have in common that take the same operations per second.
+local function group_of(cell)
+  local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
+  return canonical.text({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
+    precision = resolved.precision, batch = resolved.train.batch })
+end
+
+-- Operations of a measured step: `tokens` per sequence.
+local function operations(plan, row)
+  return costs.forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
+end
+
+local function middle(lengths)
+  if not lengths then
+    return nil
+  end
+  return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
+end
+
+-- Seconds of a step, and of one of its operations, from steps of one or two lengths: { operations, seconds }.
+local function fit(points)
+  table.sort(points, function(a, b)
+    return a.operations < b.operations
+  end)
+  local short, long = points[1], points[#points]
+  local slope = long.seconds / long.operations
+  if long.operations > 1.2 * short.operations and long.seconds > short.seconds then
+    slope = (long.seconds - short.seconds) / (long.operations - short.operations)
+  end
+  return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
+end
+
+-- Operations per second of all runs side by side, in training and in evaluation; nil where bench fails.
+local function measure(item, options)
+  local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
+  local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
+  local side_by_side = math.min(options.replicas, #item.cell.missing)
+  local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
+    options.device }
+  if train then
+    table.move({ "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) }, 1, 2, #words + 1,
+      words)
+  end
+  local flags = trainer_flags.of_files(item.cell.spec.data_files)
+  table.move(flags, 1, #flags, #words + 1, words)
+  local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
+  for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
+    local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
+    if measured then
+      table.insert(measured, { operations = operations(plan, row), seconds = 1 / row.steps_per_second })
+    end
+    if not wanted or row.length == wanted then
+      rates[row.mode] = row.steps_per_second * operations(plan, row)
+      rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
+      rates.length = row.mode == "train" and row.length or rates.length
+    end
+  end
+  if not (rates.train and rates.eval) then
+    return nil
+  end
+  rates.lines = { train = fit(points.train), eval = fit(points.eval) }
+  return rates
+end
+
+-- Measures one trainer of each group that has one.
+local function measure_groups(items, options)
+  local known, list = {}, {}
+  for _, item in ipairs(items) do
+    local group = group_of(item.cell)
+    if item.fresh and not known[group] and #list < MOST then
+      known[group] = measure(item, options)
+      list[#list + 1] = known[group]
+    end
+  end
+  return known, list
+end
+
+local function mean_of(list)
+  local mean = { train = 0, eval = 0, side_by_side = 0 }
+  local lines = { train = { step = 0, operation = 0 }, eval = { step = 0, operation = 0 } }
+  for _, rates in ipairs(list) do
+    for name, sum in pairs(mean) do
+      mean[name] = sum + rates[name] / #list
+    end
+    for mode, line in pairs(lines) do
+      line.step = line.step + rates.lines[mode].step / #list
+      line.operation = line.operation + rates.lines[mode].operation / #list
+    end
+  end
+  mean.lines = lines
+  return mean
+end
+
+-- The same of runs of a cell on files.
+local function seconds_on_files(cell, runs, lines)
+  local work, train, eval = cell.data_work, 0, 0
+  local whole = lines.train.step * work.steps + lines.train.operation * work.train
+  local evaluation = lines.eval.step * work.passes + lines.eval.operation * work.eval
+  for _, run in ipairs(runs) do
+    local done = math.min(1, ledger.progress(run.path, cell.wanted).step / math.max(1, work.steps))
+    train, eval = train + (1 - done) * whole, eval + evaluation
+  end
+  return train, eval
+end
+
+-- Seconds that are left of runs of a cell: training, evaluation.
+local function seconds_of(cell, runs, rates)
+  local train, eval, wanted = 0, 0, cell.wanted
+  if cell.data_work then
+    return seconds_on_files(cell, runs, rates.lines)
+  end
+  for _, run in ipairs(runs) do
+    local done = ledger.progress(run.path, wanted).work
+    train = train + wanted.train_work - math.min(done, wanted.train_work)
+    eval = eval + wanted.work - wanted.train_work - math.max(0, done - wanted.train_work)
+  end
+  return train / rates.train, eval / rates.eval
+end
+
+-- Whether it is known how many steps a run of the cell has.
+local function is_known(cell)
+  return cell.wanted.steps ~= nil or cell.data_work ~= nil
+end
+
+local function add(sums, cell, train, eval)
+  sums.cells, sums.runs = sums.cells + 1, sums.runs + #cell.missing
+  sums.train, sums.eval = sums.train + train, sums.eval + eval
+  sums.epochs = sums.epochs + (is_known(cell) and 0 or 1)
+end
+
+local function empty()
+  return { cells = 0, runs = 0, train = 0, eval = 0, epochs = 0 }
+end
+
+-- Seconds of those cells of the sums whose steps are known.
+local function duration(sums, seconds)
+  if sums.epochs == 0 then
+    return wording.duration(seconds)
+  end
+  return sums.epochs == sums.cells and "not known" or "over " .. wording.duration(seconds)
+end
+
+local function row(name, sums)
+  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, duration(sums, sums.train),
+    duration(sums, sums.eval))
+end
+
+-- The table: each value of each axis, then the total.
+local function table_of(study, known, mean)
+  local total, by_value = empty(), {}
+  for _, axis in ipairs(study.axes) do
+    by_value[axis.name] = {}
+    for _, value in ipairs(axis.values) do
+      by_value[axis.name][value] = empty()
+    end
+  end
+  for _, cell in ipairs(study.cells) do
+    local train, eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
+    add(total, cell, train, eval)
+    for axis, value in pairs(cell.key) do
+      add(by_value[axis][value], cell, train, eval)
+    end
+  end
+  local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
+  for _, axis in ipairs(study.axes) do
+    for _, value in ipairs(axis.values) do
+      local sums = by_value[axis.name][value]
+      lines[#lines + 1] = sums.cells > 0 and row(axis.name .. " " .. value, sums) or nil
+    end
+  end
+  lines[#lines + 1] = row("in total", total)
+  return lines, total
+end
+
+-- The study without the cells that wait for others' runs.
+local function without_waiting(study)
+  local cells = {}
+  for _, cell in ipairs(study.cells) do
+    cells[#cells + 1] = cell.spec and cell or nil
+    cell.data_work = cell.spec and data_work.of(cell)
+  end
+  return setmetatable({ cells = cells }, { __index = study })
+end
+
+-- A function of a cell and some of its runs: the seconds that these would take in one process where at most
+-- options.slots train at the same time, and here at most options.slots_here; nil where the steps of the cell are not
+-- known. The other options as below. nil where no trainer could be measured.
+function M.timer(items, options)
+  local known, list = measure_groups(items, options)
+  local mean = mean_of(list)
+  for _, item in ipairs(items) do
+    item.cell.data_work = data_work.of(item.cell)
+  end
+  return #list > 0 and function(cell, runs)
+    local rates = known[group_of(cell)] or mean
+    local train, eval = seconds_of(cell, runs, rates)
+    local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
+    return is_known(cell) and (train + eval) / share or nil
+  end or nil
+end
+
+-- options: threads, replicas (at most so many runs side by side), device. nil where no trainer could be measured.
+function M.lines(study, items, options)
+  study = without_waiting(study)
+  local known, list = measure_groups(items, options)
+  if #list == 0 then
+    return nil
+  end
+  local lines, total = table_of(study, known, mean_of(list))
+  if total.epochs < total.cells then
+    lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
+      wording.duration(total.train + total.eval), wording.count(options.threads, "thread"))
+  end
+  lines[#lines + 1] = "measured:"
+  local scaled = 0
+  for _, cell in ipairs(study.cells) do
+    scaled = scaled + (known[group_of(cell)] and 0 or 1)
+  end
+  for _, rates in ipairs(list) do
+    lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
+  end
+  if scaled > 0 then
+    lines[#lines + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
+      wording.count(scaled, "cell"))
+  end
+  if total.epochs > 0 then
+    lines[#lines + 1] = ("not counted: %s trained for epochs, whose steps the trainer alone knows"):format(
+      wording.count(total.epochs, "cell"))
+  end
+  return lines
+end
+
+return M

@@ -1,0 +1,144 @@
+-- Whether a run's evaluation of files of examples is the one that its cell asks for.
+--
+-- Input: a cell, planned; the folder of a run, its run.json. Output: M.wanted gives what is asked for, nil for tasks
+-- without such a file; M.problem says what is missing, in words, or nil. Reads files, writes none. Which conditions a
+-- file has only the trainer knows: it evaluates all of them before a run ends well.
+
+local canonical = require("base.canonical")
+local file_digest = require("base.file_digest")
+local run_files = require("lab.study.read.run_files")
+
+local M = {}
+
+local DIGITS = 16 -- of a file's SHA-256 in a line of eval.jsonl
+
+-- Sets by their split: the name of their file among those of a spec, and in run.json.
+local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "validation", "validation", "validation" } }
+
+-- The sets that are evaluated: those that the spec names, or what is held out from training, or the training examples.
+local function asked_sets(eval, files)
+  local asked = {}
+  for _, name in ipairs(eval.splits or {}) do
+    asked[name] = true
+  end
+  if not next(asked) then
+    asked.test, asked.validation = files.eval ~= nil, files.validation ~= nil
+    asked.train = not files.eval and not files.validation
+  end
+  return asked
+end
+
+-- { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }; decoding:
+-- how the answers of a generative model come about, nil of others.
+function M.wanted(cell, decoding)
+  local eval, files = cell.spec.resolved.eval, cell.spec.data_files
+  if not files.data then
+    return nil
+  end
+  local wanted = { sets = {}, most = eval.examples == "all" and math.huge or eval.examples,
+    order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {},
+    decoding = decoding }
+  local asked = asked_sets(eval, files)
+  for _, set in ipairs(SETS) do
+    local file = asked[set[1]] and files[set[2]]
+    wanted.sets[#wanted.sets + 1] = file and { split = set[1], key = set[3], shown = file.shown,
+      digest = file_digest.of(file.real) } or nil
+  end
+  for _, name in ipairs(canonical.sorted_keys(eval.by or { length = true })) do
+    wanted.axes[name] = true
+  end
+  return wanted
+end
+
+-- Whether a line goes by axes that are asked for.
+local function goes_by(by, axes)
+  for name in pairs(by) do
+    if not axes[name] then
+      return false
+    end
+  end
+  return true
+end
+
+-- Whether a line is of as many examples as are asked for, chosen so.
+local function fits(line, wanted)
+  if line.of then
+    return line.examples == wanted.most and line.order == wanted.order
+  end
+  return line.examples <= wanted.most
+end
+
+-- Whether a line is of the file and the examples that are asked for. recorded: data of run.json.
+local function is_wanted(line, wanted, set, recorded)
+  local digest = line.data or (recorded[set.key .. "_sha256"] or ""):sub(1, DIGITS)
+  return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
+end
+
+-- Of each condition at the last step the last line that is as it is asked for, or else the last, by split:
+-- { [split] = { [condition] = line } }. Or nil and what is damaged. A trainer takes over lines that are there, so that
+-- those of a file that came back are not the last.
+local function read_lines(dir, wanted, facts, step)
+  local lines, sets = {}, {}
+  for _, set in ipairs(wanted.sets) do
+    sets[set.split] = set
+  end
+  local damage = run_files.evaluations(dir, {}, function(row)
+    local by = row.by or { length = row.length }
+    if row.step == step and not row.seed and row.draws == wanted.draws and goes_by(by, wanted.axes)
+      and (not wanted.decoding or row.decoding == wanted.decoding) then
+      local set, key = sets[row.split], canonical.text(by)
+      local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
+      line.is_wanted = set and is_wanted(line, wanted, set, facts.data or {})
+      lines[row.split] = lines[row.split] or {}
+      local last = lines[row.split][key]
+      lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
+    end
+  end, facts)
+  return not damage and lines or nil, damage
+end
+
+-- Whether lines of before, which do not say how many examples there are, are of all of them. most: as many as the run
+-- took at most.
+local function are_whole(lines, most, count)
+  local sum, is_full = 0, false
+  for _, line in pairs(lines) do
+    sum, is_full = sum + line.examples, is_full or line.examples == most
+  end
+  return not is_full or sum == count
+end
+
+-- What is missing of one set, or nil.
+local function problem_of_set(set, lines, wanted, facts)
+  local data, older = facts.data or {}, false
+  local recorded = data[set.key .. "_sha256"]
+  if not lines then
+    return ("%s is not evaluated as it is asked for"):format(set.shown)
+  elseif set.digest and recorded and recorded ~= set.digest then -- also where lines of the file are there: what reads
+    return ("%s has other bytes than the file that was evaluated"):format(set.shown) -- runs goes by run.json
+  end
+  for _, line in pairs(lines) do
+    local digest = line.data or (recorded or ""):sub(1, DIGITS)
+    older = older or not line.data
+    if set.digest and digest ~= set.digest:sub(1, DIGITS) then
+      return ("%s has other bytes than the file that was evaluated"):format(set.shown)
+    elseif not fits(line, wanted) then
+      return ("other examples of %s are asked for"):format(set.shown)
+    end
+  end
+  return older and not are_whole(lines, facts.spec.eval.examples, data[set.key .. "_examples"])
+    and ("a version before evaluated the shortest examples of %s"):format(set.shown) or nil
+end
+
+-- step: the last one. A set whose file is gone counts by what lines say of themselves. What is damaged comes second.
+function M.problem(dir, wanted, facts, step)
+  local lines, damage = read_lines(dir, wanted, facts, step)
+  for _, set in ipairs(lines and wanted.sets or {}) do
+    local problem = problem_of_set(set, lines[set.split], wanted, facts)
+    if problem then
+      return problem
+    end
+  end
+  return nil, damage
+end
+
+return M

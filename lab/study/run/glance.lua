@@ -1,0 +1,98 @@
+-- How far runs are, by the ends of their files: what is looked at again and again while others write them.
+--
+-- Input: a cell with what its runs must come to (ledger.wanted), one of its runs, the folder where that is. Output:
+-- run.state as ledger.lua has it, and run.far = { step, accuracy, rate (steps per second, as the trainer says it),
+-- work, evaluated (lengths; nil before the first) }. A file is read where its size, time or number has changed. A run
+-- that has not ended is "running" while some process here has its lock, or its files have grown lately by our own
+-- clock; at the first look their times count, with room for clocks that are apart. Writes nothing.
+
+local input = require("base.input")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+
+local M = {}
+
+local END = 512 -- bytes of run.json that say how it ended
+local STOPPED = 75
+local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a sign after which nobody is seen at work
+local LINES = 3 -- of metrics.jsonl that may be late
+
+-- What changes with a file; nil where there is none.
+local function mark(path)
+  local attributes = lfs.attributes(path)
+  if attributes and attributes.mode == "file" then
+    return ("%d %d %d"):format(attributes.size, attributes.modification, attributes.ino), attributes.modification
+  end
+end
+
+-- Notes what a file is like; whether that has changed, and when it was written.
+local function changed(seen, path, name)
+  local now, time = mark(path .. "/" .. name)
+  local before = seen[name]
+  seen[name] = now or false
+  return now ~= (before or nil), now and time
+end
+
+-- How run.json says that a run ended: { exit, step }; exit nil while it has not; nil where the file is not there.
+local function ending_of(dir)
+  local text = input.tail(dir .. "/run.json", END)
+  if not text or text == "" then
+    return nil
+  end
+  return { exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$'))),
+    step = math.tointeger(tonumber(text:match('"step":(%d+),"train_seconds":'))) }
+end
+
+-- Whether a run that ended well has all that is wanted. Evaluation goes through its conditions in order: where the last
+-- one is there, all are, unless the study has changed, which ledger.lua then finds out.
+local function settled(cell, dir, ending)
+  local wanted = cell.wanted
+  if wanted.steps and ending.step and ending.step ~= wanted.steps then
+    return ending.step < wanted.steps and "to train on" or "trained further"
+  end
+  local is_whole = wanted.steps and not wanted.files
+    and (next(wanted.conditions) == nil and not wanted.decoding or ledger.has_last(dir, wanted))
+  return is_whole and "done" or (ledger.state(dir, wanted, {}))
+end
+
+local function state_of(cell, run, seen, dir, locks, now)
+  local ending = seen.ending
+  if not ending then
+    return "absent"
+  elseif ending.exit == 0 then
+    seen.settled = seen.settled or settled(cell, dir, ending)
+    return seen.settled
+  elseif ending.exit then
+    return ending.exit == STOPPED and "stopped" or "failed"
+  end
+  local cadence = run.far.rate and run.far.rate > 0 and cell.wanted.log_every
+  local room = math.max(QUIET, cadence and LINES * cadence / run.far.rate or 0)
+  local held = locks[lfs.attributes(dir .. "/lock", "ino") or false]
+  return (held or now - seen.sign <= room) and "running" or "stopped"
+end
+
+-- Looks at a run. locks: as ledger.locks gives them; now: seconds of a clock of ours.
+function M.look(cell, run, dir, locks, now)
+  local seen = run.seen
+  if not seen or seen.dir ~= dir then
+    seen = { dir = dir, first = not seen, sign = now }
+    run.seen, run.far = seen, run.far or { step = 0, work = 0 }
+  end
+  local ended = changed(seen, dir, "run.json")
+  local moved, metrics_time = changed(seen, dir, "metrics.jsonl")
+  local evaluated, eval_time = changed(seen, dir, "eval.jsonl")
+  if ended then
+    seen.ending, seen.settled = ending_of(dir), nil
+  end
+  if moved or evaluated or ended then
+    seen.settled = nil
+    run.far = ledger.progress(dir, cell.wanted)
+    local written = math.max(metrics_time or 0, eval_time or 0)
+    local old = seen.first and written > 0 and now - written > QUIET_AT_FIRST
+    seen.sign = old and now - math.max(QUIET_AT_FIRST, now - written) or now
+    seen.first = nil
+  end
+  run.state = state_of(cell, run, seen, dir, locks, now)
+end
+
+return M

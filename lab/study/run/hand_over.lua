@@ -1,0 +1,156 @@
+-- Makes the specs of cells that wait, of the runs that they wait for.
+--
+-- Input: a study as grid.expand and ledger.survey leave it, the folder of all runs. Output: the file of a cell's
+-- source, by its verb, for each cell whose source has ended; what the verb said in a log beside it. A cell whose verb
+-- failed waits on, and is not tried again within a sweep. Nothing else is written.
+
+local build = require("render.build")
+local canonical = require("base.canonical")
+local inside = require("base.inside")
+local jobs = require("lab.study.run.jobs")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+local overview = require("lab.study.run.overview")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local verbs = require("lab.study.grid.verbs")
+local write = require("base.write")
+
+local M = {}
+
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
+local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 }
+local LOG_LINES = 8
+
+-- The exit code of a whole of which one part ended with a and another with b.
+function M.worse(a, b)
+  return RANK[b] > RANK[a] and b or a
+end
+
+local function states_of(study)
+  local states = {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.dir then
+        states[run.dir] = run.state
+      end
+    end
+  end
+  return states
+end
+
+local function is_there(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
+-- Whether the run that a cell is made of is done; its cell may be none of those that are meant.
+local function is_done(options, states, source)
+  if states[source.run] == nil and source.run then
+    states[source.run] = ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), ledger.locks())
+  end
+  return states[source.run] == "done"
+end
+
+-- The cells whose source has ended, one for each file; how many of them have it by now, from another sweep.
+local function ready(options, study, refused)
+  local list, states, known, there = {}, states_of(study), {}, 0
+  for _, cell in ipairs(study.cells) do
+    local source = not cell.spec and cell.source
+    if source and is_done(options, states, source) and not refused[source.file] and not known[source.file] then
+      known[source.file] = true
+      if is_there(options.out .. "/" .. source.file) then
+        there = there + 1
+      else
+        list[#list + 1] = cell
+      end
+    end
+  end
+  return list, there
+end
+
+-- The log beside a cell's source, whose folder is made; nil and a message.
+local function open_log(options, source)
+  local log = (options.out .. "/" .. source.file):match("^(.*)/") .. "/log.txt"
+  local made, message = inside.clear(options.out, log)
+  return made and log, message
+end
+
+local function words_of(options, source)
+  local file = options.out .. "/" .. source.file
+  local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
+  local folder = verbs.VERBS[source.verb].folder
+  if folder then
+    table.move({ "--" .. folder, (file:gsub("[^/]*$", folder)) }, 1, 2, #words + 1, words)
+  end
+  for _, name in ipairs(canonical.sorted_keys(source.options)) do
+    local value = source.options[name]
+    for _, one in ipairs(type(value) == "table" and value or { value }) do
+      table.move({ "--" .. name, one ~= true and one or nil }, 1, 2, #words + 1, words)
+    end
+  end
+  return words
+end
+
+local function say(...)
+  io.stderr:write(table.concat({ ... }), "\n")
+end
+
+-- The last lines of a log, each behind two spaces.
+local function tail(path)
+  local lines = {}
+  for line in (write.read(path) or ""):gmatch("[^\n]+") do
+    lines[#lines + 1] = "  " .. tongues.plain(line)
+  end
+  return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
+end
+
+-- refused: files whose verb failed in this sweep, which grows here. Returns what jobs.run returns, an exit code, and
+-- whether there is a cell that waits no longer.
+function M.run(options, study, refused)
+  local cells, made = ready(options, study, refused)
+  local lines, logs, code = {}, {}, DONE
+  for i, cell in ipairs(cells) do
+    local log, message = open_log(options, cell.source)
+    logs[i] = log
+    if not log then
+      say("longhand: ", message)
+      return "done", ENVIRONMENT, false
+    end
+    lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), tongues.shell(logs[i]))
+  end
+  local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status, runner)
+      local cell = cells[i]
+      if is_there(options.out .. "/" .. cell.source.file) then -- it may have failed at a picture, or come second
+        made = made + 1
+        say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
+      elseif not runner.stopped then
+        refused[cell.source.file] = true
+        code = M.worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
+        say(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb, cell.source.run,
+          status, logs[i], tail(logs[i])))
+      end
+    end,
+  })
+  return how, code, made > 0 and how == "done"
+end
+
+-- The study with its runs looked at, once no more specs come of them, and the worst exit code of the verbs: AGAIN where
+-- they were stopped. nil and a message after errors.
+function M.expand(options)
+  local refused, worst = {}, DONE
+  local study, message, how, code, again
+  repeat
+    study, message = overview.expand(options)
+    if not study then
+      return nil, message
+    end
+    how, code, again = M.run(options, study, refused)
+    worst = M.worse(worst, how == "done" and code or AGAIN)
+  until not again
+  return study, worst
+end
+
+return M

@@ -1,0 +1,110 @@
+-- Runs commands, some at a time, and tells what becomes of each as it happens.
+--
+-- Input: a project, lines of shell, how many at a time, functions to call. Output: "done", "stopped" after Ctrl-C,
+-- "drained" where not all was begun for another reason, "lost" where the runner died. The work is done by runner.sh; a
+-- Ctrl-C is handed on, and what runs then is waited for.
+
+local shell = require("base.shell")
+
+local M = {}
+
+local Jobs = {}
+Jobs.__index = Jobs
+
+-- A command as one line that runner.sh turns back: a name in it may hold the end of a line.
+local function as_line(command)
+  return (command:gsub("\\", "\\\\"):gsub("\n", "\\n"))
+end
+
+-- The commands as a file; nil and a message.
+local function write_lines(commands)
+  local path, lines = os.tmpname(), {}
+  for i, command in ipairs(commands) do
+    lines[i] = as_line(command)
+  end
+  local file, message = io.open(path, "wb")
+  if not file then
+    return nil, message
+  end
+  local written, why = file:write(table.concat(lines, "\n"), "\n")
+  local closed, late = file:close()
+  if not written or not closed then
+    os.remove(path)
+    return nil, ("%s: %s"):format(path, why or late)
+  end
+  return path
+end
+
+local function signal(pid, name)
+  if pid then
+    shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own: there may be no such program
+  end
+end
+
+-- A Ctrl-C is an error in the midst of this, once.
+local function interrupted(message)
+  return tostring(message):find("interrupted!", 1, true) ~= nil
+end
+
+-- Starts no more commands; those that run go on.
+function Jobs:drain()
+  self.drained = true
+  signal(self.runner, "USR1")
+end
+
+function Jobs:handle(line)
+  local what, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
+  number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))
+  if what == "runner" then
+    self.runner = number
+  elseif what == "start" then
+    self.pids[number] = status
+    self.on.start(number)
+  elseif what == "end" then
+    self.ended = self.ended + 1
+    self.pids[number] = nil
+    self.on.finish(number, status, self)
+  elseif what == "tick" then
+    self.on.tick(self)
+  end
+end
+
+function Jobs:pump()
+  local line = self.pipe:read("l")
+  while line do
+    self:handle(line)
+    line = self.pipe:read("l")
+  end
+end
+
+-- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }; jobs.stopped: Ctrl-C has come.
+function M.run(project, lines, most, on)
+  local path, problem = write_lines(lines)
+  if not path then
+    io.stderr:write("longhand: ", problem, "\n")
+    return "lost"
+  end
+  local jobs = setmetatable({ on = on, ended = 0, pids = {} }, Jobs)
+  jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, most })
+  local done, message
+  repeat
+    done, message = pcall(jobs.pump, jobs)
+    if not done and not interrupted(message) then
+      error(message, 0)
+    elseif not done then
+      jobs.stopped = true
+      signal(jobs.runner, "TERM")
+    end
+  until done
+  local ended_well = jobs.pipe:close()
+  os.remove(path)
+  for _, pid in pairs(jobs.pids) do -- nobody else would stop them
+    signal(pid, "TERM")
+  end
+  if not ended_well then
+    return "lost"
+  end
+  return jobs.stopped and "stopped" or jobs.ended < #lines and (jobs.drained and "drained" or "stopped") or "done"
+end
+
+return M

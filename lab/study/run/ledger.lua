@@ -1,0 +1,294 @@
+-- What of a study is done, as the folders of its runs say; a sweep keeps no other record.
+--
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell what its runs must come to, for a run
+-- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
+
+local costs = require("plan.costs")
+local evaluations = require("lab.study.run.evaluations")
+local inside = require("base.inside")
+local lfs = require("lfs")
+local measures = require("spec.measures")
+local run_files = require("lab.study.read.run_files")
+local safetensors = require("base.safetensors")
+local tasks = require("spec.tasks")
+local wording = require("base.wording")
+local validation = require("spec.validation")
+local write = require("base.write")
+
+local M = {}
+
+local STOPPED = 75 -- the exit code after a signal
+
+local function condition(split, n, examples, draws)
+  return ("%s %d %d %d"):format(split, n, examples, draws)
+end
+
+-- Fills in how many steps a run has, where that is known.
+local function count_steps(wanted, cell, steps)
+  local train = cell.spec.resolved.train
+  wanted.total = steps
+  wanted.log_every = train.cadence ~= "epochs" and train.log_every or steps
+  wanted.train_work = (steps or 0) * cell.spec.plan.flops_per_step
+  wanted.work = wanted.train_work + (wanted.eval_work[#wanted.eval_work] or 0)
+end
+
+-- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
+-- epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of finite data), log_every (in
+-- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted),
+-- decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up to each length.
+function M.wanted(cell)
+  local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
+  local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
+  local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
+    eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil, epochs = resolved.train.epochs,
+    decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
+  wanted.files = evaluations.wanted(cell, wanted.decoding)
+  local draws = plan.any_draws and eval.draws or 1
+  local function work_of(n, examples)
+    return costs.forward(plan, tasks.streams(task, n)) * examples * draws
+  end
+  local stream = validation.of(resolved)
+  for _, n in ipairs(stream and stream.lengths or {}) do
+    sum = sum + work_of(n, stream.examples) -- goes first; a run is done without
+  end
+  for i, n in ipairs(wanted.lengths) do
+    wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true
+    sum = sum + work_of(n, eval.examples)
+    wanted.eval_work[i] = sum
+  end
+  count_steps(wanted, cell, resolved.train.steps)
+  return wanted
+end
+
+-- How many steps a run must have; nil where the run itself does not say how many an epoch has.
+local function total_of(wanted, facts)
+  local batches = facts.data and facts.data.epoch_batches
+  return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
+end
+
+-- Takes from a run in `dir` how many steps an epoch has, where nobody knew.
+function M.learn(cell, dir)
+  local facts = not cell.wanted.total and run_files.facts(dir)
+  local total = facts and total_of(cell.wanted, facts)
+  if total then
+    count_steps(cell.wanted, cell, total)
+  end
+end
+
+-- Inodes of the files that some process has locked, where the system tells.
+function M.locks()
+  local held = {}
+  for inode in (write.read("/proc/locks") or ""):gmatch("FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)") do
+    held[math.tointeger(tonumber(inode))] = true
+  end
+  return held
+end
+
+-- How many of the conditions that are wanted eval.jsonl does not have of the last step, and whether it has others, of
+-- answers that came about otherwise, in the place of all of them. Or nil and what is damaged.
+local function count_missing(dir, wanted, facts)
+  local missing, left, others = {}, 0, {}
+  local is_there, is_so = false, false
+  for text in pairs(wanted.conditions) do
+    missing[text], left = true, left + 1
+  end
+  local damage = run_files.evaluations(dir, {}, function(row)
+    if row.step ~= facts.step or row.seed or row.split == "during" then
+      return
+    end
+    local text = row.length and condition(row.split, row.length, row.examples, row.draws)
+    local fits = not wanted.decoding or row.decoding == wanted.decoding
+    is_there, is_so = true, is_so or fits
+    if text and missing[text] and fits then
+      missing[text], left = nil, left - 1
+    elseif text then
+      others[text] = true
+    end
+  end, facts)
+  for text in pairs(missing) do
+    is_so = is_so or not others[text]
+  end
+  return not damage and left, damage or is_there and not is_so
+end
+
+-- What is missing of the evaluation of a run that has all steps, in words, or nil; whether what is there is as a
+-- version before made it. Or nil and what is damaged, third.
+local function missing_of(dir, wanted, facts)
+  if wanted.files then
+    local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
+    return problem, problem ~= nil, damage
+  end
+  local left, is_older = count_missing(dir, wanted, facts)
+  if not left then
+    return nil, false, is_older
+  elseif is_older then
+    return ("%s decoding is asked for"):format(wanted.decoding == "greedy" and "greedy" or "teacher-forced"), true
+  end
+  return left > 0 and ("%s not evaluated as it is asked for"):format(wording.count(left, "length") .. (left == 1
+    and " is" or " are")) or nil, false
+end
+
+-- The step that a run goes on from which has not ended: that of its last checkpoint, looked up where its last line is
+-- of a step behind `total`.
+local function step_of(dir, facts, total)
+  if facts.step then
+    return facts.step
+  end
+  local row = run_files.last_metrics(dir)
+  local checkpoint = row and row.step > total and safetensors.open(dir .. "/checkpoint.safetensors")
+  return checkpoint and math.tointeger(tonumber((checkpoint.metadata or {}).step)) or 0
+end
+
+local function steps_text(wanted, total)
+  return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
+end
+
+-- The state of a run that ended well, or whose last checkpoint is of a step behind all that are asked for; else nil.
+local function state_by_steps(wanted, facts, step, total)
+  if total and step > total then
+    return "trained further", ("at step %d, of %s that are asked for"):format(step, steps_text(wanted, total))
+  elseif total and facts.exit == 0 and step < total then
+    return "to train on", ("from step %d to %s"):format(step, steps_text(wanted, total))
+  end
+end
+
+local function has_checkpoint(dir)
+  return lfs.attributes(dir .. "/checkpoint.safetensors", "mode") ~= nil
+    or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
+end
+
+-- The state of a run that has all steps, by its evaluation. One that a version before evaluated otherwise counts as
+-- done where there is no checkpoint to evaluate: it would be trained anew.
+local function state_by_evaluation(dir, wanted, facts)
+  local problem, is_older, damage = missing_of(dir, wanted, facts)
+  if damage then
+    return "damaged", damage
+  elseif problem and is_older and not has_checkpoint(dir) then
+    return "done", problem .. ", but there is no checkpoint to evaluate"
+  end
+  return problem and "to evaluate" or "done", problem
+end
+
+-- What its files say of a run that no process has: its state, and what is damaged, or what is to be done.
+local function recorded(dir, wanted)
+  local facts, damage = run_files.facts(dir, run_files.place(dir))
+  if not facts then
+    return damage and "damaged" or "absent", damage
+  elseif facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED then
+    return "failed"
+  end
+  local total = total_of(wanted, facts)
+  local state, words = state_by_steps(wanted, facts, total and step_of(dir, facts, total) or 0, total)
+  if state or facts.exit ~= 0 then
+    return state or "stopped", words
+  end
+  return state_by_evaluation(dir, wanted, facts)
+end
+
+-- The states of runs besides "done", in the order in which they are reported. running: a process has its lock; queued:
+-- so has a task of a cluster; to train on: it ended well, and more steps are asked for; to evaluate: it has all steps,
+-- and not the evaluation that is asked for; trained further: it has more steps than are asked for, and is left alone;
+-- stopped: by a signal or a kill; damaged: its files are not as trainers write them; waiting: for another cell's run.
+M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
+  "absent", "waiting" }
+
+-- The state of a run, and in words what is wrong with a damaged one, or what is to be done with one that has ended.
+function M.state(dir, wanted, locks)
+  local state, words = recorded(dir, wanted)
+  if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
+    return "running"
+  end
+  return state, words
+end
+
+-- How many lengths the last line of eval.jsonl has behind it, itself included; 0 where there is none of the last step.
+local function count_evaluated(dir, wanted)
+  local row = run_files.last_evaluation(dir, wanted.split_of)
+  local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
+  for i, n in ipairs(final and wanted.lengths or {}) do
+    if n == row.by.length then
+      return i
+    end
+  end
+  return 0
+end
+
+-- Whether eval.jsonl ends with the last of the conditions that are wanted, of the last step.
+function M.has_last(dir, wanted)
+  local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
+  return row ~= nil and last ~= nil and row.by.length == last and not row.seed
+    and (not wanted.steps or row.step == wanted.steps)
+    and (not wanted.decoding or row.decoding == wanted.decoding)
+    and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
+end
+
+-- How far a run is, by the ends of its files: { step, accuracy, rate (steps per second; both nil before the first
+-- line), evaluated (lengths; nil before the first), work }.
+function M.progress(dir, wanted)
+  local row = run_files.last_metrics(dir) or { step = 0 }
+  local step, total = row.step, wanted.total
+  local far = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
+    work = 0 }
+  if total then
+    far.work = math.min(1, step / math.max(1, total)) * wanted.train_work
+  end
+  if total and step + wanted.log_every > total then
+    local count = count_evaluated(dir, wanted)
+    far.evaluated = count > 0 and count or nil
+    far.work = count > 0 and wanted.train_work + wanted.eval_work[count] or far.work
+  end
+  return far
+end
+
+-- A cell that waits for another's run has none that could be trained.
+local function wait(cell)
+  cell.missing = {}
+  for _, run in ipairs(cell.runs) do
+    run.state = "waiting"
+  end
+end
+
+-- The files of a cell's task that are not there, as { field, shown }: no trainer starts without them.
+local function lost_files(cell)
+  local list = {}
+  for _, name in ipairs({ "data", "eval", "validation" }) do
+    local file = cell.spec.data_files[name]
+    list[#list + 1] = file and lfs.attributes(file.real, "mode") ~= "file" and { field = "task." .. name,
+      shown = file.shown } or nil
+  end
+  return list
+end
+
+local function look(cell, out, locks)
+  cell.wanted, cell.missing, cell.lost_files = M.wanted(cell), {}, lost_files(cell)
+  for _, run in ipairs(cell.runs) do
+    run.path = out .. "/" .. run.dir
+    run.state, run.words = M.state(run.path, cell.wanted, locks)
+    local is_open = run.state ~= "done" and run.state ~= "trained further"
+    run.link = is_open and inside.link(out, run.path)
+    if run.link then
+      run.state, run.words = "damaged", inside.words(run.link)
+    end
+    run.damage = run.state == "damaged" and not run.link and run.words or nil
+    if is_open and not run.link and not cell.lost_files[1] then
+      table.insert(cell.missing, run)
+    end
+  end
+end
+
+-- Looks at every run of a study below `out`: run.state ("waiting" where the cell waits for another's run), run.words as
+-- M.state has them, run.damage (what is wrong with a damaged one), run.link (a link in the path of one that is not
+-- done), and cell.wanted, cell.lost_files (those of its task that are gone, { field, shown }), cell.missing (the runs
+-- that a trainer can do something for).
+function M.survey(study, out)
+  local locks = M.locks()
+  for _, cell in ipairs(study.cells) do
+    if not cell.spec then
+      wait(cell)
+    else
+      look(cell, out, locks)
+    end
+  end
+end
+
+return M

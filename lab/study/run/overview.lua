@@ -1,0 +1,155 @@
+-- What every way to sweep a study begins and ends with: its cells with their runs looked at, counts, the note that says
+-- what a folder holds, the lines of `sweep status`.
+--
+-- Input: the options of sweep.lua. Output: studies as ledger.survey leaves them, counts, text; what is said goes to
+-- stderr, what was asked for to stdout.
+
+local grid = require("lab.study.grid.grid")
+local json = require("dkjson")
+local ledger = require("lab.study.run.ledger")
+local paths = require("base.paths")
+local snapshot = require("lab.study.run.snapshot")
+local snapshots = require("lab.study.read.snapshots")
+local states = require("lab.study.run.states")
+local tongues = require("base.tongues")
+local versions = require("lab.study.read.versions")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
+local STATES = ledger.STATES
+local MOST_LINES = 12 -- of what becomes of runs, before a sweep begins
+
+function M.say(...)
+  io.stderr:write(table.concat({ ... }), "\n")
+end
+
+function M.warn(text)
+  M.say("warning: ", text)
+end
+
+-- The study with those of its cells that are meant; nil and a message.
+function M.cells(options)
+  return grid.expand(options.project, options.study, { scale = options.scale, set = options.set, out = options.out,
+    choice = options.choice, given = options.given })
+end
+
+-- Of cells with runs that are not there: what differs from runs of them that are there, of another plan, as
+-- cell.earlier = { runs, words }.
+local function look_back(study, out)
+  study.snapshot = snapshots.read(out, study.name, study.scale)
+  for _, cell in ipairs(study.cells) do
+    local is_absent = false
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      is_absent = is_absent or run.state == "absent"
+    end
+    for _, version in ipairs(is_absent and versions.find(out, study, cell) or {}) do
+      if version.digest ~= cell.spec.plan.digest and not cell.earlier then
+        cell.earlier = { runs = #version.dirs, words = versions.words(study, cell, version) }
+      end
+    end
+  end
+end
+
+-- The same with all runs looked at.
+function M.expand(options)
+  local study, message = M.cells(options)
+  if study then
+    ledger.survey(study, options.out)
+    look_back(study, options.out)
+  end
+  return study, message
+end
+
+function M.title(study)
+  return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
+end
+
+-- { cells, runs, done, and one for each state, left (not done, and not trained further than asked) }.
+function M.counts(study)
+  local counts = { cells = #study.cells, runs = 0, done = 0 }
+  for _, state in ipairs(STATES) do
+    counts[state] = 0
+  end
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      counts.runs = counts.runs + 1
+      counts[run.state] = counts[run.state] + 1
+    end
+  end
+  counts.left = counts.runs - counts.done - counts["trained further"]
+  return counts
+end
+
+-- "4 cells", or "2 of 4 cells" where not all are meant.
+function M.count_cells(study)
+  local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
+  return part .. wording.count(#study.ids, "cell")
+end
+
+-- " of 2 of 4 cells" where not all are meant.
+function M.part(study)
+  return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
+end
+
+-- OUT/<study>.json says what the folder holds, and a study that flags have said lies beside it; its cells are noted as
+-- they are now. nil and a message.
+function M.leave_note(options, study)
+  local kept, message = snapshot.keep(options.out, study)
+  if not kept then
+    return nil, message
+  end
+  local text = json.encode({ study = study.name, path = study.path, absolute = paths.absolute(study.path),
+    scale = study.scale or json.null, set = study.set, started = os.date("!%Y-%m-%dT%H:%M:%SZ") },
+    { indent = true, keyorder = NOTE_ORDER })
+  return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" },
+    options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
+end
+
+-- Says what is wrong with damaged runs; whether there are any, or such as a link is in the way of.
+local function say_damaged(study)
+  local any = false
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      if run.damage then
+        M.say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
+      end
+      any = any or run.damage ~= nil or run.link and true
+    end
+  end
+  return any
+end
+
+-- Says what becomes of runs that are there, and why.
+function M.say_states(study)
+  local lines = states.lines(study)
+  for i = 1, math.min(#lines, MOST_LINES) do
+    M.say(tongues.plain(lines[i]))
+  end
+  if #lines > MOST_LINES then
+    M.say(("and %d lines more: ./longhand sweep status"):format(#lines - MOST_LINES))
+  end
+end
+
+-- Prints a line for each cell, what becomes of runs, and what they come to; whether nothing is damaged.
+function M.print_status(options, study)
+  for _, cell in ipairs(study.cells) do
+    local counts = M.counts({ cells = { cell } })
+    local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
+    for _, state in ipairs(STATES) do
+      line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
+    end
+    io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
+  end
+  for _, line in ipairs(states.lines(study)) do
+    io.stdout:write(tongues.plain(line), "\n")
+  end
+  local counts = M.counts(study)
+  io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs,
+    "run"), M.part(study), options.out))
+  return not say_damaged(study)
+end
+
+return M

@@ -1,0 +1,78 @@
+-- Sets damaged runs aside, so that they can be trained anew: OUT/<id>/<digest>/.damaged/<run>-<n>. Nothing of them is
+-- lost, and no reader of run folders looks there.
+--
+-- Input: the folder of all runs; a cell and some of its runs, as ledger.survey leaves them. Output: runs that were
+-- moved are "absent" and know where they are, run.aside; what was done goes to stderr. true, or nil and a message where
+-- one cannot be moved. put_back undoes it, for a caller that does not train them after all.
+-- Trainers are built between the survey and this: another sweep may have set a run aside meanwhile, and be training it
+-- anew. So each is looked at once more.
+
+local inside = require("base.inside")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+local overview = require("lab.study.run.overview")
+local tongues = require("base.tongues")
+
+local M = {}
+
+-- A name that nothing has yet.
+local function place_of(run)
+  local parent, name = run.path:match("^(.*)/([^/]*)$")
+  local n = 1
+  while lfs.symlinkattributes(("%s/.damaged/%s-%d"):format(parent, name, n), "mode") do
+    n = n + 1
+  end
+  return ("%s/.damaged/%s-%d"):format(parent, name, n)
+end
+
+local function move(out, run)
+  local place = place_of(run)
+  local done, message = inside.make_directory(out, (place:match("^(.*)/")))
+  if done then
+    done, message = inside.move(out, run.path, place)
+  end
+  if not done then
+    return nil, message
+  end
+  overview.say(tongues.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
+    run.damage, place)))
+  run.state, run.words, run.damage, run.aside = "absent", nil, nil, place
+  return true
+end
+
+function M.runs(out, cell, runs)
+  for _, run in ipairs(runs) do
+    if run.state == "damaged" then
+      run.state, run.words = ledger.state(run.path, cell.wanted, ledger.locks())
+      run.damage = run.state == "damaged" and run.words or nil
+    end
+    if run.state == "damaged" then
+      local done, message = move(out, run)
+      if not done then
+        return nil, message
+      end
+    end
+  end
+  return true
+end
+
+local function put_back(out, run, why)
+  local done, message = inside.move(out, run.aside, run.path)
+  if not done then
+    overview.say(tongues.plain(("%s, and %s stays there: %s"):format(why, run.aside, message)))
+    return
+  end
+  inside.remove_empty(out, (run.aside:match("^(.*)/")))
+  overview.say(tongues.plain(("%s, and %s is put back"):format(why, run.path)))
+  run.state, run.aside = "damaged", nil
+end
+
+function M.put_back(out, runs, why)
+  for _, run in ipairs(runs) do
+    if run.aside then
+      put_back(out, run, why)
+    end
+  end
+end
+
+return M

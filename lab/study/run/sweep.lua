@@ -1,0 +1,433 @@
+-- Does what is missing of a study: builds its trainers, trains and evaluates its runs, several at a time.
+--
+-- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
+-- left }; left: nil, or how to go on with what others have left elsewhere, { take_on(cell, words), tidy(study) }.
+-- Output: an exit code; results on stdout, the rest on stderr. The folders of the runs are the only record of what is
+-- done: whatever was killed, the same command goes on. Two sweeps of one study share the work, since trainers lock
+-- their folders.
+
+local board_module = require("lab.study.run.board")
+local build = require("render.build")
+local defaults = require("plan.defaults")
+local estimate = require("lab.study.run.estimate")
+local failures = require("lab.study.run.failures")
+local glance = require("lab.study.run.glance")
+local grid = require("lab.study.grid.grid")
+local hand_over = require("lab.study.run.hand_over")
+local inside = require("base.inside")
+local jobs = require("lab.study.run.jobs")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+local lists = require("base.lists")
+local overview = require("lab.study.run.overview")
+local set_aside = require("lab.study.run.set_aside")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local trainer_flags = require("spec.trainer_flags")
+local trainers = require("lab.study.run.trainers")
+local view = require("lab.study.run.view")
+local wording = require("base.wording")
+
+local M = {}
+
+local counts_of, say, title_of, warn = overview.counts, overview.say, overview.title, overview.warn
+
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
+local LOG_LINES = 8
+
+-- The cells that something is missing of; tried, by id, are those that a sweep has had before.
+local function cells_to_do(study, tried)
+  local cells = {}
+  for _, cell in ipairs(study.cells) do
+    cells[#cells + 1] = #cell.missing > 0 and not tried[cell.id] and cell or nil
+  end
+  return cells
+end
+
+-- Cells at a time and threads of each. Runs of a cell train side by side, one thread each; where there are fewer of
+-- them than processors, there is room for several cells.
+local function shares(options, cells)
+  local processors, most = build.processors(), 1
+  for _, cell in ipairs(cells) do
+    most = math.max(most, #cell.missing)
+  end
+  if options.device ~= "cpu" then
+    return options.jobs or 1, processors
+  elseif options.jobs then
+    return options.jobs, math.max(1, processors // options.jobs)
+  end
+  local threads = math.min(most, processors)
+  return math.max(1, processors // threads), threads
+end
+
+local function train_words(options, item, part, threads)
+  local rates, files = {}, trainer_flags.of_training(item.cell.spec.data_files)
+  for i, rate in ipairs(part.learning_rates) do
+    rates[i] = grid.shortest(rate)
+  end
+  local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
+    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(table.unpack(part.seeds)),
+    "--learning-rate", table.concat(rates, ","), "--device", options.device }
+  table.move(files, 1, #files, #words + 1, words)
+  return words
+end
+
+-- What makes a trainer say what it is, as it will be while it trains.
+local function info_words(item)
+  return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "info", "--json" }
+end
+
+-- The missing runs of a cell in parts of at most `most` runs, each of which is one process: { seeds = { first, last },
+-- learning_rates, runs }.
+local function parts_of(cell, most)
+  local list, rates, seeds = {}, cell.learning_rates, cell.seeds
+  local across = math.min(most, #rates)
+  local along = math.max(1, most // across)
+  for i = 1, #rates, across do
+    for j = 1, #seeds, along do
+      local part = { learning_rates = table.move(rates, i, math.min(i + across - 1, #rates), 1, {}), runs = {},
+        seeds = { seeds[j], seeds[math.min(j + along - 1, #seeds)] } }
+      for _, run in ipairs(cell.missing) do
+        local here = run.seed >= part.seeds[1] and run.seed <= part.seeds[2]
+        part.runs[#part.runs + 1] = here and lists.has(part.learning_rates, run.learning_rate) and run or nil
+      end
+      list[#list + 1] = part.runs[1] and part or nil
+    end
+  end
+  return list
+end
+
+-- A job: the cell, its log, and the line that trains a part of it; or nil and a message.
+local function make_job(options, item, part, threads)
+  local cell = item.cell
+  local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
+  local made, message = inside.clear(options.out, log)
+  if not made then
+    return nil, message
+  end
+  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), tongues.shell(log))
+  return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
+end
+
+-- How far the runs of a job are.
+local function look_at(job, locks)
+  for _, run in ipairs(job.runs) do
+    glance.look(job.cell, run, run.path, locks, os.time())
+    if run.seen.ending then
+      ledger.learn(job.cell, run.path)
+    end
+  end
+end
+
+local Sweep = {}
+Sweep.__index = Sweep
+
+local function new_sweep(options, study, board)
+  return setmetatable({ options = options, study = study, board = board, jobs = {}, failed = 0, ended = 0,
+    clock = view.clock(), code = DONE }, Sweep)
+end
+
+-- What runs that nobody looks at now have come to: of use for accuracies, and for steps of an epoch.
+function Sweep:look_back()
+  for _, cell in ipairs(self.study.cells) do
+    for _, run in ipairs(cell.wanted and cell.runs or {}) do
+      if run.state ~= "absent" then
+        ledger.learn(cell, run.path)
+        run.far = ledger.progress(run.path, cell.wanted)
+      end
+    end
+  end
+end
+
+function Sweep:show()
+  local locks = ledger.locks()
+  for _, job in ipairs(self.jobs) do
+    if job.started and not job.over then
+      look_at(job, locks)
+    end
+  end
+  local lines, columns = self.board:size()
+  local function left(total)
+    return self.clock(total, os.time())
+  end
+  local shown, total = view.lines(self.study, { title = title_of(self.study), seconds_left = left, failures = {},
+    lines = lines and lines - 1, columns = columns })
+  self.board:show(lines and shown or { view.total_line(total, left(total)) })
+end
+
+-- What to say of a job that failed, with what its log says of it.
+local function failure_text(job, failed, status)
+  local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
+  local words = job.log and failures.text(job.log, job.log_from, LOG_LINES, job.runs)
+  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
+    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. (job.log or "a log"), words or "")
+end
+
+function Sweep:start(i)
+  self.jobs[i].started = os.time()
+end
+
+-- A job has ended: what of its runs is done is looked at closely.
+function Sweep:finish(i, status, runner)
+  local job, locks, undone = self.jobs[i], ledger.locks(), 0
+  local cell = job.cell
+  look_at(job, locks)
+  job.over, self.ended = true, self.ended + 1
+  for _, run in ipairs(job.runs) do
+    run.state = ledger.state(run.path, cell.wanted, locks)
+    undone = undone + (run.state == "done" and 0 or 1)
+  end
+  if status == AGAIN or runner.stopped and status > 128 then
+    self.code = AGAIN
+  elseif status == 0 then
+    self.board:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
+      wording.count(#job.runs - undone, "run"), wording.duration(os.time() - job.started),
+      undone > 0 and (", %d with another process"):format(undone) or ""))
+  else
+    self.failed = self.failed + undone
+    self.code = (status == ENVIRONMENT or self.code == ENVIRONMENT) and ENVIRONMENT or INPUT
+    self.board:say(("[%d/%d] %s"):format(self.ended, #self.jobs, failure_text(job, undone, status)))
+  end
+  if status == ENVIRONMENT then
+    self.board:say("nothing new is started, since this may well befall the others too; what runs goes on")
+    runner:drain()
+  end
+end
+
+-- Every second: what is shown, and whether the time is up.
+function Sweep:tick(runner)
+  if not self.is_up and self.options.deadline and os.time() >= self.options.deadline then
+    self.is_up = true
+    runner:drain()
+  end
+  if self.board:due() then
+    self:show()
+  end
+end
+
+-- The jobs of what has a trainer; nil after a message.
+function Sweep:prepare(items, threads)
+  local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
+  for _, item in ipairs(items) do
+    local able, message = true, nil
+    if item.fresh then
+      able, message = set_aside.runs(self.options.out, item.cell, item.cell.missing)
+    end
+    if able and item.fresh and self.options.left then
+      self.options.left.take_on(item.cell, info_words(item))
+    end
+    for _, part in ipairs(item.fresh and parts_of(item.cell, most) or {}) do
+      local job
+      if able then
+        job, message = make_job(self.options, item, part, threads)
+      end
+      if not job then
+        say("longhand: ", message)
+        self.code = ENVIRONMENT
+        return nil
+      end
+      self.jobs[#self.jobs + 1] = job
+    end
+    if not item.fresh then
+      self.failed = self.failed + #item.cell.missing
+      self.code = math.max(self.code, item.code == ENVIRONMENT and ENVIRONMENT or INPUT)
+    end
+  end
+  return true
+end
+
+-- Trains what has a trainer. Returns what jobs.run returns.
+function Sweep:train(items, most, threads)
+  if not self:prepare(items, threads) then
+    return "done"
+  end
+  local lines = {}
+  for i, job in ipairs(self.jobs) do
+    lines[i] = job.line
+  end
+  self:look_back()
+  local how = jobs.run(self.options.project, lines, most, {
+    start = function(i) self:start(i) end,
+    finish = function(i, status, runner) self:finish(i, status, runner) end,
+    tick = function(runner) self:tick(runner) end,
+  })
+  self.board:wipe()
+  return how
+end
+
+local function is_up(options)
+  return options.deadline ~= nil and os.time() >= options.deadline
+end
+
+-- How many runs are not done and cannot be: since files of their tasks are gone; since a link is in their way.
+local function count_barred(study)
+  local lost, linked = 0, 0
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      local is_lost = cell.lost_files[1] and run.state ~= "done" and run.state ~= "trained further"
+      lost, linked = lost + (is_lost and 1 or 0), linked + (run.link and 1 or 0)
+    end
+  end
+  return lost, linked
+end
+
+-- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
+-- runs.
+local function conclude(options, study, how, code, failed, begun)
+  ledger.survey(study, options.out)
+  if options.left then
+    options.left.tidy(study)
+  end
+  local counts = counts_of(study)
+  local line = ("%s: %d of %s%s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
+    overview.part(study))
+  local lost, linked = count_barred(study)
+  local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
+    { lost, "without their files" }, { linked, "behind links" },
+    { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
+  for _, part in ipairs(rest) do
+    line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
+  end
+  io.stdout:write(("%s, in %s; %s\n"):format(line, wording.duration(os.time() - begun), options.out))
+  if how == "lost" then
+    say("the process that holds the trainers is not there; the same command goes on")
+    return ENVIRONMENT
+  elseif code == ENVIRONMENT then
+    return ENVIRONMENT
+  elseif how == "drained" or is_up(options) and counts.waiting > 0 then
+    say(("the %s %s are over, and nothing new was begun; the same command goes on"):format(grid.shortest(options.hours),
+      options.hours == 1 and "hour" or "hours"))
+    return AGAIN
+  elseif how == "stopped" or code == AGAIN then
+    say("stopped; what was training has written checkpoints, and the same command goes on")
+    return AGAIN
+  elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
+    say("not all is done: what waits is made of runs of cells that are not among these")
+    return AGAIN
+  elseif code == DONE and lost + linked > 0 then
+    return INPUT
+  elseif code == DONE and counts.left > 0 then
+    say("not all is done; the same command, once the other processes are through, does the rest")
+    return AGAIN
+  end
+  return code
+end
+
+local function announce(study, counts, options, most, threads)
+  local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
+    wording.count(threads, "thread")) or ""
+  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), overview.count_cells(study),
+    wording.count(counts.runs, "run"), counts.done, counts.left, options.out, how))
+  overview.say_states(study)
+end
+
+-- Builds and trains what can be trained now. Returns what jobs.run returns, the worst exit code and how many runs
+-- failed; or nil and a code.
+local function train_round(options, study, tried)
+  local cells = cells_to_do(study, tried)
+  local most, threads = shares(options, cells)
+  announce(study, counts_of(study), options, #cells > 0 and most, threads)
+  if #cells == 0 then
+    return "done", DONE, 0
+  elseif is_up(options) then
+    return "drained", DONE, 0
+  end
+  local items, code, message = trainers.list(options.project, cells, options, warn)
+  if not items then
+    say("longhand: ", message)
+    return nil, code
+  end
+  for _, cell in ipairs(cells) do
+    tried[cell.id] = true
+  end
+  local board = board_module.open(2)
+  local sweep = new_sweep(options, study, board)
+  local how = trainers.build(options.project, items, function(text) board:say(text) end)
+  if how == "done" then
+    how = is_up(options) and "drained" or sweep:train(items, most, threads)
+  end
+  return how, sweep.code, sweep.failed
+end
+
+-- Trains what can be, makes the specs of cells that waited for these runs, and so on until nothing more comes of it.
+local function go(options, study)
+  local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
+  local noted, message
+  options.deadline = options.hours and begun + 3600 * options.hours
+  repeat
+    noted, message = overview.leave_note(options, study)
+    if not noted then
+      say("longhand: ", message)
+      return ENVIRONMENT
+    end
+    local how, code, lost = train_round(options, study, tried)
+    local again = false
+    if not how then
+      return code
+    end
+    worst, failed = hand_over.worse(worst, code), failed + lost
+    if how == "done" and code ~= ENVIRONMENT and not is_up(options) then
+      ledger.survey(study, options.out)
+      how, code, again = hand_over.run(options, study, refused)
+      worst = hand_over.worse(worst, code)
+    end
+    if not again then
+      return conclude(options, study, how, worst, failed, begun)
+    end
+    study, message = overview.expand(options)
+  until not study
+  io.stderr:write(message)
+  return INPUT
+end
+
+local function dry_run(options, study)
+  local counts, cells, stale = counts_of(study), cells_to_do(study, {}), 0
+  local most, threads = shares(options, cells)
+  announce(study, counts, options, #cells > 0 and most, threads)
+  if counts.waiting > 0 then
+    io.stdout:write(("not counted: %s that wait for others, which nobody knows yet\n"):format(
+      wording.count(counts.waiting, "run")))
+  end
+  if #cells == 0 then
+    return DONE
+  end
+  local items, code, message = trainers.list(options.project, cells, options, warn)
+  if not items then
+    say("longhand: ", message)
+    return code
+  end
+  for _, item in ipairs(items) do
+    stale = stale + (item.compiled and 0 or 1)
+  end
+  local one
+  one, code = trainers.ensure_one(options.project, items, say)
+  local lines = one and estimate.lines(study, items, { threads = build.processors(), device = options.device,
+    replicas = most * threads })
+  if not lines then
+    say("no trainer could be measured")
+    return code ~= DONE and code or INPUT
+  end
+  io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
+  return DONE
+end
+
+local function status(options, study)
+  return overview.print_status(options, study) and DONE or INPUT
+end
+
+local ACTIONS = { run = go, dry_run = dry_run, status = status }
+
+-- options.action: run, dry_run or status.
+function M.run(options)
+  local study, message = overview.expand(options)
+  if not study then
+    io.stderr:write(message)
+    return INPUT
+  end
+  for _, warning in ipairs(study.warnings) do
+    warn(warning)
+  end
+  return ACTIONS[options.action](options, study)
+end
+
+return M

@@ -1,0 +1,160 @@
+-- The trainers of a study's cells: which are there, and how those that are not are built, several at once.
+--
+-- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, linking (where it must be that),
+-- fresh, compiled }. A trainer that another study has left with its own defaults is compiled, not fresh, and is given
+-- those of the cell. Of those that are not, the first is built alone, because all share the objects of the runtime.
+
+local build = require("render.build")
+local jobs = require("lab.study.run.jobs")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local tuned = require("render.tuned")
+local wording = require("base.wording")
+
+local M = {}
+
+-- The words of build.cuda for each least architecture, asked for once.
+local function cuda_words(project, request)
+  local known = {}
+  return function(least)
+    if not known[least] then
+      local message
+      known[least], message = build.cuda(project, request, least)
+      if not known[least] then
+        return nil, message
+      end
+    end
+    return known[least]
+  end
+end
+
+-- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil, linking where it
+-- must be "static"; warn(text) hears
+-- of each strange file of tuned choices once. nil, an exit code and a message after an error.
+function M.list(project, cells, request, warn)
+  local levels, message = build.levels(project, request.levels or "best")
+  if not levels then
+    return nil, 4, message
+  end
+  local with_cuda, words_of, items = request.target == "cpu,cuda", cuda_words(project, request), {}
+  request.told = request.told or {}
+  for i, cell in ipairs(cells) do
+    local spec, cuda = cell.spec, nil
+    for _, warning in ipairs(tuned.apply(project, spec.plan)) do
+      if not request.told[warning] then
+        warn(warning)
+      end
+      request.told[warning] = true
+    end
+    spec.files, message = project:files(spec.plan, with_cuda)
+    if not spec.files then
+      return nil, 1, message
+    end
+    if with_cuda then
+      cuda, message = words_of(spec.plan.least_architecture)
+      if not cuda then
+        return nil, 4, message
+      end
+    end
+    local job = build.job(project, spec, levels, request.linking or "dynamic", cuda)
+    local dir = build.folder(project, spec)
+    items[i] = { cell = cell, dir = dir, job = job, linking = request.linking,
+      fresh = build.fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }
+  end
+  return items
+end
+
+-- Tells how one build ended; text: what the compiler said.
+local function conclude(state, item, code, text)
+  state.built = state.built + 1
+  item.fresh, item.code = code == 0, code
+  if text then
+    state.say((text:gsub("\n$", "")))
+  end
+  state.say(("[%d/%d] %s: %s"):format(state.built, state.count, item.cell.id, code == 0 and "built"
+    or "nothing was built"))
+end
+
+local function begin_all(project, items, state, threads)
+  local works, lines = {}, {}
+  for _, item in ipairs(items) do
+    local work, code, text = build.begin(project, item.job, item.dir, threads)
+    if work then
+      work.item = item
+      works[#works + 1] = work
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), tongues.shell(work.log))
+    else
+      conclude(state, item, code, text)
+    end
+  end
+  return works, lines
+end
+
+-- Builds these items side by side, make taking so many threads for each.
+local function build_these(project, items, state, threads)
+  local works, lines = begin_all(project, items, state, threads)
+  local done, how = pcall(jobs.run, project, lines, build.processors(), {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status, runner)
+      if status == 0 or not runner.stopped then
+        conclude(state, works[i].item, build.finish(works[i], status))
+      end
+    end,
+  })
+  for _, work in ipairs(works) do
+    build.discard(work)
+  end
+  if not done then
+    error(how, 0)
+  end
+  return how
+end
+
+-- Gives what is not fresh its defaults where that is enough. Returns the items that must be compiled.
+local function renew(project, items, say)
+  local stale, renewed = {}, 0
+  for _, item in ipairs(items) do
+    local code, text
+    if not item.fresh then
+      code, text = build.renew(project, item.job, item.dir, item.linking)
+      stale[#stale + 1] = not code and item or nil
+    end
+    if code then
+      item.fresh, item.code, renewed = code == 0, code, renewed + (code == 0 and 1 or 0)
+    end
+    if text then
+      say((text:gsub("\n$", "")))
+    end
+  end
+  if renewed > 0 then
+    say(("%s given new defaults, nothing compiled"):format(wording.count(renewed, "trainer")))
+  end
+  return stale
+end
+
+-- Builds what is not fresh; item.fresh says what there is then. Returns what jobs.run returns.
+function M.build(project, items, say)
+  local stale = renew(project, items, say)
+  if #stale == 0 then
+    return "done"
+  end
+  local state = { say = say, built = 0, count = #stale }
+  say(("building %d %s for %s"):format(#stale, #stale == 1 and "trainer" or "trainers",
+    (stale[1].job.levels:gsub(" ", ", "))))
+  local how = build_these(project, { table.remove(stale, 1) }, state, build.processors())
+  return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
+end
+
+-- One to measure with: one that is there, or else the first, built now. nil and an exit code.
+function M.ensure_one(project, items, say)
+  for _, item in ipairs(items) do
+    if item.fresh then
+      return true
+    end
+  end
+  M.build(project, { items[1] }, say)
+  return items[1].fresh or nil, items[1].code
+end
+
+return M

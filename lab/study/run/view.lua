@@ -1,0 +1,181 @@
+-- A study that is being swept, as text: what it comes to, a line for each group of cells, what failed and why.
+--
+-- Input: the study, sums (groups.lua), the seconds that are left, failures { name, why }; lines and columns of a
+-- terminal, or nil for text without end. Output: lines. Pure.
+
+local groups_module = require("lab.study.run.groups")
+local tongues = require("base.tongues")
+local wording = require("base.wording")
+
+local M = {}
+
+local COLUMNS, WIDEST = 80, 120
+local FAILURES = 4 -- lines of them, at most
+local BAR = 8
+local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
+
+-- "[####....]", 20 characters unless said, as trainers show it.
+function M.bar(share, width)
+  width = width or 20
+  local full = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
+  return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
+end
+
+-- "45s", "12m30", "3h05", "240h"; "" where it is not known.
+local function short(seconds)
+  if not (seconds and seconds >= 0 and seconds < 3.6e7) then
+    return ""
+  end
+  local whole = math.floor(seconds + 0.5)
+  if whole >= 360000 then
+    return ("%dh"):format(whole // 3600)
+  elseif whole >= 3600 then
+    return ("%dh%02d"):format(whole // 3600, whole % 3600 // 60)
+  end
+  return whole >= 60 and ("%dm%02d"):format(whole // 60, whole % 60) or ("%ds"):format(whole)
+end
+
+local function count(n)
+  return n > 0 and tostring(n) or ""
+end
+
+-- What is done and what is not.
+local function counts_text(total)
+  local parts = { ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) }
+  for _, state in ipairs({ "running", "to train on", "to evaluate", "failed", "waiting" }) do
+    parts[#parts + 1] = (total[state] > 0 or state == "running") and ("%d %s"):format(total[state], state) or nil
+  end
+  if (total.further or 0) > 0 then
+    parts[1] = ("%s (%d trained further)"):format(parts[1], total.further)
+  end
+  return table.concat(parts, ", ")
+end
+
+local function pace_text(total, seconds_left)
+  if total.running == 0 then
+    return total.done == total.runs and "all is done" or "nothing runs"
+  end
+  return ("%.1f steps/s; %s left"):format(total.rate, wording.duration(seconds_left or -1))
+end
+
+-- All of it in one line.
+function M.total_line(total, seconds_left)
+  return ("%s %s; %s"):format(M.bar(total.share), counts_text(total), pace_text(total, seconds_left))
+end
+
+-- A function that tells the seconds that are left of sums, given those of now and a time of ours: by what has become of
+-- the work since it was first called, or, before anything has, by the pace of what trains. nil: nobody knows.
+function M.clock()
+  local first, since, unknown
+  return function(total, now)
+    if not first or unknown ~= total.unknown then
+      first, since, unknown = total.gone, now, total.unknown
+    end
+    local left = total.work - total.gone
+    if total.gone > first and now > since then
+      return left / (total.gone - first) * (now - since)
+    end
+    return total.is_known and total.pace > 0 and left / total.pace or nil
+  end
+end
+
+local function group_line(group, width)
+  local sums = group.sums
+  local left = sums.is_known and sums.pace > 0 and (sums.work - sums.gone) / sums.pace or nil
+  local name = #group.name > width and group.name:sub(1, width - 2) .. ".." or group.name
+  return ("%-" .. width .. "s %s " .. COUNTS):format(name, M.bar(sums.share, BAR),
+    ("%d/%d"):format(sums.done, sums.runs), count(sums.running), count(sums.failed),
+    sums.rate > 0 and ("%.1f"):format(sums.rate) or "", sums.best and ("%.4f"):format(sums.best) or "", short(left))
+end
+
+local function header(study, depth, width)
+  local names = {}
+  for i = 1, depth do
+    names[#names + 1] = (#study.axes[i].values > 1 or depth == 1) and study.axes[i].name or nil
+  end
+  local text = table.concat(names, " ")
+  return ("%-" .. width .. "s %s " .. COUNTS):format(#text > width and text:sub(1, width - 2) .. ".." or text,
+    (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
+end
+
+-- Groups that something happens in come first where not all fit; those that are left out in one line.
+local function shorten(groups, most)
+  local order = {}
+  for i, group in ipairs(groups) do
+    local sums = group.sums
+    order[i] = { group = group, place = i, rank = sums.running > 0 and 1 or sums.failed > 0 and 2
+      or sums.done < sums.runs and 3 or 4 }
+  end
+  table.sort(order, function(a, b)
+    return a.rank < b.rank or a.rank == b.rank and a.place < b.place
+  end)
+  local kept, rest = {}, { count = #order - most + 1, done = 0, runs = 0 }
+  for i, one in ipairs(order) do
+    if i < most then
+      kept[#kept + 1] = one
+    else
+      rest.done, rest.runs = rest.done + one.group.sums.done, rest.runs + one.group.sums.runs
+    end
+  end
+  table.sort(kept, function(a, b)
+    return a.place < b.place
+  end)
+  for i, one in ipairs(kept) do
+    kept[i] = one.group
+  end
+  return kept, ("and %d more: %d of %s done"):format(rest.count, rest.done, wording.count(rest.runs, "run"))
+end
+
+local function failure_lines(failures, most)
+  local lines = {}
+  for i, one in ipairs(failures) do
+    if i == most and #failures > most then
+      lines[i] = ("and %d more failed"):format(#failures - most + 1)
+      break
+    end
+    lines[i] = ("failed: %s: %s"):format(one.name, one.why or "its log says nothing of it")
+  end
+  return lines
+end
+
+-- How wide names of groups may be, so that a line fits.
+local function name_width(study, groups, columns)
+  local longest = 0
+  for _, axis in ipairs(study.axes) do
+    longest = longest + #axis.name + 1
+  end
+  for _, group in ipairs(groups) do
+    longest = math.max(longest, #group.name)
+  end
+  return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
+end
+
+-- options: title, seconds_left(total), failures, lines, columns.
+function M.lines(study, options)
+  local columns = math.min(options.columns or WIDEST, WIDEST)
+  local failures = failure_lines(options.failures, options.lines and FAILURES or math.huge)
+  local most = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
+  local total, groups, depth = groups_module.of(study, most)
+  local counts = counts_text(total)
+  local room = columns - #counts - 4
+  local title = #options.title > room and options.title:sub(1, math.max(4, room) - 2) .. ".." or options.title
+  local lines = { ("%s: %s"):format(title, counts),
+    ("%s %s"):format(M.bar(total.share), pace_text(total, options.seconds_left(total))) }
+  local width, rest = name_width(study, groups, options.columns and columns or COLUMNS + WIDEST // 4), nil
+  if #groups > most then
+    groups, rest = shorten(groups, most)
+  end
+  lines[3] = header(study, depth, width)
+  for _, group in ipairs(groups) do
+    lines[#lines + 1] = group_line(group, width)
+  end
+  lines[#lines + 1] = rest
+  table.move(failures, 1, #failures, #lines + 1, lines)
+  for i, line in ipairs(lines) do
+    line = tongues.plain(line):gsub("%s+$", "")
+    lines[i] = options.columns and line:sub(1, options.columns - 1) or line
+  end
+  return lines, total
+end
+
+return M

@@ -1,0 +1,167 @@
+-- A study as others sweep it: looks at the files of its runs again and again, and shows what has become of them.
+--
+-- Input: the options of the verb sweep with seconds and once; of runs that are not in their place: place(out, run), the
+-- attempt at one that got furthest, { dir } or nil, and words(out, run, dir), what its log says of its failure. Output:
+-- an exit code; the view on stdout. Reads files and asks nobody else: processes and clocks of other machines are not
+-- known. A run that is done is not looked at again.
+
+local board_module = require("lab.study.run.board")
+local failures = require("lab.study.run.failures")
+local glance = require("lab.study.run.glance")
+local grid = require("lab.study.grid.grid")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+local overview = require("lab.study.run.overview")
+local run_files = require("lab.study.read.run_files")
+local shell = require("base.shell")
+local view = require("lab.study.run.view")
+
+local M = {}
+
+local DONE, INPUT = 0, 1
+local SECONDS = 5
+local SIGNAL = 128 -- exit codes from here on are of signals
+
+-- What the study was swept at here, where nothing is said of it.
+local function as_swept(options)
+  if options.scale or #options.set > 0 or options.given then
+    return
+  end
+  local name = options.study:match("([^/]*)$"):gsub("%.lua$", "")
+  for _, record in ipairs(run_files.records(options.out)) do
+    if record.study == name then
+      options.scale, options.set = type(record.scale) == "string" and record.scale or nil, record.set or {}
+    end
+  end
+end
+
+local function expand(options)
+  local study, message = overview.cells(options)
+  for _, cell in ipairs(study and study.cells or {}) do
+    cell.wanted = cell.spec and ledger.wanted(cell)
+    for _, run in ipairs(cell.runs) do
+      run.state = "waiting"
+    end
+  end
+  return study, message
+end
+
+-- Whether a cell that waits has its spec by now.
+local function has_more(options, study)
+  for _, cell in ipairs(study.cells) do
+    local file = not cell.spec and cell.source and cell.source.file
+    if file and lfs.attributes(options.out .. "/" .. file, "mode") then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_there(path)
+  return lfs.attributes(path, "mode") ~= nil
+end
+
+-- The folder of a run: its place, or, as long as there is nothing, an attempt's.
+local function folder_of(options, run, others)
+  local dir = options.out .. "/" .. run.dir
+  local attempt = others and not is_there(dir .. "/run.json") and others(options.out, run)
+  return attempt and attempt.dir or dir
+end
+
+local function look_at_cell(options, cell, hooks, locks, now)
+  local attempts = is_there(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
+  for _, run in ipairs(cell.runs) do
+    if run.state ~= "done" then
+      local dir = folder_of(options, run, attempts and hooks.place)
+      glance.look(cell, run, dir, locks, now)
+      if run.seen.ending then
+        ledger.learn(cell, dir)
+      end
+    end
+  end
+end
+
+-- What the logs say of a run that failed; looked up once for each time that it did.
+local function why_of(options, run, hooks, logs)
+  local seen = run.seen
+  if seen.told ~= seen["run.json"] then
+    local log = ("%s/%s/log.txt"):format(options.out, run.dir:match("^(.*)/"))
+    logs[log] = logs[log] or failures.last_lines(log)
+    seen.told = seen["run.json"]
+    seen.why = hooks.words(options.out, run, seen.dir) or failures.of_run(logs[log], run)
+      or ("exit code %d"):format(seen.ending.exit)
+  end
+  return seen.why
+end
+
+-- The runs that have failed, { name, why }.
+local function failed_runs(options, study, hooks)
+  local list, logs = {}, {}
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      list[#list + 1] = run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id,
+        grid.shortest(run.learning_rate), run.seed), why = why_of(options, run, hooks, logs) } or nil
+    end
+  end
+  return list
+end
+
+-- One look at everything. Returns what failed.
+local function look(options, study, hooks)
+  local locks, now = ledger.locks(), os.time()
+  for _, cell in ipairs(study.cells) do
+    if cell.spec then
+      look_at_cell(options, cell, hooks, locks, now)
+    end
+  end
+  return failed_runs(options, study, hooks)
+end
+
+-- Shows what was found; whether all is done. said: what plain lines have told so far.
+local function show(options, study, board, clock, failed, said)
+  local lines, columns = board:size()
+  local shown, total = view.lines(study, { title = overview.title(study), failures = failed, columns = columns,
+    lines = lines and lines - 1, seconds_left = function(sums) return clock(sums, os.time()) end })
+  if lines or options.once then
+    board:show(shown)
+    return total.done == total.runs
+  end
+  for _, one in ipairs(failed) do
+    local text = ("failed: %s: %s"):format(one.name, one.why)
+    if not said[text] then
+      board:say(text)
+    end
+    said[text] = true
+  end
+  local text = view.total_line(total, clock(total, os.time()))
+  if text ~= said.last then
+    board:say(text)
+  end
+  said.last = text
+  return total.done == total.runs
+end
+
+function M.run(options, hooks)
+  as_swept(options)
+  local study, message = expand(options)
+  if not study then
+    io.stderr:write(message)
+    return INPUT
+  end
+  local board, clock, said = board_module.open(1), view.clock(), {}
+  while true do
+    if has_more(options, study) then
+      study = expand(options) or study
+    end
+    local all = show(options, study, board, clock, look(options, study, hooks), said)
+    if all or options.once then
+      return DONE
+    end
+    local code = shell.run({ "sleep", options.seconds or SECONDS })
+    if code >= SIGNAL then -- a Ctrl-C meets the one that sleeps
+      return code
+    end
+  end
+end
+
+return M

@@ -1,0 +1,197 @@
+-- What attempts at runs have left that is not through, as task.sh makes them:
+-- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
+--
+-- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request the
+-- furthest that a trainer without Slurm goes on from, in the run's own place. A run with a folder there is left alone.
+
+local failures = require("lab.study.run.failures")
+local input = require("base.input")
+local inside = require("base.inside")
+local lfs = require("lfs")
+local records = require("lab.study.slurm.records")
+local run_files = require("lab.study.read.run_files")
+local safetensors = require("base.safetensors")
+local shell = require("base.shell")
+
+local M = {}
+
+local STOPPED = 75
+local TAIL = 65536 -- bytes that hold the last line of window.jsonl
+local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
+  lock = true } -- and checkpoints: what trainers write into the folder of a run
+
+-- The step of the last checkpoint in a folder; nil where there is none.
+local function step_of(dir)
+  if not lfs.attributes(dir .. "/checkpoint.safetensors", "mode")
+    and not lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") then
+    return nil
+  end
+  local last = (input.tail(dir .. "/window.jsonl", TAIL) or ""):match("([^\n]*)\n?$")
+  return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
+end
+
+local function names_in(path)
+  local names = {}
+  if lfs.attributes(path, "mode") == "directory" then
+    for name in lfs.dir(path) do
+      names[#names + 1] = not name:find("^%.") and name or nil
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }. What lies behind a link is
+-- none.
+local function all(out, run)
+  local cell, list = out .. "/" .. run.dir:match("^(.*)/"), {}
+  for _, name in ipairs(names_in(cell .. "/.attempts")) do
+    local place = cell .. "/.attempts/" .. name
+    for _, dir in ipairs({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }) do
+      list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and not inside.link(out, dir)
+        and { dir = dir, step = step_of(dir) } or nil
+    end
+  end
+  return list
+end
+
+-- The one of them that got furthest; nil where there is none.
+function M.best(out, run)
+  local best
+  for _, attempt in ipairs(all(out, run)) do
+    best = (not best or (attempt.step or -1) > (best.step or -1)) and attempt or best
+  end
+  return best
+end
+
+-- The state of a run that has nothing but attempts: "failed" where the one that got furthest ended in an error, else
+-- "stopped"; nil without any.
+function M.state(out, run)
+  local best = M.best(out, run)
+  local facts = best and run_files.facts(best.dir, {})
+  local failed = facts and facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED
+  return best and (failed and "failed" or "stopped")
+end
+
+-- The lines that a group of runs has written, from the end of a task's log: those before the task's word that not all
+-- of them is done, or, while it goes on, the last ones.
+local function lines_of_group(lines, run)
+  local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
+  local list, found = {}, false
+  for i = #lines, 1, -1 do
+    local words = lines[i]:match("^[%dTZ:-]+ task %d+: (.*)$")
+    if words and (found or #list > 0 and words:sub(1, #id + 1) ~= id .. ":") then
+      break
+    elseif words and words:find(id .. ": not all of ", 1, true) == 1 and words:find(name, 1, true) then
+      found, list = true, {}
+    elseif not words then
+      table.insert(list, 1, lines[i])
+    end
+  end
+  return list
+end
+
+-- What the log of the task that an attempt is of says of its run, in one line; nil where it says nothing.
+function M.words(out, run, dir)
+  local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
+  local list = task and records.list(out) or {}
+  for i = #list, 1, -1 do
+    local lines = failures.last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))
+    local words = failures.of_run(lines_of_group(lines, run), run)
+    if words then
+      return words
+    end
+  end
+end
+
+-- Files beside a run that no trainer has written, as task.sh says: they go with it, where it has none of that name.
+local function carry(out, from, to)
+  for _, name in ipairs(names_in(from)) do
+    if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
+      inside.move(out, from .. "/" .. name, to .. "/" .. name)
+    end
+  end
+end
+
+-- What a trainer says of itself that a checkpoint must say too; a GPU's level and compiler are known only once it
+-- trains.
+local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
+
+-- What the newest checkpoint in a folder that is none of those that are damaged says of itself; nil without one.
+local function metadata_of(dir)
+  local found = safetensors.open(dir .. "/checkpoint.safetensors")
+    or safetensors.open(dir .. "/checkpoint.previous.safetensors")
+  return found and found.metadata
+end
+
+-- Whether a trainer that says this of itself can go on from what an attempt has.
+local function fits(attempt, own, keys)
+  local facts = metadata_of(attempt.dir)
+  local step = facts and math.tointeger(tonumber(facts.step))
+  attempt.step = step or attempt.step
+  for _, key in ipairs(step and keys or {}) do
+    if facts[key] ~= own[key] then
+      return false
+    end
+  end
+  return step ~= nil and step <= (math.tointeger(own.steps) or math.maxinteger)
+end
+
+-- The one that got furthest of those that fit, and the rest of these.
+local function sort_out(list, own, keys)
+  local fitting = {}
+  for _, attempt in ipairs(list) do
+    fitting[#fitting + 1] = fits(attempt, own, keys) and attempt or nil
+  end
+  table.sort(fitting, function(a, b)
+    return a.step > b.step or a.step == b.step and a.dir < b.dir
+  end)
+  return table.remove(fitting, 1), fitting
+end
+
+-- Removes the folders above one that went, as far as they are empty.
+local function prune(out, dir)
+  repeat
+    dir = dir:match("^(.*)/")
+  until not inside.remove_empty(out, dir) or dir:find("/%.attempts$")
+end
+
+-- Removes what attempts have of a run that is in its place; what lies beside it goes with it.
+local function drop(out, list, place)
+  for _, attempt in ipairs(list) do
+    carry(out, attempt.dir, place)
+    inside.remove(out, attempt.dir)
+    prune(out, attempt.dir)
+  end
+end
+
+-- Moves to their places what attempts have left of runs that are not there and that a trainer can go on from. trainer:
+-- the command that makes it tell what it is; device: what it computes on. How many that were, and of how many others
+-- there is something that it cannot go on from, which stays. For a folder that no task works in.
+function M.adopt(out, runs, trainer, device)
+  local own, adopted, strange = nil, 0, 0
+  for _, run in ipairs(runs) do
+    local list, place = run.state == "absent" and all(out, run) or {}, out .. "/" .. run.dir
+    own = own or list[1] and (input.decode((shell.capture(trainer))) or {})
+    local best, rest = sort_out(list, own, ORIGIN[device:match("^%a+")])
+    if best and inside.move(out, best.dir, place) then
+      adopted, run.state = adopted + 1, "stopped"
+      prune(out, best.dir)
+      drop(out, rest, place)
+    else
+      strange = strange + (list[1] and M.best(out, run).step and 1 or 0)
+    end
+  end
+  return adopted, strange
+end
+
+-- Removes what attempts have left of runs that are in their places and done.
+function M.tidy(study, out)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.spec and cell.runs or {}) do
+      drop(out, run.state == "done" and all(out, run) or {}, out .. "/" .. run.dir)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,145 @@
+-- What was submitted of studies into a folder of runs: OUT/.slurm/<n>, a folder for each job array.
+--
+--     job.sh, runs.txt       the script, and which task has which runs (script.lua)
+--     record.json            study, path, scale, set, site, and the name that the job has in the queue
+--     logs/                  what tasks and trainers said
+--     cancelled              is there once it was
+--
+-- beside trainers/, which all share, and submitting/, which is there while a sweep prepares one (base/claim.lua). The
+-- numbered ones are made by mkdir, for one caller alone; whether a job is still in the queue only the queue knows, by
+-- that name.
+
+local claim = require("base.claim")
+local input = require("base.input")
+local inside = require("base.inside")
+local json = require("dkjson")
+local lfs = require("lfs")
+local paths = require("base.paths")
+local script = require("lab.study.slurm.script")
+local sha256 = require("base.sha256")
+local shapes = require("lab.study.read.shapes")
+
+local M = {}
+
+local LARGEST, LARGEST_LIST = 1 << 20, 64 << 20 -- bytes of record.json and of runs.txt
+local TEXT = shapes.text(4096)
+local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, 256), site = TEXT,
+  name = TEXT }, { required = { "study", "path", "set", "site", "name" }, others = shapes.any })
+local ORDER = { "study", "path", "scale", "set", "site", "name", "submitted" }
+
+function M.folder(out)
+  return out .. "/.slurm"
+end
+
+-- The name of the n-th job of a folder in the queue: nobody else's has it.
+function M.job_name(out, study, n)
+  return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.absolute(out), n)))
+end
+
+-- All there are, by number: { n, folder, study, path, scale, set, site, name, cancelled }. One without a record was
+-- never submitted, and what a link leads to is somebody else's.
+function M.list(out)
+  local list, folder = {}, M.folder(out)
+  if lfs.attributes(folder, "mode") ~= "directory" then
+    return list
+  end
+  for name in lfs.dir(folder) do
+    local dir = folder .. "/" .. name
+    local text = name:find("^%d+$") and not inside.link(out, dir) and input.read(dir .. "/record.json", LARGEST)
+    local record = text and input.decode(text)
+    if type(record) == "table" and not shapes.problem(record, SHAPE) then
+      record.n, record.folder = math.tointeger(tonumber(name)), dir
+      record.cancelled = lfs.attributes(dir .. "/cancelled", "mode") ~= nil
+      list[#list + 1] = record
+    end
+  end
+  table.sort(list, function(a, b)
+    return a.n < b.n
+  end)
+  return list
+end
+
+-- Those of a study.
+function M.of_study(list, name)
+  local own = {}
+  for _, record in ipairs(list) do
+    own[#own + 1] = record.study == name and record or nil
+  end
+  return own
+end
+
+-- Whether the name of a record's job is the one that this folder gives its array: a record that was copied here, or
+-- that somebody else has written, may name any job.
+function M.is_own(record, out)
+  return record.name == M.job_name(out, { name = record.study }, record.n)
+end
+
+-- The runs that tasks in the queue have: { [folder of a run] = { record, task (of the queue) } }. A record that has
+-- tasks there has them as `tasks`.
+function M.in_queue(list, tasks)
+  local by_name, live = {}, {}
+  for _, task in ipairs(tasks) do
+    by_name[task.name] = by_name[task.name] or {}
+    table.insert(by_name[task.name], task)
+  end
+  for _, record in ipairs(list) do
+    record.tasks = by_name[record.name]
+    local at = {}
+    for _, task in ipairs(record.tasks or {}) do
+      at[task.task] = task
+    end
+    if record.tasks then
+      for dir, number in pairs(script.runs_of(input.read(record.folder .. "/runs.txt", LARGEST_LIST) or "")) do
+        live[dir] = at[number] and { record = record, task = at[number] } or live[dir]
+      end
+    end
+  end
+  return live
+end
+
+-- A new folder, the next in number: its path and number; nil and a message.
+function M.open(out)
+  local list = M.list(out)
+  local n = list[1] and list[#list].n or 0
+  local made, message = inside.make_directory(out, M.folder(out) .. "/trainers")
+  if not made then
+    return nil, message
+  end
+  repeat
+    n = n + 1
+    local dir = ("%s/%d"):format(M.folder(out), n)
+    local done, why = lfs.mkdir(dir)
+    if not done and lfs.attributes(dir, "mode") ~= "directory" then
+      return nil, ("cannot make the directory %s: %s"):format(dir, why)
+    end
+  until done
+  return ("%s/%d"):format(M.folder(out), n), n
+end
+
+-- The text of record.json.
+function M.text(study, site, name)
+  return json.encode({ study = study.name, path = paths.absolute(study.path), scale = study.scale, set = study.set,
+    site = site.real, name = name, submitted = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true,
+    keyorder = ORDER }) .. "\n"
+end
+
+-- ---- one sweep at a time prepares jobs in a folder ----
+
+-- Takes the folder for a while: a function that gives it back; nil and a message where another sweep has it.
+function M.take(out)
+  local path = M.folder(out) .. "/submitting"
+  local made, message = inside.make_directory(out, M.folder(out))
+  local held, who
+  if made then
+    held, who, message = claim.take(path)
+  end
+  if held then
+    return function()
+      claim.give_back(held)
+    end
+  end
+  return nil, message or ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; "
+    .. "remove the folder %s if that process is gone"):format(out, claim.who(who), path)
+end
+
+return M

@@ -1,0 +1,139 @@
+-- The texts of a job array: the script that sbatch takes, and the list of its runs.
+--
+-- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a head, of what is the
+-- site's and the study's, and task.sh as it stands; the list has a line for each group, as task.sh says.
+
+local grid = require("lab.study.grid.grid")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local wording = require("base.wording")
+
+local M = { NEXT = "-next" } -- behind the array's name
+
+local SIGNAL_SECONDS = 120 -- before the end of a task; the controller looks every 30 s
+
+-- job.tasks: of an array; nil: a job that trains nothing.
+local function sbatch_lines(site, job)
+  local lines, trains = {}, job.tasks ~= nil
+  local function add(option, value)
+    lines[#lines + 1] = value and ("#SBATCH --%s=%s"):format(option, value) or nil
+  end
+  add("job-name", job.name)
+  add("array", trains and "1-" .. job.tasks)
+  add("partition", site.partition)
+  add("account", site.account)
+  add("qos", site.qos)
+  add("nodes", 1)
+  add("ntasks", 1)
+  add("cpus-per-task", site.cpus)
+  add("gres", trains and site.gpus > 0 and "gpu:" .. site.gpus)
+  add("mem", site.memory)
+  add("time", site.time)
+  add("signal", trains and "B:TERM@" .. SIGNAL_SECONDS)
+  lines[#lines + 1] = trains and "#SBATCH --requeue" or nil
+  add("open-mode", "append")
+  add("output", job.folder .. (trains and "/logs/%a.txt" or "/logs/next.txt"))
+  add("chdir", job.directory)
+  for _, option in ipairs(site.options or {}) do
+    lines[#lines + 1] = "#SBATCH " .. option
+  end
+  return lines
+end
+
+local function scratch_lines(scratch)
+  return scratch and {
+    ('export TMPDIR="%s"'):format(scratch),
+    'mkdir -p "$TMPDIR" || exit 4',
+    'export LONGHAND_CACHE="$TMPDIR/longhand" CUDA_CACHE_PATH="$TMPDIR/compute"',
+    "",
+  } or {}
+end
+
+-- The interpreter: with a prologue a login shell, which knows what the cluster's profile defines, `module` among it.
+local function interpreter(site)
+  return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
+end
+
+-- The site's lines; one that fails ends the task, since what it was to bring is missing.
+local function prologue_lines(site)
+  local lines = site.prologue
+    and { [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]] } or {}
+  table.move(site.prologue or {}, 1, #(site.prologue or {}), 2, lines)
+  table.move(site.prologue and { "trap - ERR", "" } or {}, 1, 2, #lines + 1, lines)
+  return lines
+end
+
+-- job: { name, tasks (how many), folder, runs, trainers, directory (where the sweep was called), study, groups (how
+-- many), count (of runs) }; body: the text of task.sh.
+function M.text(site, job, body)
+  local lines = { interpreter(site) }
+  local function add(list)
+    table.move(list, 1, #list, #lines + 1, lines)
+  end
+  add(sbatch_lines(site, job))
+  add({ "#", ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(tongues.plain(job.study),
+    wording.count(job.count, "run"), wording.count(job.groups, "process"):gsub("processs$", "processes"),
+    wording.count(job.tasks, "task")), "" })
+  add(prologue_lines(site))
+  add(scratch_lines(site.scratch))
+  add({ "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers })
+  return table.concat(lines, "\n") .. "\n" .. body
+end
+
+-- The script of the job behind an array: it submits what waited for the array's runs. job: { name, folder, directory };
+-- words: its command.
+function M.next_text(site, job, words)
+  local lines = { interpreter(site) }
+  table.move(sbatch_lines(site, { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }), 1, 99,
+    2, lines)
+  lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
+  local prologue = prologue_lines(site)
+  table.move(prologue, 1, #prologue, #lines + 1, lines)
+  lines[#lines + 1] = "exec " .. shell.line(words)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function names_of(group)
+  local names = {}
+  for i, run in ipairs(group.runs) do
+    names[i] = run.dir:match("[^/]*$")
+  end
+  return table.concat(names, " ")
+end
+
+local function group_line(task, group, site)
+  local cell, rates = group.cell, {}
+  for i, rate in ipairs(group.learning_rates) do
+    rates[i] = grid.shortest(rate)
+  end
+  local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
+    group.trainer, names_of(group), "--threads", site.cpus, "--seeds", ("%d:%d"):format(table.unpack(group.seeds)),
+    "--learning-rate", table.concat(rates, ","), "--device", site.gpus > 0 and "cuda" or "cpu" }
+  table.move(group.flags, 1, #group.flags, #words + 1, words)
+  return shell.line(words)
+end
+
+-- runs.txt. Each group has `defaults`, the digest of its trainer's, `trainer`, the name of that, and `flags`.
+function M.list(site, tasks)
+  local lines = {}
+  for task, groups in ipairs(tasks) do
+    for _, group in ipairs(groups) do
+      lines[#lines + 1] = group_line(task, group, site)
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- What runs.txt says of whose runs are where: { [folder of a run] = task }.
+function M.runs_of(text)
+  local tasks = {}
+  for task, id, digest, rest in text:gmatch("(%d+) %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do
+    local names = rest:match("^'([^']*)'") or rest:match("^%S+")
+    for name in names:gmatch("%S+") do
+      tasks[("%s/%s/%s"):format(id, digest, name)] = math.tointeger(tonumber(task))
+    end
+  end
+  return tasks
+end
+
+return M

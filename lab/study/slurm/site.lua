@@ -1,0 +1,173 @@
+-- Reads a site file: what a Slurm cluster, and one's account there, ask of a job.
+--
+-- Input: a project, the name of a file in spec/sites or a path. Output: the fields of FIELDS with their defaults,
+-- `seconds` (those of `time`), `real` (the absolute path) and `shown`; or nil and the errors as text. A site file runs
+-- under the rules of a spec.
+-- Invariants: every text is one line, fit to stand in a #SBATCH line or a shell script where script.lua puts it.
+
+local diagnostics = require("base.diagnostics")
+local load_module = require("spec.load")
+local lfs = require("lfs")
+local locate = require("spec.locate")
+local nodes = require("lab.study.grid.nodes")
+local paths = require("base.paths")
+local values = require("spec.values")
+
+local M = {}
+
+local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the controller looks every 30 s
+
+-- What script.lua says itself.
+local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
+  "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
+
+local WORD = { pattern = "^[%w_.,:@+=-]+$", expected = "a name: letters, digits and _ . , : @ + = - alone" }
+
+-- Like the entries of spec/schema.lua. Those of the types integer and names are read as a spec's are; word and lines
+-- are read here, by `pattern` and `expected`.
+M.FIELDS = {
+  { path = "partition", type = "word", of = WORD, doc = "where jobs run; default: the cluster's" },
+  { path = "account", type = "word", of = WORD, doc = "what they are charged to" },
+  { path = "qos", type = "word", of = WORD, doc = "quality of service" },
+  { path = "time", type = "word", required = true, doc = "of a task, at most; as many runs as fit it make a task",
+    of = { pattern = "^[%d:-]+$", expected = '"hours:minutes:seconds" or "days-hours:minutes:seconds", at least '
+      .. '"00:05:00"' } },
+  { path = "cpus", type = "integer", min = 1, max = 4096, default = 1, doc = "of a task" },
+  { path = "memory", type = "word", doc = "of a task; default: the cluster's",
+    of = { pattern = "^%d+[KMGT]?$", expected = 'a number and K, M, G or T, such as "4G"; without one megabytes' } },
+  { path = "gpus", type = "integer", min = 0, max = 1, default = 0,
+    doc = "of a task; a trainer computes on one, and more tasks on more" },
+  { path = "architectures", type = "lines", doc = "of these GPUs; default: one of each class",
+    of = { pattern = "^sm_%d+[af]?$", expected = 'a list such as { "sm_80", "sm_90a" }' } },
+  { path = "levels", type = "names", choices = { "x86-64", "x86-64-v3", "x86-64-v4", "aarch64" },
+    doc = "instruction-set levels to build for; default: all" },
+  { path = "replicas", type = "integer", min = 1, max = 4096,
+    doc = "runs of a cell that train side by side in a process; default: as many as cpus, with a GPU all" },
+  { path = "min_tasks", type = "integer", min = 1, max = 4000000, default = 1,
+    doc = "of an array, where there is enough to do: what fits into fewer is spread over these" },
+  { path = "max_tasks", type = "integer", min = 1, max = 4000000, default = 1000,
+    doc = "of an array; the cluster's MaxArraySize holds as well" },
+  { path = "options", type = "lines", doc = "of sbatch, beside those that follow from the fields above",
+    of = { pattern = "^%-%-[%w-]+[^%c]*$", expected = 'a list such as { "--constraint=milan", "--exclusive" }' } },
+  { path = "prologue", type = "lines", doc = "lines of shell before anything runs, such as module load",
+    of = { pattern = "^[^%c]+$", expected = 'a list of lines such as { "module load cuda/12" }' } },
+  { path = "scratch", type = "word", doc = "folder for what a task needs for a while: TMPDIR, caches of device code",
+    of = { pattern = "^[/$][%w_./${}-]*$", expected = 'an absolute path, or a variable such as "$SLURM_TMPDIR"' } },
+}
+
+-- "1-02:03:04" in seconds; nil where it is no such time.
+function M.seconds(text)
+  local days, rest = text:match("^(%d+)%-(.*)$")
+  local hours, minutes, seconds = (rest or text):match("^(%d%d?%d?):(%d%d):(%d%d)$")
+  if not hours or tonumber(minutes) > 59 or tonumber(seconds) > 59 or days and tonumber(hours) > 23 then
+    return nil
+  end
+  local whole = ((tonumber(days or 0) * 24 + tonumber(hours)) * 60 + tonumber(minutes)) * 60 + tonumber(seconds)
+  return math.tointeger(whole)
+end
+
+local function fits(of, value)
+  return type(value) == "string" and value:find(of.pattern) ~= nil
+end
+
+local readers = { integer = values.read, names = values.read }
+
+function readers.word(context, field, node)
+  if fits(field.of, node.value) and (field.path ~= "time" or (M.seconds(node.value) or 0) >= LEAST_SECONDS) then
+    return node.value
+  end
+  nodes.add(context, node, field.path, nodes.found(node) .. " does not fit here", field.of.expected)
+end
+
+-- The option of OWN that sbatch takes this one for: a beginning of its name is enough.
+local function written_by_us(option)
+  for _, own in ipairs(OWN) do
+    if own:sub(1, #option) == option then
+      return own
+    end
+  end
+end
+
+function readers.lines(context, field, node)
+  local list = {}
+  for i, item in ipairs(nodes.items_of(context, node, field.path, field.of.expected)) do
+    local path, own = locate.join(field.path, i), nil
+    if not fits(field.of, item.value) then
+      nodes.add(context, item, path, nodes.found(item) .. " does not fit here", field.of.expected)
+    else
+      own = field.path == "options" and item.value:match("^%-%-[%w-]+")
+    end
+    local meant = own and written_by_us(own)
+    if meant then
+      nodes.add(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
+        .. " is written by the sweep", "other options of sbatch; "
+        .. "partition, account, qos, time, cpus, memory and gpus are fields of their own")
+    end
+    list[i] = item.value
+  end
+  return list
+end
+
+local function names()
+  local list = {}
+  for i, field in ipairs(M.FIELDS) do
+    list[i] = field.path
+  end
+  return list
+end
+
+local function read_fields(context)
+  local root, site = context.root, {}
+  nodes.check_fields(context, root, "", names())
+  for _, field in ipairs(M.FIELDS) do
+    local node = root.fields[field.path]
+    if node then
+      site[field.path] = readers[field.type](context, field, node)
+    elseif field.required then
+      nodes.add(context, root, field.path, "is missing", field.of.expected)
+    else
+      site[field.path] = field.default
+    end
+  end
+  if root.fields.architectures and site.gpus == 0 then
+    nodes.add(context, root.fields.architectures, "architectures", "stands without a GPU", "gpus = 1 beside it")
+  end
+  if (site.min_tasks or 0) > (site.max_tasks or math.huge) then
+    nodes.add(context, root.fields.min_tasks or root.fields.max_tasks, "min_tasks",
+      ("%d is above max_tasks, %d"):format(site.min_tasks, site.max_tasks), "at most max_tasks")
+  end
+  return site
+end
+
+-- The file that SITE means; nil after an error.
+local function find(project, argument, d)
+  local path = project:path("spec/sites/" .. argument .. ".lua")
+  if lfs.attributes(argument, "mode") == "file" then
+    return argument
+  elseif load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
+    return path
+  end
+  local known = project:names("spec/sites", ".lua")
+  local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), known)
+  d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
+    .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
+    hint = near and ("did you mean %s?"):format(near) or nil })
+end
+
+function M.read(project, argument)
+  local d = diagnostics.new()
+  local path = find(project, argument, d)
+  local source = path and load_module.open(path, { root = project.root, diagnostics = d })
+  if not source then
+    return nil, d:text()
+  end
+  local site = read_fields({ diagnostics = d, root = source.tree })
+  if d:count() > 0 then
+    return nil, d:text()
+  end
+  site.seconds, site.real, site.shown = M.seconds(site.time), paths.absolute(path), source.shown
+  site.replicas = site.replicas or site.gpus == 0 and site.cpus or 4096
+  return site
+end
+
+return M

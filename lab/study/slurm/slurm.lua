@@ -1,0 +1,317 @@
+-- A study on a Slurm cluster, from the words of the command to an exit code: submit, resubmit, status, watch, cancel.
+--
+-- Input: the options of the verb sweep. Output: an exit code. Run folders say what is done, squeue who runs and who
+-- waits; where they differ, the folders are right.
+
+local attempts = require("lab.study.slurm.attempts")
+local lfs = require("lfs")
+local overview = require("lab.study.run.overview")
+local queue = require("lab.study.slurm.queue")
+local records = require("lab.study.slurm.records")
+local script = require("lab.study.slurm.script")
+local submit = require("lab.study.slurm.submit")
+local tongues = require("base.tongues")
+local watch = require("lab.study.run.watch")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local DONE, INPUT, ENVIRONMENT = 0, 1, 4
+
+local say = overview.say
+
+-- The name that a study's records have: that of its file.
+local function name_of(argument)
+  return (argument:match("([^/]*)$"):gsub("%.lua$", ""))
+end
+
+-- Whether anything was ever submitted into the folder of runs.
+function M.is_used(options)
+  return lfs.attributes(records.folder(options.out), "mode") == "directory"
+end
+
+-- What was submitted of the study; nil after a message that says what is there instead.
+local function own_records(options)
+  local list = records.list(options.out)
+  local own = records.of_study(list, name_of(options.study))
+  if own[1] then
+    return own, list
+  end
+  local names, seen = {}, {}
+  for _, record in ipairs(list) do
+    names[#names + 1] = not seen[record.study] and record.study or nil
+    seen[record.study] = true
+  end
+  say(("longhand: %s: nothing of %s was submitted into this folder"):format(tongues.plain(options.out),
+    tongues.plain(options.study)))
+  say("  expected: ", names[1] and "one of the studies that were: " .. tongues.plain(table.concat(names, ", "))
+    .. "; or another --out" or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study))
+end
+
+-- ---- status ----
+
+-- How many tasks of a record are in which state, and why those wait that do.
+local function record_line(record)
+  local running, waiting, nodes, reasons, job = 0, 0, {}, {}, nil
+  local function add(list, text)
+    if text ~= "" and not list[text] then
+      list[text], list[#list + 1] = true, text
+    end
+  end
+  for _, task in ipairs(record.tasks) do
+    job = task.job
+    if task.running then
+      running = running + 1
+      add(nodes, task.node)
+    else
+      waiting = waiting + 1
+      add(reasons, task.reason)
+    end
+  end
+  local line = ("job %s (%s)"):format(job, record.folder)
+  if running > 0 then
+    line = line .. (": %s at work on %s"):format(wording.count(running, "task"), table.concat(nodes, ", "))
+  end
+  if waiting > 0 then
+    line = line .. ("%s %d in the queue (%s)"):format(running > 0 and "," or ":", waiting, table.concat(reasons, ", "))
+  end
+  return line .. (record.cancelled and "; cancelled" or "")
+end
+
+-- States of runs that are not done, by the queue and by what attempts have left.
+local function refine(study, out, live)
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.missing) do
+      local at = live[run.dir]
+      if at then
+        run.state = at.task.running and "running" or "queued"
+      elseif run.state == "absent" then
+        run.state = attempts.state(out, run) or run.state
+      end
+    end
+  end
+end
+
+-- Runs of this study's tasks in the queue that the study has no more.
+local function tell_strangers(study, live)
+  local known, jobs, count = {}, {}, 0
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(cell.runs) do
+      known[run.dir or false] = true
+    end
+  end
+  for dir, at in pairs(live) do
+    if at.record.study == study.name and not known[dir] then
+      count = count + 1
+      jobs[at.task.job] = true
+    end
+  end
+  local names = {}
+  for job in pairs(jobs) do
+    names[#names + 1] = job
+  end
+  table.sort(names)
+  if count > 0 then
+    say(("warning: %s of job %s in the queue that %s does not have now: it was edited, or --scale and --set differ")
+      :format(wording.count(count, "run"), table.concat(names, ", "), overview.title(study)))
+    say("  they go on, in folders of their own; ./longhand sweep cancel ends them")
+  end
+end
+
+-- What to do about runs that nobody will train.
+local function tell_lost(options, counts, own)
+  local lost = counts.absent + counts.stopped + counts.failed + counts.damaged + counts["to train on"]
+    + counts["to evaluate"]
+  if lost > 0 then
+    say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
+      own[1] and ("; what tasks said: %s/logs"):format(own[#own].folder) or ""))
+  elseif counts.waiting > 0 then
+    say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
+      wording.count(counts.waiting, "run"), options.study))
+  end
+end
+
+function M.status(options)
+  local study, message = overview.expand(options)
+  if not study then
+    io.stderr:write(message)
+    return INPUT
+  end
+  local list = records.list(options.out)
+  local tasks, absent
+  tasks, message, absent = queue.tasks()
+  local live = records.in_queue(list, tasks or {})
+  refine(study, options.out, live)
+  local whole = overview.print_status(options, study)
+  for _, record in ipairs(list) do
+    if record.tasks then
+      io.stdout:write(record_line(record), "\n")
+    end
+  end
+  if #study.cells == #study.ids then
+    tell_strangers(study, live)
+  end
+  if not tasks then
+    say("the queue is not known: ", (message:gsub("\n$", "")))
+  end
+  tell_lost(options, overview.counts(study), records.of_study(list, study.name))
+  return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
+end
+
+-- The same as it changes, by files alone: runs of tasks are where their attempts are.
+function M.watch(options)
+  return watch.run(options, { place = attempts.best, words = attempts.words })
+end
+
+-- ---- resubmit, cancel ----
+
+local function same_set(a, b)
+  return table.concat(a, "\n") == table.concat(b, "\n")
+end
+
+-- The study as it was submitted last, on that site unless another is named.
+local function resubmit(options)
+  local own = own_records(options)
+  local last = own and own[#own]
+  if not last then
+    return INPUT
+  elseif last.scale ~= options.scale or not same_set(last.set, options.set) then
+    local function words(scale, set)
+      local list = { scale and "--scale " .. scale or nil }
+      for _, one in ipairs(set) do
+        list[#list + 1] = "--set " .. one
+      end
+      return list[1] and tongues.plain(table.concat(list, " ")) or "neither --scale nor --set"
+    end
+    say(("longhand: resubmit %s: found %s; expected %s, as in %s"):format(options.study,
+      words(options.scale, options.set), words(last.scale, last.set), last.folder))
+    say("  hint: ./longhand sweep STUDY --slurm SITE submits another scale of the study")
+    return INPUT
+  end
+  options.slurm = options.slurm or last.site
+  return submit.run(options)
+end
+
+-- Records without those whose jobs this folder has not named, which are told; whether there are such in the queue.
+local function without_foreign(options, own)
+  local list, any = {}, false
+  for _, record in ipairs(own) do
+    if records.is_own(record, options.out) then
+      list[#list + 1] = record
+    elseif record.tasks then
+      any = true
+      say(("%s/record.json: names the job %s, which is none that %s is given for this folder; it is not cancelled")
+        :format(record.folder, tongues.plain(record.name), record.study))
+      say("  hint: scancel ", record.tasks[1].job, ", if it is meant; --out as it was when the study was submitted")
+    end
+  end
+  return list, any
+end
+
+local function cancel(options)
+  local own, list = own_records(options)
+  if not own then
+    return INPUT
+  end
+  local tasks, message = queue.tasks()
+  if not tasks then
+    io.stderr:write(message)
+    return ENVIRONMENT
+  end
+  records.in_queue(list, tasks)
+  local jobs, count = {}, 0
+  local foreign
+  own, foreign = without_foreign(options, own)
+  for _, record in ipairs(own) do
+    if record.tasks then
+      local written
+      written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
+      if not written then
+        say("longhand: ", message, "; the job is cancelled all the same")
+      end
+      local seen = {}
+      for _, task in ipairs(record.tasks) do -- of the array, and of its script where that was sent by hand
+        jobs[#jobs + 1] = not seen[task.job] and task.job or nil
+        seen[task.job] = true
+      end
+      count = count + #record.tasks
+    end
+  end
+  for _, task in ipairs(tasks) do
+    for _, record in ipairs(own) do
+      jobs[#jobs + 1] = task.name == record.name .. script.NEXT and task.job or nil
+    end
+  end
+  if #jobs == 0 then
+    io.stdout:write(("no task of %s is in the queue\n"):format(options.study))
+    return foreign and INPUT or DONE
+  end
+  local done
+  done, message = queue.cancel(jobs)
+  if not done then
+    io.stderr:write(message)
+    return ENVIRONMENT
+  end
+  io.stdout:write(("cancelled: job %s, %s; what was training writes checkpoints, and ./longhand sweep resubmit goes "
+    .. "on\n"):format(table.concat(jobs, ", "), wording.count(count, "task")))
+  return DONE
+end
+
+local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = M.status, cancel = cancel }
+
+-- options.action: run, dry_run, resubmit, status or cancel.
+function M.run(options)
+  return ACTIONS[options.action](options)
+end
+
+-- What a sweep on this machine does with what tasks have left: take_on(cell, trainer) before it trains runs of a cell,
+-- by words that make its trainer tell what it is; tidy(study) at its end.
+local function what_tasks_left(options)
+  return {
+    take_on = function(cell, trainer)
+      local adopted, strange = attempts.adopt(options.out, cell.missing, trainer, options.device)
+      if adopted > 0 then
+        say(("%s: goes on with what tasks of Slurm have left of %s"):format(cell.id, wording.count(adopted, "run")))
+      end
+      if strange > 0 then
+        say(("%s: what tasks of Slurm have left of %s is of another level, compiler or source, or beyond the last "
+          .. "step: it stays for now, and they begin anew"):format(cell.id, wording.count(strange, "run")))
+      end
+    end,
+    tidy = function(study)
+      attempts.tidy(study, options.out)
+    end,
+  }
+end
+
+-- Before a sweep on this machine: an exit code where tasks in the queue work in the folder of runs, nil where nothing
+-- is in its way. What tasks have left is for the sweep then, in options.left.
+function M.make_way(options)
+  local tasks, message, absent = queue.tasks()
+  if not tasks and not absent then
+    io.stderr:write(message)
+    say("whether tasks of Slurm work in ", options.out, " is not known: nothing is started")
+    return ENVIRONMENT
+  end
+  local list = records.list(options.out)
+  if absent and list[1] then
+    say(("longhand: --out %s: runs of this folder were submitted to Slurm, and there is no squeue here to say whether "
+      .. "tasks are at work"):format(options.out))
+    say(("  expected: the machine that submits them; once none of them is in a queue, remove %s"):format(
+      records.folder(options.out)))
+    return ENVIRONMENT
+  end
+  records.in_queue(list, tasks or {})
+  for _, record in ipairs(list) do
+    if record.tasks then
+      say(("longhand: --out %s: tasks of Slurm work in this folder: %s"):format(options.out, record_line(record)))
+      say(("  expected: none; ./longhand sweep cancel %s ends them, another --out is out of their way"):format(
+        record.study))
+      return INPUT
+    end
+  end
+  options.left = list[1] and what_tasks_left(options)
+end
+
+return M

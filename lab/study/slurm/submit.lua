@@ -1,0 +1,410 @@
+-- From a study to a job array: builds the trainers of what is missing, stages them beside the runs, packs the runs into
+-- tasks and hands the script to sbatch.
+--
+-- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; what was submitted on stdout, or the
+-- script with --dry-run, the rest on stderr. Nothing stays behind that waits: the same command does what is missing
+-- then, and leaves alone what tasks in the queue have.
+
+local build = require("render.build")
+local choice = require("lab.study.grid.choice")
+local estimate = require("lab.study.run.estimate")
+local hand_over = require("lab.study.run.hand_over")
+local inside = require("base.inside")
+local lfs = require("lfs")
+local overview = require("lab.study.run.overview")
+local packing = require("lab.study.slurm.packing")
+local paths = require("base.paths")
+local queue = require("lab.study.slurm.queue")
+local records = require("lab.study.slurm.records")
+local script = require("lab.study.slurm.script")
+local set_aside = require("lab.study.run.set_aside")
+local sha256 = require("base.sha256")
+local shell = require("base.shell")
+local site_module = require("lab.study.slurm.site")
+local tongues = require("base.tongues")
+local trainer_flags = require("spec.trainer_flags")
+local trainers = require("lab.study.run.trainers")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
+local DEFAULT_MOST = 1000 -- tasks, where no cluster says
+local FULL = 0.9 -- of a task's time that runs are packed into: they are estimated
+
+local say, warn = overview.say, overview.warn
+
+-- What a folder must be called that stands in a #SBATCH line and in a script.
+local function is_plain(path)
+  return tongues.make(path) ~= nil and not path:find("[\x80-\xFF]")
+end
+
+-- Which runs could be submitted: { cells, runs } with run.again where there is a folder that stays; how many tasks in
+-- the queue have, and processes here.
+local function to_do(study, live)
+  local cells, count = {}, { runs = 0, queued = 0, running = 0 }
+  for _, cell in ipairs(study.cells) do
+    local missing = {}
+    for _, run in ipairs(cell.missing) do
+      if live[run.dir] then
+        count.queued = count.queued + 1
+      elseif run.state == "running" then
+        count.running = count.running + 1
+      else
+        run.again = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
+        missing[#missing + 1] = run
+      end
+    end
+    count.runs = count.runs + #missing
+    cells[#cells + 1] = #missing > 0 and setmetatable({ missing = missing }, { __index = cell }) or nil
+  end
+  return cells, count
+end
+
+-- What builds are asked for. The trainers are for the site's nodes, not for this machine.
+local function request_of(options, site)
+  return { target = site.gpus > 0 and "cpu,cuda" or "cpu", levels = table.concat(site.levels or { "all" }, " "),
+    arch = site.architectures and table.concat(site.architectures, ","), cuda_root = options.cuda_root,
+    device = site.gpus > 0 and "cuda" or "cpu" }
+end
+
+local function has_gpu()
+  return shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) == 0
+end
+
+-- The seconds of each group, by measurements here, where such can be made.
+local function estimate_groups(groups, items, request, site)
+  local here = math.min(site.cpus, build.processors())
+  local on_gpu = site.gpus > 0
+  if on_gpu and not has_gpu() then
+    return
+  end
+  local timer = estimate.timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
+    device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
+    slots_here = on_gpu and site.replicas or here })
+  for _, group in ipairs(groups) do
+    group.seconds = timer and timer(group.cell, group.runs) or nil
+  end
+end
+
+-- The name that a trainer is staged under, by what it is.
+local function staged_name(item)
+  local text = shell.capture({ "sh", "-c", 'exec sha256sum "$1" 2>/dev/null', "sh", item.dir .. "/trainer" })
+  local digest = text:match("(%x+) ") or sha256.hex(item.job.stamp .. item.job.levels .. item.job.loose_stamp)
+  return ("%s-%s"):format(item.cell.id, digest:sub(1, 16))
+end
+
+-- Gives the groups of each item its trainer's name and flags; nil and a message.
+local function equip(groups, items)
+  local by_cell = {}
+  for _, item in ipairs(items) do
+    by_cell[item.cell.id] = { defaults = item.job.defaults.digest, trainer = staged_name(item),
+      flags = trainer_flags.of_training(item.cell.spec.data_files) }
+    for _, flag in ipairs(by_cell[item.cell.id].flags) do
+      if flag:find("\n", 1, true) then
+        return nil, ("%s: found the end of a line in a file's name; expected none"):format(tongues.plain(flag))
+      end
+    end
+  end
+  for _, group in ipairs(groups) do
+    for key, value in pairs(by_cell[group.cell.id]) do
+      group[key] = value
+    end
+  end
+  return true
+end
+
+-- Copies a file, mode and all, where no file of its bytes is; what else lies there is replaced.
+local COPY = [[{ [ -f "$2" ] && [ ! -L "$2" ] && [ -x "$2" ] && cmp -s -- "$1" "$2"; } ||
+  { rm -f -- "$2.partial" && cp -- "$1" "$2.partial" && sync "$2.partial" && mv -T -- "$2.partial" "$2"; } 2>&1 ||
+  { code=$?; rm -f -- "$2.partial"; exit "$code"; }]]
+
+-- Copies the trainers beside the runs, each under a name that only these bytes have; nil and a message. One that lies
+-- there under that name is believed by its bytes alone.
+local function stage(groups, items, folder)
+  local dirs = {}
+  for _, item in ipairs(items) do
+    dirs[item.cell.id] = item.dir
+  end
+  for _, group in ipairs(groups) do
+    local said, code = shell.capture({ "sh", "-c", COPY, "sh", dirs[group.cell.id] .. "/trainer",
+      folder .. "/" .. group.trainer })
+    if code ~= 0 then
+      return nil, (said:gsub("%s+$", ""))
+    end
+  end
+  return true
+end
+
+-- The texts of an array: job.sh and runs.txt as a list of files. folder: its own.
+local function texts_of(options, study, site, plan)
+  local out = paths.absolute(options.out)
+  local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
+    trainers = records.folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.title(study),
+    groups = #plan.groups, count = plan.count }
+  local body = assert(write.read(options.project:path("lab/study/slurm/task.sh")))
+  return { { path = "job.sh", text = script.text(site, job, body) },
+    { path = "runs.txt", text = script.list(site, plan.tasks) } }
+end
+
+-- What the tasks come to, for people.
+local function describe(plan, site, most)
+  local long = plan.longest and plan.longest > site.seconds and ("; the longest of them %s, more than a task has: it "
+    .. "goes back into the queue"):format(wording.duration(plan.longest)) or ""
+  local each = plan.longest and (", up to %s each, as measured here"):format(wording.duration(plan.longest))
+    or ", spread evenly, since nothing could be measured here"
+  return ("%s, %s at a time in a task: %s (at most %d)%s%s"):format(wording.count(plan.count, "run"),
+    site.replicas >= 4096 and "those of a cell" or tostring(site.replicas), wording.count(#plan.tasks, "task"), most,
+    each, long)
+end
+
+-- The plan of an array: { groups, tasks, longest, count }; or nil, an exit code and a message.
+local function make_plan(options, site, cells, most)
+  local request = request_of(options, site)
+  local items, code, message = trainers.list(options.project, cells, request, warn)
+  if not items then
+    return nil, code, "longhand: " .. message
+  end
+  if options.action == "dry_run" then
+    trainers.ensure_one(options.project, items, say)
+  else
+    trainers.build(options.project, items, say)
+    for _, item in ipairs(items) do
+      if not item.fresh then
+        return nil, item.code or ENVIRONMENT, "nothing was submitted, since not all trainers could be built"
+      end
+    end
+  end
+  local plan = { groups = packing.groups(cells, site.replicas), items = items, count = 0 }
+  estimate_groups(plan.groups, items, request, site)
+  plan.tasks, plan.longest = packing.tasks(plan.groups, { least = site.min_tasks,
+    most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
+  for _, group in ipairs(plan.groups) do
+    plan.count = plan.count + #group.runs
+  end
+  local equipped
+  equipped, message = equip(plan.groups, items)
+  if not equipped then
+    return nil, INPUT, "longhand: " .. message
+  end
+  return plan
+end
+
+-- Says what stands in the way of a whole study; whether there is anything to submit.
+local function announce(options, study, count)
+  local counts = overview.counts(study)
+  local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
+    { counts.waiting, "waiting for runs of an earlier stage" } }
+  local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.title(study),
+    overview.count_cells(study), wording.count(counts.runs, "run"), counts.done, count.runs)
+  for _, part in ipairs(rest) do
+    line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
+  end
+  say(line, " in ", options.out)
+  overview.say_states(study)
+  if counts.waiting > 0 and count.runs == 0 then
+    say("the same command submits what waits, once the runs before it are done")
+  end
+  return count.runs > 0
+end
+
+local function print_script(options, study, site, plan, most)
+  plan.folder = records.folder(paths.absolute(options.out)) .. "/N"
+  plan.name = records.job_name(options.out, study, 0)
+  local files = texts_of(options, study, site, plan)
+  io.stdout:write(files[1].text)
+  say(describe(plan, site, most))
+  say("nothing was submitted; runs.txt would begin with")
+  say("  ", (files[2].text:match("^[^\n]*")))
+  return DONE
+end
+
+-- Behind the array a job that submits what waits for its runs, where the study has stages.
+local function submit_next(options, study, site, plan, job)
+  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
+    paths.absolute(options.out) }
+  local which = choice.command(options.choice, paths.absolute(study.path))
+  table.move(which, 1, #which, #words + 1, words)
+  table.move(study.scale and { "--scale", study.scale } or {}, 1, 2, #words + 1, words)
+  for _, set in ipairs(study.set) do
+    table.move({ "--set", set }, 1, 2, #words + 1, words)
+  end
+  local path, number = plan.folder .. "/next.sh", nil
+  local written, message = write.file(path, script.next_text(site, { name = plan.name, folder = plan.folder,
+    directory = lfs.currentdir() }, words))
+  if written then
+    number, message = queue.submit(path, job)
+  end
+  if number then
+    io.stdout:write(("job %s: once all of these are done, submits what waits for them; %s/next.sh\n"):format(number,
+      plan.folder))
+  else
+    warn(("later stages are submitted by the same command, once the runs before them are done: %s")
+      :format((message:gsub("\n$", ""))))
+  end
+end
+
+-- A job of this name that the controller has taken although sbatch says otherwise, as where its answer came too late.
+local function accepted(name)
+  for _, task in ipairs(queue.tasks() or {}) do
+    if task.name == name then
+      warn(("sbatch failed, but job %s of that name is in the queue"):format(task.job))
+      return task.job
+    end
+  end
+end
+
+-- Takes what an array has in its folder; the folder stays, so that no other array is given its number and name.
+local function empty(options, folder)
+  inside.remove(options.out, folder)
+  lfs.mkdir(folder)
+end
+
+-- Undoes what came before sbatch, which did not take the array.
+local function take_back(options, plan, folder)
+  for _, group in ipairs(plan.groups) do
+    set_aside.put_back(options.out, group.runs, "nothing was submitted")
+  end
+  empty(options, folder)
+end
+
+-- Writes the array's folder and calls sbatch; on a failure the folder is emptied, and damaged runs are put back.
+local function submit(options, study, site, plan, most)
+  local folder, n = records.open(options.out)
+  if not folder then
+    say("longhand: ", n)
+    return ENVIRONMENT
+  end
+  plan.folder, plan.name = paths.absolute(folder), records.job_name(options.out, study, n)
+  local files = texts_of(options, study, site, plan)
+  files[#files + 1] = { path = "record.json", text = records.text(study, site, plan.name) }
+  local staged, message = stage(plan.groups, plan.items, records.folder(options.out) .. "/trainers")
+  local written = staged
+  if staged then
+    written, message = write.files(folder, files)
+  end
+  if written then
+    written, message = write.make_directory(folder .. "/logs")
+  end
+  for _, group in ipairs(plan.groups) do
+    if written then
+      written, message = set_aside.runs(options.out, group.cell, group.runs)
+    end
+  end
+  local job
+  if written then
+    job, message = queue.submit(plan.folder .. "/job.sh")
+  end
+  job = job or written and accepted(plan.name)
+  if not job then
+    take_back(options, plan, folder)
+    say("nothing was submitted: ", (message:gsub("\n$", "")))
+    return written and INPUT or ENVIRONMENT
+  end
+  say(describe(plan, site, most))
+  io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
+    wording.count(plan.count, "run"), folder))
+  if overview.counts(study).waiting > 0 then
+    submit_next(options, study, site, plan, job)
+  end
+  say(("what becomes of it: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
+    and " --out " .. options.out or ""))
+  return DONE
+end
+
+-- What tasks in the queue have, and how many an array may have; nil and a message. Where nothing is to be submitted, a
+-- machine without Slurm will do.
+local function ask_queue(options)
+  local most, message = queue.most_tasks()
+  local tasks
+  if most then
+    tasks, message = queue.tasks()
+  end
+  if not tasks and options.action ~= "dry_run" then
+    return nil, message
+  elseif not tasks then
+    io.stderr:write(message)
+    say(("  the script is for at most %d tasks, which is what Slurm allows by default"):format(DEFAULT_MOST))
+  end
+  return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
+end
+
+-- The study with what earlier stages have left for later ones, and the worst exit code of their verbs; or nil and one.
+local function expand(options)
+  local from = options.action == "dry_run" and overview or hand_over
+  local study, worst = from.expand(options)
+  if not study then
+    io.stderr:write(worst)
+    return nil, INPUT
+  end
+  for _, warning in ipairs(study.warnings) do
+    warn(warning)
+  end
+  return study, worst or DONE
+end
+
+local function go(options, site)
+  local study, worst = expand(options)
+  if not study or worst == AGAIN then
+    return worst
+  end
+  local live, most = ask_queue(options)
+  if not live then
+    io.stderr:write(most)
+    return ENVIRONMENT
+  end
+  if most < 1 then
+    say("longhand: scontrol show config: found MaxArraySize ", most + 1, "; expected 2 or more, for job arrays")
+    return ENVIRONMENT
+  end
+  local cells, count = to_do(study, live)
+  if not announce(options, study, count) then
+    return worst
+  end
+  local plan, code, message = make_plan(options, site, cells, most)
+  if not plan then
+    say(message)
+    return code
+  elseif options.action == "dry_run" then
+    return print_script(options, study, site, plan, most)
+  end
+  local noted
+  noted, message = overview.leave_note(options, study)
+  if not noted then
+    say("longhand: ", message)
+    return ENVIRONMENT
+  end
+  return hand_over.worse(worst, submit(options, study, site, plan, most))
+end
+
+-- options: of the verb sweep; slurm names the site.
+function M.run(options)
+  local site, message = site_module.read(options.project, options.slurm)
+  if not site then
+    io.stderr:write(message)
+    return INPUT
+  elseif not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
+    say(("longhand: --out %s: a script for Slurm cannot name this folder, or the one that it is called in"):format(
+      tongues.plain(options.out)))
+    say("  expected: ", tongues.MAKE_TEXT)
+    return INPUT
+  end
+  if options.action == "dry_run" then
+    return go(options, site)
+  end
+  local release
+  release, message = records.take(options.out)
+  if not release then
+    say("longhand: ", message)
+    return ENVIRONMENT
+  end
+  local done, code = pcall(go, options, site)
+  release()
+  if not done then
+    error(code, 0)
+  end
+  return code
+end
+
+return M

@@ -1,0 +1,114 @@
+-- Trainers that differ in their choices, and how fast one is beside another.
+--
+-- Input: a project; of a spec its plan and what it is compiled for; { seconds, threads, lengths, files } for `bench`.
+-- Output: trainers; ratios of rates. Variants share a folder, so that only what differs is compiled again. What is
+-- measured is steps by processor time: other jobs on the machine disturb it least.
+
+local build = require("render.build")
+local lfs = require("lfs")
+local search = require("lab.tune.search")
+local shell = require("base.shell")
+local tuning = require("plan.tuning")
+local write = require("base.write")
+
+local M = {}
+
+local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
+local CLEAR = 0.97 -- what is slower than that after the first rounds gets no more of them
+
+-- A folder of variants of one plan: { project, spec, job, dir, made }.
+function M.open(project, spec, levels, dir)
+  return { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,
+    job = { id = spec.id, levels = levels, linking = "dynamic" } }
+end
+
+local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- a trainer that was stopped, SIGINT, SIGTERM
+
+-- Ends the search where a command failed; passed: exit codes that are the user's to mend, and ours then.
+local function check(code, what, passed)
+  if INTERRUPTED[code] then
+    error("interrupted!", 0)
+  elseif code ~= 0 then
+    local how = code > 128 and ("signal %d"):format(code - 128) or ("exit code %d"):format(code)
+    error({ code = passed and passed[code] and code or 4, text = ("longhand tune: %s: %s"):format(what, how) }, 0)
+  end
+end
+
+-- The trainer with these values of its choices.
+function M.trainer(work, values)
+  local name = tuning.text(values)
+  if work.made[name] then
+    return work.made[name]
+  end
+  local spec, log = work.spec, work.dir .. "/log"
+  spec.plan.tuned = tuning.of(spec.plan, nil, { [work.level] = { date = "now", values = values } })
+  local files, message = work.project:files(spec.plan, false)
+  files = files or error({ code = 1, text = message }, 0)
+  local written
+  written, message = write.files(work.dir .. "/src", files)
+  if not written then
+    error({ code = 4, text = message }, 0)
+  end
+  local words = build.compile_words(work.project, work.job, work.dir, math.min(build.processors(), 16))
+  local code = shell.run(words, { output = log, errors_too = true })
+  check(code, code ~= 0 and (write.read(log) or "") .. "make" or "make")
+  work.count = work.count + 1
+  local path = ("%s/trainer-%d"):format(work.dir, work.count)
+  assert(os.rename(work.dir .. "/trainer", path))
+  work.made[name] = path
+  return path
+end
+
+-- Steps by processor time of a trainer, for every mode and length.
+local function rates(trainer, modes, options)
+  local list = {}
+  for _, mode in ipairs(modes) do
+    -- A level that the environment asks for is not the one that is tuned.
+    local words = { "env", "-u", "LONGHAND_ISA", trainer, "bench", "--json", "--mode", mode, "--windows", "3",
+      "--seconds", options.seconds, "--threads", options.threads }
+    table.move(options.lengths and { "--lengths", options.lengths } or {}, 1, 2, #words + 1, words)
+    table.move(options.files, 1, #options.files, #words + 1, words)
+    local text, code = shell.capture(words)
+    check(code, "bench of a trainer", { true, true })
+    for seconds in text:gmatch('"processor_seconds_per_step":([%d.eE+-]+)') do
+      list[#list + 1] = 1 / tonumber(seconds)
+    end
+  end
+  return list
+end
+
+-- The geometric mean of the ratios of two lists.
+local function ratio(from, to)
+  local sum = 0
+  for i in ipairs(from) do
+    sum = sum + math.log(to[i] / from[i])
+  end
+  return math.exp(sum / #from)
+end
+
+-- One trainer against another, in alternation, until a time (os.time): { gain, noise, rounds }; nil where there was no
+-- time for it.
+function M.compare(from, to, modes, options, stop)
+  local ratios = {}
+  while #ratios < MOST_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < LEAST_ROUNDS) do
+    local first, second = from, to
+    if #ratios % 2 == 1 then
+      first, second = to, from
+    end
+    local one, other = rates(first, modes, options), rates(second, modes, options)
+    ratios[#ratios + 1] = #ratios % 2 == 1 and ratio(other, one) or ratio(one, other)
+    if #ratios >= LEAST_ROUNDS and search.median(ratios) < CLEAR then
+      break
+    end
+  end
+  return ratios[1] and search.result(ratios)
+end
+
+-- A new folder for variants; or nil and a message.
+function M.folder(parent, name)
+  local path = ("%s/%s"):format(parent, name)
+  local made, message = lfs.mkdir(path)
+  return made and path, message
+end
+
+return M

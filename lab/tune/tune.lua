@@ -1,0 +1,272 @@
+-- The verb tune: searches what cannot change a rounding on this machine, remembers what it found, and proposes what
+-- can.
+--
+-- Input: { project, find(sets), seconds, lengths, level, threads, say }; find gives a planned spec, or nil and a
+-- message. Output: an exit code, and a message. Only what is better is remembered, over what an earlier search found;
+-- who stops the search keeps what it has found so far.
+
+local build = require("render.build")
+local known_levels = require("plan.levels")
+local measure = require("lab.tune.measure")
+local search = require("lab.tune.search")
+local shell = require("base.shell")
+local tasks = require("spec.tasks")
+local trainer_flags = require("spec.trainer_flags")
+local tuned = require("render.tuned")
+local tuning = require("plan.tuning")
+local wording = require("base.wording")
+local write = require("base.write")
+
+local M = {}
+
+local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
+local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
+local SEARCHING = 0.7 -- of the time; the rest is for the comparison with the model's choices, and for proposals
+local LEAST = 0.005 -- a gain that nobody would notice
+local BLOCKS = { 42, 84, 126, 168 } -- tokens of a block of training
+local BOTH = { "train", "eval" }
+
+local function duration(seconds)
+  return ("%d:%02d"):format(seconds // 60, seconds % 60)
+end
+
+-- The middle and the last of the training lengths; nil with finite data, which has lengths of its own.
+local function usual_lengths(spec)
+  local lengths = not spec.plan.task.data and spec.resolved.train.lengths
+  local all = lengths and tasks.lengths(lengths)
+  return all and ("%d,%d"):format(all[(#all + 1) // 2], all[#all])
+end
+
+local function line_of(result)
+  return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
+end
+
+-- What the search needs of the choices: those that have several values, at the level.
+local function candidates(plan, level)
+  local values, list = tuning.values(plan, level), {}
+  for i, choice in ipairs(tuning.CHOICES) do
+    list[i] = { name = choice.name, values = values[choice.name], modes = choice.modes }
+  end
+  return list
+end
+
+-- Remembers values as an entry of today. The same as before stay as they are, with their date: it is part of what a
+-- build is compared by, so that a new one would have every trainer built again.
+local function remember(job, values, gain)
+  local earlier = job.earlier
+  if earlier and tuning.text(earlier.values) == tuning.text(values) then
+    job.say(("the same was found on %s; that entry stays"):format(earlier.date))
+    job.path = earlier.path
+    return
+  end
+  local path, message = tuned.write(job.key, { date = os.date("%Y-%m-%d"), choices = values, gain = gain })
+  job.path, job.failure = path or job.path, not path and message or nil
+end
+
+-- Nothing better was found: nothing is written.
+local function keep(job, why)
+  local earlier = job.earlier
+  job.say(why .. (earlier and ("; what was found on %s stays"):format(earlier.date) or "; nothing is written"))
+end
+
+-- The model's choices against themselves: a gain of no more than that is none.
+local function take_floor(job)
+  local trainer = measure.trainer(job.work, job.model)
+  local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
+  job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
+  if same then
+    job.say(("%-36s %s"):format("the model's choices beside themselves", line_of(same)))
+  end
+end
+
+-- The search over what changes no bit. Returns the best values.
+local function search_choices(job)
+  local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
+  return search.run({
+    start = job.model, choices = candidates(job.spec.plan, job.level), floor = job.floor,
+    is_over = function() return os.time() >= stop end,
+    compare = function(best, candidate, modes, left)
+      if os.time() >= stop then
+        return nil
+      end
+      -- Compiling is no part of a candidate's share: a long one would leave it none.
+      local from, to = measure.trainer(job.work, best), measure.trainer(job.work, candidate)
+      local now = os.time()
+      return now < stop and measure.compare(from, to, modes, job.options,
+        now + math.max(2, (stop - now) // math.max(1, left))) or nil
+    end,
+    tell = function(choice, best, value, result)
+      job.tried = job.tried + 1
+      say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], line_of(result),
+        duration(math.max(0, job.stop - os.time()))))
+    end,
+    accepted = function(values)
+      job.found = values
+    end,
+  })
+end
+
+-- What was found against what the model says, training and evaluation apart, decides what is kept: the values.
+local function confirm(job, best)
+  if tuning.text(best) == tuning.text(job.model) then
+    keep(job, "the model's choices are the best that were tried")
+    return best
+  end
+  local from, to = measure.trainer(job.work, job.model), measure.trainer(job.work, best)
+  local gain, product = {}, 1
+  for i, mode in ipairs(BOTH) do
+    local now = os.time()
+    local result = measure.compare(from, to, { mode }, job.options, now + (job.stop - now) // (6 - i))
+    gain[mode], product = result and result.gain, product * (result and result.gain or 1)
+    local words = result and line_of(result) or "no time"
+    job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
+  end
+  if product < 1 then
+    job.found = nil
+    keep(job, "slower than the model's choices in the end")
+    return job.model
+  end
+  remember(job, best, gain)
+  job.found = nil
+  return best
+end
+
+-- Values of one field of the spec that would give other bits.
+local function proposals(plan)
+  local list, train = {}, plan.resolved.train
+  for _, tokens in ipairs(BLOCKS) do
+    list[#list + 1] = tokens ~= plan.block_tokens and ("train.block_tokens=%d"):format(tokens) or nil
+  end
+  for _, shards in ipairs({ train.shards // 2, train.shards * 2 }) do
+    list[#list + 1] = shards >= 1 and shards <= train.batch and ("train.shards=%d"):format(shards) or nil
+  end
+  return list
+end
+
+-- Values as another plan may have them: what it has not is the model's.
+local function legal(work, values, level)
+  local all, own = tuning.values(work.spec.plan, level), tuning.defaults(work.spec.plan, level, tuned.machine())
+  for name in pairs(own) do
+    own[name] = all[name][values[name]] and values[name] or own[name]
+  end
+  return own
+end
+
+-- Tries what can change a rounding, as plans of their own; applies nothing.
+local function propose(job, best)
+  local list, say = proposals(job.spec.plan), job.say
+  for i, set in ipairs(list) do
+    local spec = os.time() < job.stop and job.find({ set })
+    local dir = spec and measure.folder(job.dir, "plan" .. i)
+    if dir then
+      local other = measure.open(job.project, spec, job.level.name, dir)
+      local from, to = measure.trainer(job.work, best), measure.trainer(other, legal(other, best, job.level))
+      local now = os.time()
+      local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
+      local worth = result and search.counts(result, job.floor)
+      say(("--set %-30s %s%s"):format(set, result and line_of(result) or "no time", worth
+        and "  a plan of its own: other bits, runs of its own" or ""))
+    end
+  end
+end
+
+local function work_through(job)
+  local first = measure.folder(job.dir, "plan0")
+  job.work = measure.open(job.project, job.spec, job.level.name, first)
+  job.model = tuning.defaults(job.spec.plan, job.level, tuned.machine())
+  take_floor(job)
+  local best = search_choices(job)
+  if job.tried == 0 then
+    error({ code = INPUT, text = ("longhand tune: --seconds %d: too short to try anything here; the model's choices "
+      .. "stay"):format(job.seconds) }, 0)
+  end
+  propose(job, confirm(job, best))
+end
+
+-- What is remembered already, whole: { date, values, path }; nil where there is nothing that can be used.
+local function earlier_of(job)
+  local entry = tuned.read(job.key, job.spec.plan)
+  if not entry then
+    return nil
+  end
+  local values = tuning.defaults(job.spec.plan, job.level, tuned.machine())
+  for name, value in pairs(entry.values) do
+    values[name] = value
+  end
+  return { date = entry.date, values = values, path = tuned.path(job.key) }
+end
+
+-- What to say at the end, and the exit code.
+local function conclude(job, ok, problem)
+  local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
+  if not ok and job.found then
+    remember(job, job.found)
+  end
+  if job.path then
+    job.say(("%s: what builds here take from now on for %s"):format(job.path, job.key.shape))
+  end
+  if not ok and not stopped then
+    if type(problem) == "table" and problem.code then
+      return problem.code, problem.text
+    end
+    error(problem, 0)
+  elseif job.failure then
+    return ENVIRONMENT, job.failure
+  end
+  return stopped and STOPPED or 0, stopped and not job.path and "stopped before anything better was found" or nil
+end
+
+-- The level to search at; or nil, an exit code and a message.
+local function level_of(arguments)
+  local words, message = build.levels(arguments.project, arguments.level)
+  if not words then
+    return nil, ENVIRONMENT, "longhand tune: " .. message
+  end
+  local level = known_levels[words]
+  return level, INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
+end
+
+-- Where trainers are built: an exit code and a message where make cannot take the folder's name.
+local function refused_folder(project)
+  local folder = os.getenv("TMPDIR")
+  if folder and folder:sub(1, 1) == "/" then
+    return build.refused(project, folder, "TMPDIR")
+  end
+end
+
+function M.run(arguments)
+  local project = arguments.project
+  local spec, message = arguments.find({})
+  if not spec then
+    return INPUT, message
+  end
+  local level, code, problem = level_of(arguments)
+  if not level then
+    return code, problem
+  end
+  local dir
+  code, problem = refused_folder(project)
+  if code then
+    return code, problem
+  end
+  dir, message = shell.temporary()
+  if not dir then
+    return ENVIRONMENT, "longhand tune: " .. message
+  end
+  local job = { project = project, spec = spec, find = arguments.find, say = arguments.say, dir = dir, level = level,
+    seconds = arguments.seconds, tried = 0,
+    key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
+    options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
+      files = trainer_flags.of_files(spec.data_files) } }
+  job.earlier = earlier_of(job)
+  job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
+  job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))
+  local ok
+  ok, problem = xpcall(work_through, function(err)
+    return type(err) == "table" and err or debug.traceback(tostring(err))
+  end, job)
+  write.remove_tree(dir)
+  return conclude(job, ok, problem)
+end
+
+return M
