@@ -2,7 +2,8 @@
 --
 -- Input: who facets are for (holders.lua), with score, what score.lua made of the spec. Output: M.warn calls warn(text)
 -- for each parameter of which that is so, and says which numbers and why: no pair of tokens reads them, the mask hides
--- all pairs that do, or the score takes only steps of them. Pairs of the first TOKENS tokens are tried; an index that
+-- all pairs that do, the score takes only steps of them, or they add the same to all keys of a query, which softmax
+-- cancels. Pairs of the first TOKENS tokens are tried; an index that
 -- hangs on more than where they stand counts as read wherever its range allows.
 
 local families = require("spec.families")
@@ -135,6 +136,73 @@ local function warn_table(seen, p, lookups, warn)
   end
 end
 
+-- Symbols that differ between the keys of a query.
+local OF_KEYS = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
+
+-- Whether a node differs between the keys of a query; known: what has been found out.
+local function differs(node, known)
+  local found = known[node]
+  if found == nil then
+    found = OF_KEYS[node.name] or false
+    for _, argument in ipairs(node) do
+      found = differs(argument, known) or found
+    end
+    known[node] = found
+  end
+  return found
+end
+
+-- The arguments in which a node is linear while all that is the same for all keys stands still, and what these are
+-- multiplied or divided by; nil where it is not linear.
+local function linear_parts(node, known)
+  local op, a, b, c = node.op, node[1], node[2], node[3]
+  if op == "add" or op == "sub" or op == "neg" or op == "sum" then
+    return { a, b }
+  elseif (op == "mul" or op == "div") and not differs(b, known) then
+    return { a }, b
+  elseif op == "mul" and not differs(a, known) then
+    return { b }, a
+  elseif op == "select" and not differs(a, known) then
+    return { b, c }
+  end
+end
+
+-- What gets a gradient through a softmax, which cancels what all keys of a query gain alike: a set of parameters, and
+-- whether the logit stands but as a summand, times what is the same for all keys.
+local function reached_by(root)
+  local known, seen, reached, is_summand = {}, {}, {}, true
+  local function visit(term)
+    each_node(term, true, function(node)
+      if node.parameter then
+        reached[node.parameter] = true
+      end
+      is_summand = is_summand and (node.name ~= "score" or node == term)
+    end)
+  end
+  local function walk(node)
+    if seen[node] or not differs(node, known) then
+      return
+    end
+    seen[node] = true
+    local parts, factor = linear_parts(node, known)
+    for _, part in ipairs(parts or {}) do
+      walk(part)
+    end
+    if factor or not parts then
+      visit(factor or node)
+    end
+  end
+  walk(root)
+  return reached, is_summand
+end
+
+local CANCELS = "all keys of a query gain the same by it, which softmax cancels"
+
+local function is_softmax(seen)
+  local normaliser = seen.resolved.encoding.normaliser
+  return not normaliser or normaliser.kind == "softmax"
+end
+
 local function warn_score(seen, formula, warn)
   local smooth, lookups = {}, {}
   each_node(formula.root, true, function(node)
@@ -145,8 +213,11 @@ local function warn_score(seen, formula, warn)
       table.insert(lookups[p], node)
     end
   end)
+  local reached = is_softmax(seen) and reached_by(formula.root) or smooth
   for _, p in ipairs(formula.parameters) do
-    if p.learned and not smooth[p] then
+    if p.learned and smooth[p] and not reached[p] then
+      warn(("%s never gets a gradient: %s"):format(holders.named(seen, "encoding.parameters." .. p.name), CANCELS))
+    elseif p.learned and not smooth[p] then
       warn(("%s never gets a gradient: only steps of the score hang on it (floor, bucket, an index, a comparison)")
         :format(holders.named(seen, "encoding.parameters." .. p.name)))
     elseif p.learned and p.size then
@@ -164,6 +235,18 @@ local function warn_vectors(seen, warn)
   end
 end
 
+-- Biases of keys, whose product with a query is the same for all keys unless it turns with their positions.
+local function warn_keys(seen, formula, warn)
+  local encoding, model = seen.resolved.encoding, seen.resolved.model
+  local own = encoding.projections and encoding.projections.bias
+  local summand = not formula or select(2, reached_by(formula.root))
+  if (own or own == nil and model.bias == "all") and encoding.rotation.kind == "none" and is_softmax(seen) and summand
+  then
+    warn(("%s: the biases of keys never get a gradient: %s"):format(own
+      and holders.named(seen, "encoding.projections.bias") or "model.bias", CANCELS))
+  end
+end
+
 function M.warn(context, warn)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do
@@ -171,6 +254,7 @@ function M.warn(context, warn)
       family = name ~= "self" and name or nil }, { __index = context })
     local formula = score.families and score.families[name] or score.root and score
     warn_vectors(seen, warn)
+    warn_keys(seen, formula, warn)
     if formula then
       warn_score(seen, formula, warn)
     end

@@ -215,9 +215,10 @@ local function warn_dropout(resolved, warn)
 end
 
 function M.of(context)
-  local resolved, list = context.resolved, {}
+  local resolved, list, known = context.resolved, {}, {}
   local function warn(text)
-    list[#list + 1] = text
+    list[#list + 1] = not known[text] and text or nil -- several attentions may have the same facets
+    known[text] = true
   end
   holders.each(context, function(seen)
     warn_positions(seen, warn)

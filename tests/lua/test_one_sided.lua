@@ -119,7 +119,7 @@ function TestOneSided.test_what_no_gradient_reaches_is_told()
   local function warnings(encoding, kind)
     return table.concat(spec_of(encoding, kind).warnings, "\n")
   end
-  for _, preset in ipairs({ "t5", "shaw", "distance_table", "fire", "kerple_log", "cyclic", "alibi_learned" }) do
+  for _, preset in ipairs({ "t5", "shaw", "distance_table", "kerple_log", "cyclic", "alibi_learned" }) do
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
       lu.assertEquals(warnings(("kind = '%s'"):format(preset), kind), "", preset .. " " .. kind)
     end
@@ -139,6 +139,45 @@ function TestOneSided.test_what_no_gradient_reaches_is_told()
     "60 of its 65 values (index -64 to -5)")
   local crossing = "cross = { kind = 'distance_table', mask = { kind = 'window', left = 4, right = 1 } }"
   lu.assertStrContains(warnings(crossing, "encoder_decoder"), "63 of its 129 values (index 2 to 64)")
+end
+
+-- A summand of the score that is the same for all keys of a query leaves the weights as they are.
+function TestOneSided.test_what_softmax_cancels_is_told()
+  local function warnings(encoding, kind)
+    return table.concat(spec_of(encoding, kind or "encoder").warnings, "\n")
+  end
+  local cancels = " never gets a gradient: all keys of a query gain the same by it, which softmax cancels"
+  for _, kind in ipairs({ "encoder", "decoder" }) do
+    lu.assertEquals(warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
+  end
+  local own = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
+  local both = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
+  for formula, said in pairs({
+    ["x.score + x.a * x.b"] = both, ["x.b * (x.score - exp(x.a))"] = "encoding.parameters.a" .. cancels,
+    ["x.score + x.a * x.distance + x.b * x.query_index"] = "encoding.parameters.b" .. cancels,
+    ["select(less(x.query_index, 3), x.score + x.a, x.score) / (1 + x.b * x.b)"] = "encoding.parameters.a" .. cancels,
+    ["x.score + sum(4, function(i) return x.a * i + x.b * x.key_index end)"] = "encoding.parameters.a" .. cancels,
+    ["max(x.score + x.a, 0) + x.b * x.key"] = "", ["x.a * x.score + x.b * x.distance"] = "",
+  }) do
+    lu.assertEquals(warnings(own:format(formula)), said, formula)
+  end
+  lu.assertEquals(warnings("kind = 'geometric', " .. own:format("x.score + x.a + x.b")), "")
+end
+
+function TestOneSided.test_biases_of_keys_are_told()
+  local said = ": the biases of keys never get a gradient: all keys of a query gain the same by it, which softmax "
+    .. "cancels"
+  local function warnings(encoding, kind)
+    return table.concat(assert(project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "encoder")),
+      { "model.bias=all" })).warnings, "\n")
+  end
+  lu.assertEquals(warnings("kind = 'none'"), "model.bias" .. said)
+  lu.assertEquals(warnings("kind = 'alibi'", "encoder_decoder"), "model.bias" .. said)
+  lu.assertEquals(warnings("kind = 'lst_relative_clean'"), "encoding.projections.bias" .. said)
+  for _, encoding in ipairs({ "kind = 'rope'", "kind = 'geometric'", "projections = { bias = false }",
+    "score = function(x) return tanh(x.score) end", "score = function(x) return x.score * x.distance end" }) do
+    lu.assertEquals(warnings(encoding), "", encoding)
+  end
 end
 
 support.run()
