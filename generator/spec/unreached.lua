@@ -198,11 +198,6 @@ end
 
 local CANCELS = "all keys of a query gain the same by it, which softmax cancels"
 
-local function is_softmax(seen)
-  local normaliser = seen.resolved.encoding.normaliser
-  return not normaliser or normaliser.kind == "softmax"
-end
-
 local function warn_score(seen, formula, warn)
   local smooth, lookups = {}, {}
   each_node(formula.root, true, function(node)
@@ -213,7 +208,7 @@ local function warn_score(seen, formula, warn)
       table.insert(lookups[p], node)
     end
   end)
-  local reached = is_softmax(seen) and reached_by(formula.root) or smooth
+  local reached = reached_by(formula.root)
   for _, p in ipairs(formula.parameters) do
     if p.learned and smooth[p] and not reached[p] then
       warn(("%s never gets a gradient: %s"):format(holders.named(seen, "encoding.parameters." .. p.name), CANCELS))
@@ -239,9 +234,9 @@ end
 local function warn_keys(seen, formula, warn)
   local encoding, model = seen.resolved.encoding, seen.resolved.model
   local own = encoding.projections and encoding.projections.bias
-  local summand = not formula or select(2, reached_by(formula.root))
-  if (own or own == nil and model.bias == "all") and encoding.rotation.kind == "none" and is_softmax(seen) and summand
-  then
+  local stands_still = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
+    and (not formula or select(2, reached_by(formula.root)))
+  if stands_still and (own or own == nil and model.bias == "all") then
     warn(("%s: the biases of keys never get a gradient: %s"):format(own
       and holders.named(seen, "encoding.projections.bias") or "model.bias", CANCELS))
   end

@@ -161,7 +161,6 @@ function TestOneSided.test_what_softmax_cancels_is_told()
   }) do
     lu.assertEquals(warnings(own:format(formula)), said, formula)
   end
-  lu.assertEquals(warnings("kind = 'geometric', " .. own:format("x.score + x.a + x.b")), "")
 end
 
 function TestOneSided.test_biases_of_keys_are_told()
