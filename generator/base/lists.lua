@@ -1,4 +1,4 @@
--- Questions about lists.
+-- Questions about lists; plain data.
 
 local M = {}
 
@@ -14,6 +14,18 @@ end
 -- A new list of the items of both, in this order.
 function M.join(first, second)
   return table.move(second, 1, #second, #first + 1, table.move(first, 1, #first, 1, {}))
+end
+
+-- A copy of plain data that shares no table with it.
+function M.copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local new = {}
+  for key, inner in next, value do
+    new[key] = M.copy(inner)
+  end
+  return new
 end
 
 -- The names of things that have one.

@@ -116,7 +116,7 @@ local function families_of(model)
   return families.of({ kind = value_of(model, "kind"), encoder_layers = value_of(model, "encoder_layers") }) or {}
 end
 
--- Whether the decoder has fewer vectors of distances than all, since it sees one side alone (validate.lua).
+-- Whether the decoder has fewer vectors of distances than all, since it sees one side alone (settle_encoding.lua).
 local function is_narrowed(direct, name)
   local relative = direct.fields.relative
   return name == "decoder" and value_of(relative, "kind") == "shaw" and relative.fields.sides == nil

@@ -12,17 +12,13 @@
 local checkpoint = require("spec.checkpoint")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("spec.features")
-local finite = require("spec.finite")
 local inherit = require("spec.inherit")
+local lists = require("base.lists")
 local locate = require("spec.locate")
-local losses = require("spec.losses")
-local options = require("spec.options")
 local rules = require("spec.rules")
 local schema = require("spec.schema")
-local score = require("spec.score.score")
-local sections = require("spec.sections")
-local tasks = require("spec.tasks")
+local settle = require("spec.settle")
+local settle_encoding = require("spec.settle_encoding")
 local tongues = require("base.tongues")
 local tree = require("spec.tree")
 local unknown = require("spec.unknown")
@@ -45,17 +41,6 @@ local function record_origin(context, path, node)
   end
 end
 
-local function copy(value)
-  if type(value) ~= "table" then
-    return value
-  end
-  local new = {}
-  for key, inner in next, value do
-    new[key] = copy(inner)
-  end
-  return new
-end
-
 local function default_of(context, field)
   local value = field.default
   if type(value) == "function" then
@@ -64,7 +49,7 @@ local function default_of(context, field)
   if field.type == "number" and value then
     value = value + 0.0
   end
-  return copy(value)
+  return lists.copy(value)
 end
 
 -- Facets of one family of attentions, in a model that does not have it.
@@ -228,92 +213,6 @@ function read_table(context, field, node, into)
   end
 end
 
--- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
-local function choice_of(context, given)
-  local choice
-  for _, name in ipairs(sections.TASK_CHOICES) do
-    if given.fields[name] and choice then
-      add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
-      return nil
-    end
-    choice = given.fields[name] and name or choice
-  end
-  if not choice then
-    local names = table.concat(values.kind_names(context, schema.at["task.kind"]), ", ")
-    add(context, given, "task.kind", "is missing", names,
-      'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
-  end
-  return choice
-end
-
--- The facts of a task, which specs share, with what one spec says: of its tokens, and whether input and target are
--- streams of their own.
-local function with_streams(facts, resolved)
-  local new = facts and copy(facts)
-  if new then
-    new.computation = resolved.task.computation
-    new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
-    new.readout = (resolved.model or {}).readout
-  end
-  return new
-end
-
--- Fields that belong to another one of their section, which is not there. there: those that are, by name; nil: nobody
--- knows. beside: what stands there instead.
-local function refuse_strangers(context, section, given, there, beside)
-  for _, field in ipairs(there and schema.children[section] or {}) do
-    local node = field.with and given.fields[field.name]
-    if node and not there[field.with] then
-      add(context, node, field.path, "does not go with " .. beside, ("%s.%s"):format(section, field.with))
-    end
-  end
-end
-
--- What belongs to a network of the user's own stands beside one.
-local function settle_model(context)
-  local given = context.root.fields.model
-  if tree.is_table(given) and not context.partial.model then
-    refuse_strangers(context, "model", given, given.fields, "a network of Longhand's")
-  end
-end
-
--- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
-local function settle_task(context)
-  local given, task = context.root.fields.task, context.resolved.task
-  if not task or not tree.is_table(given) then
-    return
-  end
-  local choice = not context.partial.task and choice_of(context, given)
-  refuse_strangers(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
-  if choice == "source" and context.own_task then
-    task.kind = context.own_task.kind
-    context.origins["task.kind"] = given.fields.source.origin
-  end
-  local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
-  if choice == "data" then
-    facts = finite.of_files(context, given, task)
-    finite.refuse_seed(context, given)
-  end
-  task.options = options.settle(context, facts)
-  if choice ~= "data" and facts then
-    local what
-    facts, what = tasks.settle(facts, task.options)
-    if not facts then
-      add(context, given.fields.options or given, "task.options", what, "choices that the header's formulas allow")
-    end
-  end
-  if facts and facts.sets then
-    facts = finite.made(context, given, facts, task)
-  elseif facts and choice ~= "data" then
-    finite.refuse(context, given)
-  end
-  context.task = with_streams(facts, context.resolved)
-  if context.task then
-    losses.settle(context, given, context.task)
-  end
-  finite.settle_steps(context, context.task)
-end
-
 local function origin_text(origin)
   if origin.default then
     return "default"
@@ -323,104 +222,6 @@ local function origin_text(origin)
   return ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
 end
 
--- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: whose own
--- encoding it is; of: the family that it is for.
-local function resolve_formula(context, texts, encoding, family, of)
-  local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
-  local formula = score.resolve(context, texts, { path = path, encoding = encoding,
-    layers = families.layers(context.resolved.model, of), cross = of == "cross",
-    causal = families.is_causal(context.resolved.model, of, encoding), score = nodes.score,
-    parameters = nodes.parameters })
-  if formula and encoding.positions.kind == "randomized"
-    and features.score_reads_positions({ encoding = encoding })
-    and context.origins[path .. ".positions.draw"] == DEFAULT then
-    encoding.positions.draw = "layer"
-  end
-  return formula
-end
-
--- The positions of cross-attention's two sides are those of two sequences: a distance is their difference, and what the
--- paper's system draws in its place is the default of the others alone. encoding: that of the family; own: its table in
--- the spec. Returns what takes this back where nothing turns out to read distances; else context.read_otherwise has the
--- reading that was asked for.
-local function settle_cross(context, encoding, own)
-  local given, path = encoding.positions, "encoding.cross.positions.reading"
-  if not own or context.origins[path] == context.origins["encoding.positions.reading"] then
-    path = "encoding.positions.reading"
-  end
-  if not given or given.kind ~= "randomized" or not given.reading or given.reading == "difference" then
-    return function() end
-  end
-  encoding.positions = copy(given)
-  encoding.positions.reading = "difference"
-  return function()
-    if not features.distances_are_read({ encoding = encoding }) then
-      encoding.positions = own and given or nil
-    elseif context.origins[path] ~= DEFAULT then
-      context.read_otherwise = { path = path, value = given.reading }
-    end
-  end
-end
-
--- The formula that cross-attention has of a score given for all, or nil where it does not take it. It is tried first:
--- what is wrong with a score there is an error where it is taken alone.
-local function inherited_formula(context, texts, encoding, family)
-  local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
-  local tried = setmetatable({ positions = copy(encoding.positions) }, { __index = encoding })
-  resolve_formula(trial, texts, tried, family, "cross")
-  if not tried.score or inherit.reads_places(tried.score) then
-    encoding.score = not family and values.formula(context).score and "none" or nil
-    return nil
-  end
-  return resolve_formula(context, texts, encoding, family, "cross")
-end
-
--- The formula of the score, or nil. Of a model with several families { families = { name = formula } }: each is traced
--- on its own, since the number of layers may be part of it.
-local function resolve_score(context, texts)
-  local encoding, model = context.resolved.encoding, context.resolved.model
-  local names = families.of(model)
-  if not encoding or not names then
-    return nil
-  elseif not names[2] then
-    return resolve_formula(context, texts, encoding, nil, names[1])
-  end
-  local formulas, before, shared = {}, context.diagnostics:count(), {}
-  local given = context.loaded.tree.fields.encoding
-  given = tree.is_table(given) and given or nil
-  for _, name in ipairs(names) do
-    local own = encoding[name]
-    shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
-    local settle = name == "cross" and settle_cross(context, own or shared[name], own)
-    if context.diagnostics:count() == before then
-      local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherited_formula or resolve_formula
-      formulas[name] = formula_of(context, texts, own or shared[name], own and name, name)
-    end
-    if settle then
-      settle()
-    end
-  end
-  families.settle(encoding, names, shared, given and given.fields or {})
-  return next(formulas) and { families = formulas } or nil
-end
-
--- Learned vectors of distances are those that the mask leaves, unless the spec says which.
-local function settle_sides(context)
-  local encoding, model = context.resolved.encoding or {}, context.resolved.model
-  local names = families.of(model) or {}
-  for _, name in ipairs(names) do
-    local own, path = encoding, "encoding.relative.sides"
-    if names[2] then
-      own, path = encoding[name] or {}, ("encoding.%s.relative.sides"):format(name)
-    end
-    local relative = own.relative
-    if relative and relative.kind == "shaw" and context.origins[path] == DEFAULT
-      and families.is_causal(model, name, own) then
-      relative.sides = "left"
-    end
-  end
-end
-
 -- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
 -- the diagnostics hold an error, from here or from before.
 function M.resolve(loaded, d, given)
@@ -428,12 +229,12 @@ function M.resolve(loaded, d, given)
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
     resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
   read_children(context, "", context.root, context.resolved)
-  settle_task(context)
-  settle_model(context)
-  settle_sides(context)
+  settle.task(context)
+  settle.model(context)
+  settle_encoding.sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
-  local formula = known and resolve_score(context, loaded.texts)
+  local formula = known and settle_encoding.score(context, loaded.texts)
   context.score = formula or nil
   context.good = d:count() == 0
   local warnings = known and rules.apply(context)

@@ -436,7 +436,9 @@ function TestRuns.test_every_run_is_valid()
       local resolved, info, d = support.check("spec/runs/" .. entry)
       lu.assertEquals(d:text(), "")
       lu.assertEquals(resolved.source, "spec/runs/" .. entry)
-      lu.assertEquals(info.warnings, {})
+      for _, warning in ipairs(info.warnings) do -- the papers' models have biases of keys
+        lu.assertStrContains(warning, "which softmax cancels")
+      end
       count = count + 1
     end
   end

@@ -1,0 +1,106 @@
+-- What a spec's task and model come to once the schema has been applied: which task is chosen, with its facts, options
+-- and labels in the loss, and what goes with it.
+--
+-- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
+-- of the task for this spec; resolved.task with what follows of them. Errors go to the diagnostics.
+
+local finite = require("spec.finite")
+local lists = require("base.lists")
+local losses = require("spec.losses")
+local options = require("spec.options")
+local schema = require("spec.schema")
+local sections = require("spec.sections")
+local tasks = require("spec.tasks")
+local tree = require("spec.tree")
+local values = require("spec.values")
+
+local M = {}
+
+local add = values.add
+
+-- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
+local function choice_of(context, given)
+  local choice
+  for _, name in ipairs(sections.TASK_CHOICES) do
+    if given.fields[name] and choice then
+      add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
+      return nil
+    end
+    choice = given.fields[name] and name or choice
+  end
+  if not choice then
+    local names = table.concat(values.kind_names(context, schema.at["task.kind"]), ", ")
+    add(context, given, "task.kind", "is missing", names,
+      'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
+  end
+  return choice
+end
+
+-- The facts of a task, which specs share, with what one spec says: of its tokens, and whether input and target are
+-- streams of their own.
+local function with_streams(facts, resolved)
+  local new = facts and lists.copy(facts)
+  if new then
+    new.computation = resolved.task.computation
+    new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
+    new.readout = (resolved.model or {}).readout
+  end
+  return new
+end
+
+-- Fields that belong to another one of their section, which is not there. there: those that are, by name; nil: nobody
+-- knows. beside: what stands there instead.
+local function refuse_strangers(context, section, given, there, beside)
+  for _, field in ipairs(there and schema.children[section] or {}) do
+    local node = field.with and given.fields[field.name]
+    if node and not there[field.with] then
+      add(context, node, field.path, "does not go with " .. beside, ("%s.%s"):format(section, field.with))
+    end
+  end
+end
+
+-- What belongs to a network of the user's own stands beside one.
+function M.model(context)
+  local given = context.root.fields.model
+  if tree.is_table(given) and not context.partial.model then
+    refuse_strangers(context, "model", given, given.fields, "a network of Longhand's")
+  end
+end
+
+-- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
+function M.task(context)
+  local given, task = context.root.fields.task, context.resolved.task
+  if not task or not tree.is_table(given) then
+    return
+  end
+  local choice = not context.partial.task and choice_of(context, given)
+  refuse_strangers(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
+  if choice == "source" and context.own_task then
+    task.kind = context.own_task.kind
+    context.origins["task.kind"] = given.fields.source.origin
+  end
+  local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
+  if choice == "data" then
+    facts = finite.of_files(context, given, task)
+    finite.refuse_seed(context, given)
+  end
+  task.options = options.settle(context, facts)
+  if choice ~= "data" and facts then
+    local what
+    facts, what = tasks.settle(facts, task.options)
+    if not facts then
+      add(context, given.fields.options or given, "task.options", what, "choices that the header's formulas allow")
+    end
+  end
+  if facts and facts.sets then
+    facts = finite.made(context, given, facts, task)
+  elseif facts and choice ~= "data" then
+    finite.refuse(context, given)
+  end
+  context.task = with_streams(facts, context.resolved)
+  if context.task then
+    losses.settle(context, given, context.task)
+  end
+  finite.settle_steps(context, context.task)
+end
+return M

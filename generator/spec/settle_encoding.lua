@@ -1,0 +1,121 @@
+-- What an encoding comes to for each attention of a model once the schema has been applied: the formula of its score,
+-- how cross-attention reads positions, which vectors of distances there are.
+--
+-- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.score. Output: M.score
+-- returns the formula, and leaves in resolved.encoding the families' tables with what differs from all; M.sides sets
+-- relative.sides. Errors go to the diagnostics.
+
+local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
+local features = require("spec.features")
+local inherit = require("spec.inherit")
+local lists = require("base.lists")
+local score = require("spec.score.score")
+local tree = require("spec.tree")
+local values = require("spec.values")
+
+local M = {}
+
+local function is_default(context, path)
+  local origin = context.origins[path]
+  return origin ~= nil and origin.default == true
+end
+
+-- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: whose own
+-- encoding it is; of: the family that it is for.
+local function resolve_formula(context, texts, encoding, family, of)
+  local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
+  local formula = score.resolve(context, texts, { path = path, encoding = encoding,
+    layers = families.layers(context.resolved.model, of), cross = of == "cross",
+    causal = families.is_causal(context.resolved.model, of, encoding), score = nodes.score,
+    parameters = nodes.parameters })
+  if formula and encoding.positions.kind == "randomized"
+    and features.score_reads_positions({ encoding = encoding })
+    and is_default(context, path .. ".positions.draw") then
+    encoding.positions.draw = "layer"
+  end
+  return formula
+end
+
+-- The positions of cross-attention's two sides are those of two sequences: a distance is their difference, and what the
+-- paper's system draws in its place is the default of the others alone. encoding: that of the family; own: its table in
+-- the spec. Returns what takes this back where nothing turns out to read distances; else context.read_otherwise has the
+-- reading that was asked for.
+local function settle_cross(context, encoding, own)
+  local given, path = encoding.positions, "encoding.cross.positions.reading"
+  if not own or context.origins[path] == context.origins["encoding.positions.reading"] then
+    path = "encoding.positions.reading"
+  end
+  if not given or given.kind ~= "randomized" or not given.reading or given.reading == "difference" then
+    return function() end
+  end
+  encoding.positions = lists.copy(given)
+  encoding.positions.reading = "difference"
+  return function()
+    if not features.distances_are_read({ encoding = encoding }) then
+      encoding.positions = own and given or nil
+    elseif not is_default(context, path) then
+      context.read_otherwise = { path = path, value = given.reading }
+    end
+  end
+end
+
+-- The formula that cross-attention has of a score given for all, or nil where it does not take it. It is tried first:
+-- what is wrong with a score there is an error where it is taken alone.
+local function inherited_formula(context, texts, encoding, family)
+  local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
+  local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
+  resolve_formula(trial, texts, tried, family, "cross")
+  if not tried.score or inherit.reads_places(tried.score) then
+    encoding.score = not family and values.formula(context).score and "none" or nil
+    return nil
+  end
+  return resolve_formula(context, texts, encoding, family, "cross")
+end
+
+-- The formula of the score, or nil. Of a model with several families { families = { name = formula } }: each is traced
+-- on its own, since the number of layers may be part of it.
+function M.score(context, texts)
+  local encoding, model = context.resolved.encoding, context.resolved.model
+  local names = families.of(model)
+  if not encoding or not names then
+    return nil
+  elseif not names[2] then
+    return resolve_formula(context, texts, encoding, nil, names[1])
+  end
+  local formulas, before, shared = {}, context.diagnostics:count(), {}
+  local given = context.loaded.tree.fields.encoding
+  given = tree.is_table(given) and given or nil
+  for _, name in ipairs(names) do
+    local own = encoding[name]
+    shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
+    local settle = name == "cross" and settle_cross(context, own or shared[name], own)
+    if context.diagnostics:count() == before then
+      local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherited_formula or resolve_formula
+      formulas[name] = formula_of(context, texts, own or shared[name], own and name, name)
+    end
+    if settle then
+      settle()
+    end
+  end
+  families.settle(encoding, names, shared, given and given.fields or {})
+  return next(formulas) and { families = formulas } or nil
+end
+
+-- Learned vectors of distances are those that the mask leaves, unless the spec says which.
+function M.sides(context)
+  local encoding, model = context.resolved.encoding or {}, context.resolved.model
+  local names = families.of(model) or {}
+  for _, name in ipairs(names) do
+    local own, path = encoding, "encoding.relative.sides"
+    if names[2] then
+      own, path = encoding[name] or {}, ("encoding.%s.relative.sides"):format(name)
+    end
+    local relative = own.relative
+    if relative and relative.kind == "shaw" and is_default(context, path)
+      and families.is_causal(model, name, own) then
+      relative.sides = "left"
+    end
+  end
+end
+return M
