@@ -90,7 +90,9 @@ end
 function M.refuse(context, given)
   for name, expected in next, { seed = "a task that makes its examples", validation = "finite data" } do
     local node = given.fields[name]
-    if node then
+    if node and values.drops(context, node, "task." .. name) then
+      context.resolved.task[name], context.files[name] = nil, nil
+    elseif node then
       values.add(context, node, "task." .. name, "does not go with a sampler", expected .. ": ./longhand list tasks")
     end
   end
@@ -98,8 +100,11 @@ end
 
 -- Refuses a seed where examples are in files.
 function M.refuse_seed(context, given)
-  if given.fields.seed then
-    values.add(context, given.fields.seed, "task.seed", "does not go with task.data", "a task that makes its examples")
+  local node = given.fields.seed
+  if node and values.drops(context, node, "task.seed") then
+    context.resolved.task.seed = nil
+  elseif node then
+    values.add(context, node, "task.seed", "does not go with task.data", "a task that makes its examples")
   end
 end
 

@@ -87,8 +87,7 @@ local function stated(own)
   if not tree.is_table(own) then
     return own
   end
-  local new = tree.table(own.origin)
-  new.items, new.partial = own.items, own.partial
+  local new = tree.copy(own)
   for name, node in next, own.fields do
     new.fields[name] = not is_left_out(name, node) and node or nil
   end

@@ -15,7 +15,7 @@ function M.settle(context, given, facts)
   local in_files = facts.data and not facts.data.made
   local model = features.is_causal(context.resolved) and "other" or "encoder"
   local usual = in_files and "counted" or facts.mask and facts.mask[model]
-  if not usual and node then
+  if not usual and node and not values.drops(context, node, "task.loss") then
     values.add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
       "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end

@@ -55,6 +55,8 @@ local function choose(context, option, node)
   local choice = choice_of(option, node.value)
   if choice then
     return choice
+  elseif values.drops(context, node, "task.options." .. option.name) then
+    return default_of(option)
   end
   local what = tree.is_table(node) and "a table" or show(node.value)
   values.add(context, node, "task.options." .. option.name, what .. " is no choice", choices_text(option),
@@ -69,7 +71,7 @@ local function check_names(context, node, list, kind)
     known[option.name], names[i] = true, option.name
   end
   for name, inner in tree.each(node) do
-    if not known[name] then
+    if not known[name] and not values.drops(context, inner, "task.options." .. name) then
       local near = diagnostics.nearest(name, names)
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",

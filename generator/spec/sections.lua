@@ -1,7 +1,8 @@
 -- How a section of a spec is laid upon its parent, or what --set gives upon the section.
 --
 -- Input: the section's name, two trees. Output: a new tree, as tree.merge makes it, but for what fields say together: a
--- task that is chosen in another way (kind, source, data) replaces the parent's, steps replace epochs and the other way
+-- task that is chosen in another way (kind, source, data) replaces the parent's, or by --set keeps its fields, marked
+-- `unstated`, so that validation can drop those that do not fit (settle.lua); steps replace epochs and the other way
 -- round, and a score replaces the parent's with its parameters (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")
@@ -13,21 +14,32 @@ local M = {}
 M.TASK_CHOICES = { "kind", "source", "data" }
 
 -- The field that chooses the task; nil: none.
-local function choice_of(task)
+function M.task_choice(task)
   for _, choice in ipairs(M.TASK_CHOICES) do
-    if task.fields[choice] then
+    if task.fields[choice] and not task.fields[choice].unstated then
       return choice
     end
   end
   return nil
 end
 
+-- All fields of a table marked, and those of its options.
+local function unstated(task, mark)
+  local new = tree.copy(task)
+  for name, node in next, task.fields do
+    local inner = name == "options" and tree.is_table(node) and unstated(node, mark) or node
+    new.fields[name] = tree.unstated(inner, mark)
+  end
+  return new
+end
+
 -- Options of a parent that chooses no task stay: a scale of a study may say them for tasks that an axis has.
 local function lay_task(base, over)
-  local before, now = choice_of(base), choice_of(over)
+  local before, now = M.task_choice(base), M.task_choice(over)
   local kind, other = base.fields.kind, over.fields.kind
   if before and now and (before ~= now or kind and kind.value ~= other.value) then
-    return over -- options are another task's
+    local set = over.fields[now].origin.set
+    return set and tree.merge(unstated(base, set), over) or over -- options are another task's
   end
   return tree.merge(base, over)
 end

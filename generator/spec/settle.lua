@@ -59,6 +59,25 @@ local function refuse_strangers(context, section, given, there, beside)
   end
 end
 
+-- Takes out of the task's table what belongs to one that --set has replaced: another choice of a task, and what goes
+-- with that.
+function M.replaced_task(context)
+  local given = context.root.fields.task
+  local now = tree.is_table(given) and sections.task_choice(given)
+  if not now then
+    return
+  end
+  local kept = tree.copy(given)
+  for name, node in tree.each(given) do
+    local field = schema.at["task." .. name]
+    local fits = (not lists.has(sections.TASK_CHOICES, name) or name == now) and not (field and field.with
+      and field.with ~= now)
+    kept.fields[name] = (fits or not values.drops(context, node, "task." .. name)) and node or nil
+  end
+  context.root = tree.copy(context.root)
+  context.root.fields.task = kept
+end
+
 -- What belongs to a network of the user's own stands beside one.
 function M.model(context)
   local given = context.root.fields.model

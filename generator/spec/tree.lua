@@ -118,6 +118,23 @@ local function kind_of(node)
   return node.fields.kind and node.fields.kind.value
 end
 
+-- A table node of its own with the same fields and items.
+function M.copy(node)
+  local new = M.table(node.origin)
+  new.partial = node.partial
+  table.move(node.items, 1, #node.items, 1, new.items)
+  for name, inner in next, node.fields do
+    new.fields[name] = inner
+  end
+  return new
+end
+
+-- The same node, marked `unstated` (below).
+function M.unstated(node, mark)
+  return { origin = node.origin, value = node.value, fields = node.fields, items = node.items, made_for = node.made_for,
+    unstated = mark }
+end
+
 -- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. A kind
 -- that differs drops the other fields of that table; where base leaves its kind to the default, or --set says the new
 -- one, they are marked `unstated`, so that validation can drop those which the new kind does not have: true, or the
@@ -137,8 +154,7 @@ function M.merge(base, over)
   for name, node in next, base.fields do
     merged.fields[name] = node
     if unstated and over.fields[name] == nil then
-      merged.fields[name] = { origin = node.origin, value = node.value, fields = node.fields, items = node.items,
-        unstated = unstated }
+      merged.fields[name] = M.unstated(node, unstated)
     end
   end
   for name, node in next, over.fields do

@@ -228,6 +228,7 @@ function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = inherit.lay(loaded.tree), loaded = loaded,
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
     resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
+  settle.replaced_task(context)
   read_children(context, "", context.root, context.resolved)
   settle.task(context)
   settle.model(context)

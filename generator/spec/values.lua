@@ -28,6 +28,14 @@ local function add(context, node, path, what, expected, hint)
     hint = hint })
 end
 
+-- Whether a value that another task had, which --set has replaced, may go, since it does not fit this one; says so.
+function M.drops(context, node, path)
+  if type(node.unstated) == "string" then
+    context.dropped[#context.dropped + 1] = ("%s drops %s, which does not go with it"):format(node.unstated, path)
+  end
+  return node.unstated ~= nil
+end
+
 local function what_of(node)
   return tree.is_table(node) and "a table" or show(node.value)
 end

@@ -253,6 +253,31 @@ function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
   end
 end
 
+-- So it is with another task, wherever the one before was said.
+function TestLoad.test_a_task_that_is_set_keeps_what_fits()
+  support.tasks_folder = "runtime/data/tasks"
+  local set = "--set task.kind=parity_check drops task."
+  for _, text in ipairs({ support.read(support.write("base.lua", [[return { task = { kind = "odds_first",
+    options = { order = "odd" }, computation = 2 }, model = { use = "small_encoder" } }]])),
+    'return { use = "./base.lua" }' }) do
+    local resolved, info, d = support.check_text(text, support.sets({ "task.kind=parity_check" }))
+    lu.assertTrue(resolved ~= nil, d:text())
+    lu.assertEquals(resolved.task, { kind = "parity_check", computation = 2 })
+    lu.assertEquals(info.warnings, { set .. "options.order, which does not go with it" })
+  end
+  local resolved, info, d = support.check_text([[return { task = { kind = "latin_square", seed = 3 },
+    model = { use = "small_encoder" } }]], support.sets({ "task.kind=parity_check" }))
+  lu.assertTrue(resolved ~= nil, d:text())
+  lu.assertEquals({ resolved.task, info.warnings }, { { kind = "parity_check" },
+    { set .. "seed, which does not go with it" } })
+  local data = [[return { task = { data = "none.jsonl", name = "mine", input_symbols = "01", output_symbols = "01" },
+    model = { use = "small_encoder" } }]]
+  resolved, info, d = support.check_text(data, support.sets({ "task.kind=parity_check" }))
+  lu.assertTrue(resolved ~= nil, d:text())
+  lu.assertEquals({ resolved.task.kind, #info.warnings }, { "parity_check", 4 })
+  support.tasks_folder = "tests/golden/tasks/good"
+end
+
 function TestLoad.test_a_preset_may_be_a_spec_of_ones_own()
   support.write("mine/base.lua",
     'return { precision = "float64", model = { use = "small_encoder", heads = 4 }, train = { steps = 7 } }')
@@ -280,7 +305,8 @@ function TestLoad.test_a_whole_spec_may_be_built_upon()
   lu.assertNil(loaded.tree.fields.use)
 end
 
--- A task is chosen in one way: the other way replaces it, in a spec that builds upon another and on the command line.
+-- A task is chosen in one way: the other way replaces it, in a spec that builds upon another; of the command line it
+-- leaves what it replaces marked.
 function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
@@ -288,13 +314,13 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
     local d = require("base.diagnostics").new()
     local loaded = load_module.spec(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
     local fields = loaded.tree.fields.task.fields
-    return fields.kind and fields.kind.value, fields.source and fields.source.value
+    return fields.kind and (fields.kind.unstated or fields.kind.value), fields.source and fields.source.value
   end
   lu.assertEquals({ task_of('return { use = "./base_task.lua", task = { source = "x.c" } }') }, { nil, "x.c" })
   lu.assertEquals({ task_of('return { use = "./own_task.lua", task = { kind = "even_pairs" } }') }, { "even_pairs" })
   lu.assertEquals({ task_of('return { task = { use = "./base_task.lua", source = "y.c" } }') }, { nil, "y.c" })
   local set = { { path = "task.source", text = "z.c" } }
-  lu.assertEquals({ task_of('return { task = { kind = "bucket_sort" } }', set) }, { nil, "z.c" })
+  lu.assertEquals({ task_of('return { task = { kind = "bucket_sort" } }', set) }, { "--set task.source=z.c", "z.c" })
 end
 
 -- A file that a spec names lies beside the spec file that names it.

@@ -22,15 +22,6 @@ local function is_function(node)
   return node ~= nil and type(node.value) == "function"
 end
 
-local function copy_of(node)
-  local new = tree.table(node.origin)
-  table.move(node.items, 1, #node.items, 1, new.items)
-  for name, inner in next, node.fields do
-    new.fields[name] = inner
-  end
-  return new
-end
-
 -- A parameter in its long form: a number, a name or a list is short for its values.
 local function long_form(node)
   if tree.is_table(node) and #node.items == 0 then
@@ -51,7 +42,7 @@ local DISPLACES = {
 -- One parameter laid upon an inherited one: new values take the place of what it started from.
 local function lay_parameter(base, over)
   over = long_form(over)
-  local merged = copy_of(long_form(base))
+  local merged = tree.copy(long_form(base))
   merged.origin = over.origin
   for name in next, over.fields do
     for _, displaced in ipairs(DISPLACES[name] or {}) do
@@ -69,7 +60,7 @@ local function lay_parameters(base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return over or base
   end
-  local merged = copy_of(base)
+  local merged = tree.copy(base)
   merged.origin = over.origin
   for name, node in next, over.fields do
     local inherited = merged.fields[name]
@@ -86,14 +77,13 @@ local function unstated(parameters)
   end
   local copy = tree.table(parameters.origin)
   for name, node in next, parameters.fields do
-    copy.fields[name] = { origin = node.origin, value = node.value, fields = node.fields, items = node.items,
-      unstated = true }
+    copy.fields[name] = tree.unstated(node, true)
   end
   return copy
 end
 
 local function without_parameters(node)
-  local copy = copy_of(node)
+  local copy = tree.copy(node)
   copy.fields.parameters = nil
   return copy
 end
@@ -108,7 +98,7 @@ function M.lay(base, over)
     inherited = unstated(inherited)
   end
   local parameters = lay_parameters(inherited, over.fields.parameters)
-  local merged = copy_of(tree.merge(without_parameters(base), without_parameters(over)))
+  local merged = tree.copy(tree.merge(without_parameters(base), without_parameters(over)))
   merged.fields.parameters = parameters
   merged.fields.score = over.fields.score or base.fields.score
   for name in next, families.is_name do
@@ -220,7 +210,7 @@ function M.expand(own, context)
   end
   local list, path = {}, context.path .. ".score"
   if is_none(score) then
-    local new = copy_of(own)
+    local new = tree.copy(own)
     new.fields.score = { origin = score.origin, none = true }
     return new
   elseif #score.items == 0 and next(score.fields) == nil then
@@ -241,7 +231,7 @@ function M.expand(own, context)
     local found = entries_of(context, item, locate.join(path, i))
     table.move(found, 1, #found, #list + 1, list)
   end
-  local new = copy_of(own)
+  local new = tree.copy(own)
   if #list == 1 then
     new.fields.score = list[1].fields.score
     new.fields.parameters = lay_parameters(list[1].fields.parameters, own.fields.parameters)
