@@ -70,11 +70,15 @@ function M.score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of this attention: the one of that name, or its facets once more under options.name.
+-- The family of this attention: the one of that name, or its facets once more under options.name. A network that has
+-- been looked through (plan/model) has the families that its attentions are called by.
 local function family_of(builder, scope, name, options)
   local net = scope.net
   local family = net.families[name]
-  if not family then
+  if not family and options.name and net.families[options.name] then
+    builder.fail(net, ("attention %s has a name of its own, and none goes by %q"):format(options.name, name),
+      "no name for the first one: block:attention(%q, queries, keys); further ones have { name = ... }", name)
+  elseif not family then
     local names = {}
     for known in pairs(net.families) do
       names[#names + 1] = known

@@ -572,6 +572,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
     "another name: { name = ... }" },
   { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
     "the same value twice" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "near" })))]], 5,
+    'attention near has a name of its own, and none goes by "self"', "no name for the first one" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
   { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input", "behind it" },
