@@ -84,7 +84,7 @@ function Project:find_spec(argument)
   local nearest = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids)
   local d = diagnostics.new()
   d:add({
-    what = ("no such spec: %s"):format(argument),
+    what = diagnostics.no_such("spec", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the ids that ./longhand list runs shows",
     hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
       argument) or nearest and ("did you mean %s?"):format(nearest) or nil,

@@ -227,6 +227,11 @@ local function distance(a, b)
   return previous[#b]
 end
 
+-- That a path names no file of a kind; mode: what is there, as lfs.attributes says, or nil.
+function M.no_such(kind, path, mode)
+  return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
+end
+
 -- The name in the list that a misspelt one most likely meant, or nil.
 function M.nearest(name, names)
   local best, best_distance

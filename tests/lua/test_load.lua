@@ -451,6 +451,10 @@ function TestPipes.test_pipes_are_not_opened()
     lu.assertStrContains(said, "found a named pipe; expected a file", false, field)
     lu.assertStrContains(said, "\n1\n", false, field)
   end
+  for verb, what in pairs({ check = "spec", ["sweep --dry-run"] = "study" }) do
+    lu.assertStrContains(support.shell(("timeout 60 lua5.4 generator/main.lua %s '%s/pipe.lua'"):format(verb, folder)),
+      ("no such %s: %s/pipe.lua, which is a named pipe"):format(what, folder))
+  end
 end
 
 support.run()

@@ -59,7 +59,7 @@ local function find(project, argument, out, d)
     return left
   end
   local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), project:names("spec/studies", ".lua"))
-  d:add({ what = ("no such study: %s"):format(argument),
+  d:add({ what = diagnostics.no_such("study", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the names that ./longhand list studies shows",
     hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
       argument, argument) or near and ("did you mean %s?"):format(near) or nil })
