@@ -41,7 +41,10 @@ class Tensors(Mapping):
             size = os.fstat(file.fileno()).st_size
             if size < 8:
                 raise LonghandError(f"{self.path}: {size} bytes; a safetensors file has at least 8")
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            try:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            except OSError as error:  # no memory for it, or a file system that maps no files
+                raise LonghandError(f"{self.path}: cannot map its {size} bytes into memory: {error.strerror}") from None
         length, = struct.unpack_from("<Q", self._map)
         if length > min(LARGEST_HEADER, size - 8):
             raise LonghandError(f"{self.path}: no safetensors file, or cut short: a header of {length} bytes is "

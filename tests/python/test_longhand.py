@@ -17,6 +17,7 @@ import struct
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
@@ -386,6 +387,11 @@ class TestTensors(Files):
         path.write_bytes(whole[:8] + b"!" + whole[9:])
         self.refused("the header is no JSON", longhand.Tensors, path)
         self.refused("No such file", longhand.Tensors, self.folder / "none")
+
+    def test_files_that_cannot_be_mapped(self):
+        with unittest.mock.patch("mmap.mmap", side_effect=OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))):
+            self.refused("some.safetensors: cannot map its 28 bytes into memory: Cannot allocate memory",
+                         longhand.Tensors, self.written({"__metadata__": {}}, b""))
 
     def test_headers_that_lie(self):
         for entry, what in (({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, "bytes 0 to 4 are not those"),
