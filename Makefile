@@ -124,10 +124,10 @@ RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c 
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 QUESTIONS := print-levels print-levels-or-problem print-compiler print-static-problem print-archives
 
-.PHONY: all gen check test test-quick test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval clean help \
-	trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long bench-check \
-	bench-record bench-programs bench-peers probe print-random-specs print-unit-tests print-emulation-tests print-emulated-specs \
-	$(QUESTIONS)
+.PHONY: all gen check test test-quick test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval \
+	clean help trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long \
+	bench-check bench-record bench-programs bench-peers probe print-random-specs print-unit-tests \
+	print-emulation-tests print-emulated-specs $(QUESTIONS)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:

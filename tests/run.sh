@@ -4,8 +4,8 @@
 #     sh tests/run.sh [--quick | --long] [--times] [--only LAYER]
 #
 # Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
-# code compiles, needs a toolkit; runs on the host, needs a C++ compiler; what was compiled does so, too, and needs both),
-# system, bench (make bench-check).
+# code compiles, needs a toolkit; runs on the host, needs a C++ compiler; what was compiled does so, too, and needs
+# both), system, bench (make bench-check).
 # --quick: in two minutes lint, lua but for $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
 # trainer, one that is generated, compiled, trained and evaluated.
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
@@ -142,8 +142,9 @@ layer_stale() {
 # What a cmocka binary said. Its XML is parsed, because its other formats count a skipped test as failed.
 count_unit() {
     results_of "$1"
-    counts=$(sed -n 's/.*<testsuite .*tests="\([0-9]*\)" failures="\([0-9]*\)" errors="\([0-9]*\)" skipped="\([0-9]*\)".*/\1 \2 \3 \4/p' \
-        "$file.out" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
+    number='"\([0-9]*\)"'
+    pattern=".*<testsuite .*tests=$number failures=$number errors=$number skipped=$number.*"
+    counts=$(sed -n "s/$pattern/\1 \2 \3 \4/p" "$file.out" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
     set -- "$1" $counts
     bad=$3 skips=$4 good=$(($2 - $3 - $4))
     [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
@@ -198,7 +199,8 @@ layer_trainer() {
 write_sources() {
     [ -z "$written" ] || return 0
     written=yes
-    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua $("$MAKE" -s print-random-specs)
+    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
+        $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
     formulas=$([ -n "$long" ] && echo 200 || echo 100)
     export formulas

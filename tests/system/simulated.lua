@@ -2,8 +2,8 @@
 --
 --     lua5.4 tests/system/simulated.lua ACTION STUDY SITE OUT TRAINERS
 --
--- ACTION: run, resubmit or status; sweep: without --slurm. Below TRAINERS lies a trainer for each cell then: simulated_trainer.sh behind what
--- it has to know of the cell.
+-- ACTION: run, resubmit or status; sweep: without --slurm. Below TRAINERS lies a trainer for each cell then:
+-- simulated_trainer.sh behind what it has to know of the cell.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

@@ -158,9 +158,11 @@ linked_sweep() {
 
 # A pipe where a checkpoint or a log should be does not keep a task.
 piped() {
-    submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place/$first && other=$cell/.attempts/9-1/$place/$first &&
-        mkdir -p "$other" && rm -f "$from/eval.jsonl" "$from/metrics.jsonl" &&
-        mkfifo "$from/eval.jsonl" "$from/metrics.jsonl" "$other/checkpoint.safetensors" && PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 timeout -s KILL 600 sh "$script/job.sh"
+    submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place/$first &&
+        other=$cell/.attempts/9-1/$place/$first && mkdir -p "$other" && rm -f "$from/eval.jsonl" "$from/metrics.jsonl" &&
+        mkfifo "$from/eval.jsonl" "$from/metrics.jsonl" "$other/checkpoint.safetensors" &&
+        PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 \
+            timeout -s KILL 600 sh "$script/job.sh"
 }
 
 # What is started is what was built: another program under the name of a staged trainer is replaced.
