@@ -32,8 +32,8 @@ requeue() {
     exit 75
 }
 
-# Whether each folder on the way from $runs to a path is one itself. A link may lead to somebody else's runs: nothing is
-# read, moved or deleted through one.
+# Whether a path is below $runs and no folder between the two is a link, which may lead to somebody else's runs: nothing
+# is read, moved or deleted through one. The path itself may be a link, or nothing.
 is_inside() { # PATH
     case $1 in "$runs"/*) ;; *) return 1 ;; esac
     upper=${1%/*}
