@@ -1,8 +1,8 @@
 /* Between rows of tokens and columns of channels: D channels of LANES rows as D vectors, one row per lane.
  *
  * LANES rows of D channels fill D vectors in memory order. Where D is a power of two, the index of an element there is
- * (row bits, channel bits), and a transpose rotates those bits. One pass over the vectors that parts even from odd elements
- * rotates by one bit; log2(D) passes are the transpose, and passes that interleave undo it. Every pass is one
+ * (row bits, channel bits), and a transpose rotates those bits. One pass over the vectors that parts even from odd
+ * elements rotates by one bit; log2(D) passes are the transpose, and passes that interleave undo it. Every pass is one
  * shuffle per vector, whatever the vector's width. Other head widths go element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
