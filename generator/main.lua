@@ -7,23 +7,23 @@
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
 
-local build = require("render.build")
+local build = require("render.builds.build")
 local builds = require("base.builds")
 local cli = require("cli.cli")
-local defaults = require("plan.defaults")
+local defaults = require("plan.deriving.defaults")
 local json = require("dkjson")
 local lfs = require("lfs")
 local listing = require("cli.listing")
-local mask_page = require("plan.mask_page")
-local network_page = require("plan.network_page")
-local plan_module = require("plan.plan")
+local mask_page = require("plan.pages.mask_page")
+local network_page = require("plan.pages.network_page")
+local plan_page = require("plan.pages.plan_page")
 local project_module = require("project")
-local render_module = require("render.render")
+local render_module = require("render.templates.render")
 local resolved_spec = require("spec.resolved")
 local schema = require("spec.schema")
 local shell = require("base.shell")
 local trainer_flags = require("spec.trainer_flags")
-local tuned = require("render.tuned")
+local tuned = require("render.builds.tuned")
 local write = require("base.write")
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
@@ -123,10 +123,10 @@ function verbs.plan(project, arguments)
   elseif arguments.mask then
     return write_picture(spec, arguments, mask_page.picture(spec.plan))
   elseif arguments.json then
-    local options = { indent = true, keyorder = plan_module.JSON_ORDER }
-    io.stdout:write(json.encode(plan_module.json(spec.plan), options), "\n")
+    local options = { indent = true, keyorder = plan_page.JSON_ORDER }
+    io.stdout:write(json.encode(plan_page.json(spec.plan), options), "\n")
   else
-    io.stdout:write(plan_module.text(spec.plan))
+    io.stdout:write(plan_page.text(spec.plan))
   end
   return DONE
 end
@@ -330,7 +330,7 @@ function verbs.calibrate(project, arguments)
 end
 
 function verbs.export(project, arguments)
-  local modules = { pytorch = require("lab.export.model"), csv = require("lab.export.csv"),
+  local modules = { pytorch = require("lab.export.export_run"), csv = require("lab.export.csv"),
     tensorboard = require("lab.export.tensorboard") }
   return on_trained(project, arguments, modules[arguments.what])
 end

@@ -81,8 +81,8 @@ $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 ANY_NETWORKS ?= 30
 NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
 	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
-NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/lua/networks.lua tests/lua/random.lua \
-	$(shell find generator -name '*.lua')
+NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua tests/support/reference_network.lua \
+	tests/lua/networks.lua tests/lua/random.lua $(shell find generator -name '*.lua')
 
 build/tests/networks: FORCE
 	@mkdir -p $(@D)

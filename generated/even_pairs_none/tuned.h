@@ -5,7 +5,7 @@
  * template  templates/common/tuned.h.tpl
  *
  * What was chosen for this model at each level and changes no bit: it is in no digest.
- * ./longhand tune searches for the best on a machine. See generator/plan/tuning.lua.
+ * ./longhand tune searches for the best on a machine. See docs/tuning.md.
  */
 #ifndef LH_TUNED_H
 #define LH_TUNED_H

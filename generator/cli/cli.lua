@@ -6,11 +6,11 @@
 
 local analyses = require("cli.analyses")
 local argparse = require("argparse")
-local calibrate = require("cli.calibrate")
+local calibrate = require("cli.calibration")
 local converters = require("cli.converters")
 local diagnostics = require("base.diagnostics")
 local measures = require("spec.measures")
-local outline = require("cli.outline")
+local outline = require("cli.command_outline")
 local sweeps = require("cli.sweeps")
 local trainer_flags = require("spec.trainer_flags")
 local usual = require("spec.usual")
@@ -317,7 +317,7 @@ function M.help()
   return make_parser():get_help()
 end
 
--- What there is, as data (outline.lua).
+-- What there is, as data (command_outline.lua).
 function M.outline()
   return outline.of(make_parser())
 end

@@ -1,6 +1,6 @@
 -- The manual page longhand(1), for man, from what the command line has.
 --
--- Input: an outline (outline.lua), the version. Output: roff text.
+-- Input: an outline (command_outline.lua), the version. Output: roff text.
 
 local M = {}
 

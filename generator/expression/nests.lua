@@ -1,10 +1,10 @@
 -- The loop nests of a score: what fills its tables, what the pair loop computes, and what takes gradients back.
 --
 -- Input: build = { builder, state (of lower.lua), real(number) -> literal, edges_name(list) -> name of a constant,
--- target (cpu.lua, cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with class, sums
--- { name, member, extent } (what gathers a parameter's gradient over the entries), gathered (over the heads), parts and
--- scatters (of the target), block (they need a scope of their own) and mentioned, the names of arguments and locals in
--- their texts; nil where there is nothing to do.
+-- target (nests_cpu.lua, nests_cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with
+-- class, sums { name, member, extent } (what gathers a parameter's gradient over the entries), gathered (over the
+-- heads), parts and scatters (of the target), block (they need a scope of their own) and mentioned, the names of
+-- arguments and locals in their texts; nil where there is nothing to do.
 
 local derive = require("expression.derive")
 local emit = require("expression.emit")

@@ -6,21 +6,20 @@
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
 -- for the diagnostics where a formula turns out too large for code, or a network is none.
 
-local checkpoint = require("plan.checkpoint")
-local costs = require("plan.costs")
-local cuda = require("plan.cuda")
-local defaults = require("plan.defaults")
-local describe = require("plan.describe")
-local digests = require("plan.digests")
-local dimensions = require("plan.dimensions")
-local encoding = require("plan.encoding")
-local experiment = require("plan.experiment")
-local model = require("plan.model")
-local optimizer = require("plan.optimizer")
-local page = require("plan.plan_page")
-local symbols = require("plan.symbols")
+local checkpoint = require("plan.deriving.checkpoint_fits")
+local costs = require("plan.deriving.costs")
+local cuda = require("plan.deriving.cuda_half")
+local defaults = require("plan.deriving.defaults")
+local describe = require("plan.pages.describe")
+local digests = require("plan.deriving.digests")
+local dimensions = require("plan.deriving.dimensions")
+local encoding = require("plan.deriving.encoding")
+local experiment = require("plan.deriving.experiment")
+local model = require("plan.deriving.model")
+local optimizer = require("plan.deriving.optimizer")
+local symbols = require("plan.deriving.symbols")
 local tongues = require("base.tongues")
-local tuning = require("plan.tuning")
+local tuning = require("plan.deriving.tuning")
 
 local M = {}
 
@@ -104,7 +103,5 @@ function M.build(resolved, facts)
   end
   return nil, located(plan, resolved, facts.network)
 end
-
-M.text, M.json, M.JSON_ORDER, M.serialize = page.text, page.json, page.JSON_ORDER, page.serialize
 
 return M

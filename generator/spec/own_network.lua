@@ -1,7 +1,7 @@
 -- A network of a user's own: a Lua file that returns function(net, model), run where specs run (sandbox.lua).
 --
 -- Input: the text of the file, line ends "\n". Output: its function; what it gives, or nil and what went wrong as
--- { what, line, col, expected, hint }. What `net` and `model` are is network/handles.lua.
+-- { what, line, col, expected, hint }. What `net` and `model` are is handles.lua.
 -- Invariants: every call compiles the text anew, so that nothing of one network is left for the next; a description
 -- can reach nothing but what it is given and the functions below.
 

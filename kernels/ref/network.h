@@ -1,7 +1,7 @@
 /* Any network in double, forward and backward: an interpreter of the operations of a model's description, one after the
  * other as they stand there, composed of the operations in ref.h. For tests only.
  *
- * It shares with the generator the description alone (generator/network/reference.lua prints it as a table): what is
+ * It shares with the generator the description alone (tests/support/reference_network.lua prints it as a table): what is
  * computed is written down, and gradients are found by walking the record backwards. There are no fused operations, no
  * rules of derivation, no buffers that two values share, no packed weights.
  *

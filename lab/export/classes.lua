@@ -15,8 +15,8 @@
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
-local groups = require("lab.export.groups")
-local names_module = require("lab.export.names")
+local groups = require("lab.export.composites")
+local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
 local tongues = require("base.tongues")
 

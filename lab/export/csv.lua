@@ -6,7 +6,7 @@
 
 local canonical = require("base.canonical")
 local open = require("lab.study.report.open")
-local report_csv = require("lab.study.report.report_csv")
+local report_csv = require("lab.study.report.tables.report_csv")
 local run_files = require("lab.study.read.run_files")
 local tongues = require("base.tongues")
 local write = require("base.write")

@@ -5,7 +5,7 @@
 -- called as in the description, and what takes the place of the stream's value, once nothing reads that any more, `h`;
 -- but what blocks read from outside keeps its name.
 
-local names = require("lab.export.names")
+local names = require("lab.export.python_names")
 
 local M = {}
 

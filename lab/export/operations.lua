@@ -1,6 +1,6 @@
 -- Operations of a network as Python: what each is called on, and its expression.
 --
--- Input: an operation of the graph (network/builder.lua) and the class that it becomes a part of (classes.lua), which
+-- Input: an operation of the graph (builder.lua) and the class that it becomes a part of (classes.lua), which
 -- gives the modules with its parameters. Output, M.item: { out, reads, text, rank }: text(of) is the expression, where
 -- of(i, rank) is that of reads[i], in parentheses where it binds less than rank.
 -- An operation that PyTorch has no words for here, or that has a field which is none of those below, ends as an error

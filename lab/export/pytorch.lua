@@ -8,7 +8,7 @@ local classes = require("lab.export.classes")
 local facets = require("lab.export.facets")
 local families = require("spec.families")
 local json = require("dkjson")
-local names = require("lab.export.names")
+local names = require("lab.export.python_names")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 

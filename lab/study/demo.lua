@@ -4,10 +4,10 @@
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
 local bench = require("lab.study.run.bench")
-local colours = require("lab.study.report.colours")
-local curves = require("lab.study.report.curves")
-local draw = require("lab.study.report.draw")
-local figures = require("lab.study.report.figures")
+local colours = require("lab.study.report.figures.colours")
+local curves = require("lab.study.report.figures.curves")
+local draw = require("lab.study.report.figures.draw")
+local figures = require("lab.study.report.figures.figures")
 local lfs = require("lfs")
 local runs = require("lab.study.read.runs")
 local shell = require("base.shell")

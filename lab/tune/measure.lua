@@ -4,11 +4,11 @@
 -- Output: trainers; ratios of rates. Variants share a folder, so that only what differs is compiled again. What is
 -- measured is steps by processor time: other jobs on the machine disturb it least.
 
-local build = require("render.build")
+local build = require("render.builds.build")
 local lfs = require("lfs")
 local search = require("lab.tune.search")
 local shell = require("base.shell")
-local tuning = require("plan.tuning")
+local tuning = require("plan.deriving.tuning")
 local write = require("base.write")
 
 local M = {}

@@ -5,15 +5,15 @@
 -- message. Output: an exit code, and a message. Only what is better is remembered, over what an earlier search found;
 -- who stops the search keeps what it has found so far.
 
-local build = require("render.build")
-local known_levels = require("plan.levels")
+local build = require("render.builds.build")
+local known_levels = require("plan.deriving.levels")
 local measure = require("lab.tune.measure")
 local search = require("lab.tune.search")
 local shell = require("base.shell")
 local tasks = require("spec.tasks")
 local trainer_flags = require("spec.trainer_flags")
-local tuned = require("render.tuned")
-local tuning = require("plan.tuning")
+local tuned = require("render.builds.tuned")
+local tuning = require("plan.deriving.tuning")
 local wording = require("base.wording")
 local write = require("base.write")
 

@@ -2,7 +2,7 @@
 --
 -- Input: the repository's root. Output: functions; reads templates, writes nothing.
 
-local render = require("render.render")
+local render = require("render.templates.render")
 
 local M = {}
 

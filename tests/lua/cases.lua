@@ -8,7 +8,7 @@
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 
-local gen = require("render.gen")
+local gen = require("render.templates.gen")
 local lfs = require("lfs")
 local plan_module = require("plan.plan")
 local support = require("support")

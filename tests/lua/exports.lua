@@ -5,7 +5,7 @@ local support = require("support")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local pytorch = require("lab.export.pytorch")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 local M = {}
 

@@ -13,10 +13,11 @@ local support = dofile("tests/lua/support.lua")
 
 local diagnostics = require("base.diagnostics")
 local fuzzing = require("fuzzing")
-local gen = require("render.gen")
+local gen = require("render.templates.gen")
 local lfs = require("lfs")
 local load_module = require("spec.load")
 local plan_module = require("plan.plan")
+local plan_page = require("plan.pages.plan_page")
 local random = require("random")
 local resolved_spec = require("spec.resolved")
 local sandbox = require("spec.sandbox")
@@ -285,7 +286,7 @@ local function run(path, sets, render)
     assert(#refusal.what > 0 and #resolved_spec.text(resolved, info.origins) > 0)
     return "planned"
   end
-  assert(#plan_module.text(plan) > 0 and #resolved_spec.text(resolved, info.origins) > 0)
+  assert(#plan_page.text(plan) > 0 and #resolved_spec.text(resolved, info.origins) > 0)
   if not render then
     return "planned"
   end

@@ -1,14 +1,14 @@
 -- Runs a network's forward and backward lists on numbers, over buffers by name, as generated code does: kept buffers
 -- of each repetition, everything else once, in place wherever the lists say so.
 --
--- Input: a network (network/builder.lua). What stands in a buffer is what was written last, whoever wrote it; a buffer
--- is full of NaN until then, and has the width of its first owner. An operation that could not be done in place on a
--- real machine (a product into its own input) is an error here.
+-- Input: a network (network/graph/builder.lua). What stands in a buffer is what was written last, whoever wrote it; a
+-- buffer is full of NaN until then, and has the width of its first owner. An operation that could not be done in place
+-- on a real machine (a product into its own input) is an error here.
 
 local back = require("machine_backward")
-local buffers = require("network.buffers")
+local buffers = require("network.lists.buffers")
 local forward = require("machine_forward")
-local lists = require("network.lists")
+local lists = require("network.lists.scope_lists")
 
 local M = {}
 

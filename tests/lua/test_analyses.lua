@@ -5,8 +5,8 @@ local support = dofile("tests/lua/support.lua")
 local attention = require("lab.study.analyse.analyze_attention")
 local decoding = require("lab.study.analyse.analyze_decoding")
 local lu = require("luaunit")
-local panels = require("lab.study.analyse.panels")
-local pca = require("lab.study.analyse.pca")
+local panels = require("lab.study.analyse.pictures.panels")
+local pca = require("lab.study.analyse.mathematics.pca")
 local respec = require("lab.study.read.respec")
 
 TestPca = {}

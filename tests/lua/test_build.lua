@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local build = require("render.build")
+local build = require("render.builds.build")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local shell = require("base.shell")

@@ -4,14 +4,14 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
-local choices = require("lab.study.calibrate.choices")
+local choices = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
 local facet = require("plan.facets.lines")
 local findings = require("lab.study.calibrate.findings")
-local inference = require("lab.study.analyse.inference")
-local lines = require("lab.study.calibrate.lines")
+local inference = require("lab.study.analyse.mathematics.inference")
+local lines = require("lab.study.calibrate.found_lines")
 local lu = require("luaunit")
-local student = require("lab.study.calibrate.student")
+local student = require("lab.study.calibrate.student_spec")
 
 -- Choices of the examples: k = 1, all rows, all lines, nothing merged, above, relative; and what is set besides.
 local function of_examples(...)

@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
 local demo = require("lab.study.demo")
-local entries = require("lab.study.report.entries")
+local entries = require("lab.study.report.tables.table_entries")
 local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("lab.study.read.runs")

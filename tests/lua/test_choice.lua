@@ -2,18 +2,18 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local captions = require("lab.study.report.captions")
+local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
-local cost = require("lab.study.report.cost")
-local draw = require("lab.study.report.draw")
-local entries = require("lab.study.report.entries")
-local figures = require("lab.study.report.figures")
+local cost = require("lab.study.report.tables.cost")
+local draw = require("lab.study.report.figures.draw")
+local entries = require("lab.study.report.tables.table_entries")
+local figures = require("lab.study.report.figures.figures")
 local items = require("lab.study.report.items")
 local lu = require("luaunit")
-local measured = require("lab.study.report.measured")
+local measured = require("lab.study.report.tables.measured")
 local report = require("lab.study.report.report")
 local reports = require("reports")
-local views = require("lab.study.report.views")
+local views = require("lab.study.report.tables.views")
 
 local eval_line, write_run, spec_of = reports.eval_line, reports.write_run, reports.spec_of
 

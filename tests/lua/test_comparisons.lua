@@ -7,7 +7,7 @@ local comparisons = require("lab.study.analyse.comparisons")
 local hostile = require("hostile")
 local lu = require("luaunit")
 local reports = require("reports")
-local strips = require("lab.study.analyse.strips")
+local strips = require("lab.study.analyse.pictures.strips")
 
 local function options(more)
   local given = { split = "test", resamples = 500, seed = 1 }

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local costs = require("plan.costs")
+local costs = require("plan.deriving.costs")
 local lu = require("luaunit")
 local plans = require("plans")
 

@@ -3,11 +3,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local chips = require("plan.chips")
-local gen = require("render.gen")
+local chips = require("plan.deriving.chips")
+local gen = require("render.templates.gen")
 local lu = require("luaunit")
-local parameters = require("network.parameters")
+local parameters = require("network.graph.parameters")
 local plan_module = require("plan.plan")
+local plan_page = require("plan.pages.plan_page")
 local project_module = require("project")
 local tasks = require("spec.tasks")
 
@@ -41,7 +42,7 @@ local function made(encoding, width, precision, heads)
 end
 
 local function choice(plan, what)
-  for _, one in ipairs(plan_module.json(plan).choices) do
+  for _, one in ipairs(plan_page.json(plan).choices) do
     if one.what == what then
       return one
     end
@@ -521,7 +522,7 @@ end
 -- What the plan advises: numbers of shards with the chips that they are for.
 local function advised(train, precision)
   local list = {}
-  for _, one in ipairs(plan_module.json(planned("none", NARROW, precision, train)).choices) do
+  for _, one in ipairs(plan_page.json(planned("none", NARROW, precision, train)).choices) do
     if one.what == "gpu, smaller chip" then
       list[one.value] = one.why
     end

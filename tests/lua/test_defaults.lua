@@ -3,13 +3,13 @@
 local support = dofile("tests/lua/support.lua")
 
 local cases = require("cases")
-local defaults = require("plan.defaults")
-local gen = require("render.gen")
+local defaults = require("plan.deriving.defaults")
+local gen = require("render.templates.gen")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
-local trainer_defaults = require("render.trainer_defaults")
+local trainer_defaults = require("render.builds.trainer_defaults")
 
 local function plan_with(sets)
   local resolved, info, d = support.check(cases.SPEC, support.sets(sets))

@@ -3,12 +3,12 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
-local describe = require("plan.describe")
+local describe = require("plan.pages.describe")
 local json = require("dkjson")
 local lu = require("luaunit")
-local network_page = require("plan.network_page")
-local plan_choices = require("plan.choices")
-local plan_module = require("plan.plan")
+local network_page = require("plan.pages.network_page")
+local plan_choices = require("plan.pages.choices")
+local plan_page = require("plan.pages.plan_page")
 local plans = require("plans")
 
 local build, everything, plan_of = plans.build, plans.everything, plans.plan_of
@@ -22,7 +22,7 @@ end
 
 function TestWords.test_json_has_the_documented_keys()
   local plan = build(everything())
-  local object = plan_module.json(plan)
+  local object = plan_page.json(plan)
   lu.assertEquals(keys(object),
     "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
   lu.assertEquals(#object.tensors, plan.tensor_count)
@@ -43,7 +43,7 @@ end
 
 function TestWords.test_json_comes_in_the_documented_order()
   local plan = build(everything())
-  local text = json.encode(plan_module.json(plan), { indent = true, keyorder = plan_module.JSON_ORDER })
+  local text = json.encode(plan_page.json(plan), { indent = true, keyorder = plan_page.JSON_ORDER })
   local got = {}
   for name in text:gmatch('\n  "([%w_]+)":') do
     got[#got + 1] = name
@@ -52,13 +52,13 @@ function TestWords.test_json_comes_in_the_documented_order()
     "id digest parameters flops_per_step memory_bytes validation tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
-  lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_module.json(plan)))
+  lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_page.json(plan)))
 end
 
 -- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
 -- FLOPs.
 function TestWords.test_the_network_is_on_the_page()
-  local text = plan_module.text(plan_of({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
+  local text = plan_page.text(plan_of({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
   if os.getenv("LH_UPDATE_GOLDEN") then
     local file = assert(io.open("tests/golden/network.txt", "wb"))
@@ -66,14 +66,14 @@ function TestWords.test_the_network_is_on_the_page()
     file:close()
   end
   lu.assertEquals(page, support.read("tests/golden/network.txt"))
-  local own = plan_module.text(plan_of({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
+  local own = plan_page.text(plan_of({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
     ["model.activation"] = "swiglu", ["model.bias"] = "none", ["model.init"] = "xavier", ["model.tied"] = "true" }))
   lu.assertStrContains(own, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, first values of "
     .. "xavier, tied output\n")
   lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
   lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
-  local lst = plan_module.text(plan_of({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
+  local lst = plan_page.text(plan_of({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
   lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
     .. "answers at the last token of the input\n")
@@ -105,13 +105,13 @@ function TestWords.test_the_network_as_a_graph()
 end
 
 function TestWords.test_text()
-  local text = plan_module.text(plan_of({}, task(2, 2)))
+  local text = plan_page.text(plan_of({}, task(2, 2)))
   lu.assertStrContains(text, "parameters  249,026\n")
   lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
   lu.assertStrContains(text, "encoding    no positional encoding\n")
   lu.assertNotStrContains(text, " \n")
   lu.assertStrMatches(text, ".*[^\n]\n")
-  text = plan_module.text(build(everything()))
+  text = plan_page.text(build(everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
     .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
     .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
@@ -125,19 +125,19 @@ function TestWords.test_visits_of_a_position()
   local function words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
-    local text = plan_module.text(plan_of(sets, task(2, 2)))
+    local text = plan_page.text(plan_of(sets, task(2, 2)))
     return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
   end
   lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
   lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075
   lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
-  lu.assertNil(plan_module.text(plan_of({}, task(2, 2))):match("visits of a position"))
+  lu.assertNil(plan_page.text(plan_of({}, task(2, 2))):match("visits of a position"))
 end
 
 -- The choices that tell where the parts of a score went: { what, value, why }.
 local function score_choices(encoding)
   local list = {}
-  for _, choice in ipairs(plan_module.json(scored(encoding)).choices) do
+  for _, choice in ipairs(plan_page.json(scored(encoding)).choices) do
     if choice.what:find("^score") then
       list[#list + 1] = { choice.what, choice.value, choice.why }
     end
@@ -176,7 +176,7 @@ function TestWords.test_choices_of_a_score_that_needs_the_logit_again()
 end
 
 function TestWords.test_text_of_a_score()
-  local text = plan_module.text(scored("{ kind = 'window' }"))
+  local text = plan_page.text(scored("{ kind = 'window' }"))
   lu.assertStrContains(text, "  score table by_distance  [query - key]        once per step: -select(less_equal(")
   lu.assertStrContains(text, "\n  score in the pair loop   logit made once      x.score + by_distance; ")
 end
@@ -208,7 +208,7 @@ function TestPlanLua.test_plan_lua_reads_back()
     ["train.checkpoint.keep"] = "{ 10, 20 }", ["eval.during.every"] = "5", ["encoding.additive.kind"] = "learned",
     ["train.learning_rate"] = "0.1", ["train.optimizer.epsilon"] = "3e-9" }) }) do
     local plan = plan_of(sets)
-    local text = plan_module.serialize(plan)
+    local text = plan_page.serialize(plan)
     lu.assertEquals(text:match("^%-%- Generated by Longhand; do not edit%. .-(%./longhand gen [^\n]*)\n"),
       "./longhand gen probe.lua")
     local read = assert(load(text, "=plan.lua", "t", {}))()
@@ -232,7 +232,7 @@ end
 
 function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
   local plan = scored("{ kind = 'fire' }")
-  local text = plan_module.serialize(plan)
+  local text = plan_page.serialize(plan)
   for line in text:gmatch("[^\n]+") do
     lu.assertTrue(#line <= 120 or line:find('score = "', 1, true) ~= nil, line)
   end

@@ -1,4 +1,4 @@
--- generator/plan/dimensions.lua: the network of a plan, its scales, its tokens, what it drops out.
+-- generator/plan/deriving/dimensions.lua: the network of a plan, its scales, its tokens, what it drops out.
 
 local support = dofile("tests/lua/support.lua")
 

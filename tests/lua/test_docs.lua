@@ -9,7 +9,7 @@ local asked = require("lab.study.grid.asked")
 local cli = require("cli.cli")
 local grid = require("lab.study.grid.grid")
 local names = require("base.names")
-local handles = require("network.handles")
+local handles = require("network.graph.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local own_network = require("spec.own_network")
@@ -125,7 +125,7 @@ end
 function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
-  local text = require("plan.plan").text(spec.plan)
+  local text = require("plan.pages.plan_page").text(spec.plan)
   local shown = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
   local lines = 0
   for line in shown:gmatch("    ([^\n]*%S)\n") do

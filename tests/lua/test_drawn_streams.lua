@@ -3,8 +3,8 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local choices = require("plan.choices")
-local describe = require("plan.describe")
+local choices = require("plan.pages.choices")
+local describe = require("plan.pages.describe")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local respec = require("lab.study.read.respec")

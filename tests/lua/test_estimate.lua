@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local bench = require("lab.study.run.bench")
-local costs = require("plan.costs")
+local costs = require("plan.deriving.costs")
 local data_shapes = require("lab.study.read.data_shapes")
 local data_work = require("lab.study.run.data_work")
 local estimate = require("lab.study.run.estimate")

@@ -4,11 +4,11 @@ local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
 local random_specs = require("random_specs") -- before whatever plans
-local builder = require("network.builder")
+local builder = require("network.graph.builder")
 local exports = require("exports")
 local lu = require("luaunit")
-local ops = require("network.ops")
-local parameters = require("network.parameters")
+local ops = require("network.graph.ops")
+local parameters = require("network.graph.parameters")
 local pytorch = require("lab.export.pytorch")
 
 local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text

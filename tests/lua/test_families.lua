@@ -3,12 +3,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local describe = require("plan.describe")
-local encoding_module = require("plan.encoding")
+local describe = require("plan.pages.describe")
+local encoding_module = require("plan.deriving.encoding")
 local lu = require("luaunit")
-local dimensions = require("plan.dimensions")
+local dimensions = require("plan.deriving.dimensions")
 local plans = require("plans")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 TestFamilies = {}
 

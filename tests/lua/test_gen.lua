@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local diagnostics = require("base.diagnostics")
-local gen = require("render.gen")
+local gen = require("render.templates.gen")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")

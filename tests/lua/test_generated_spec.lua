@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local cases = require("cases")
-local gen = require("render.gen")
+local gen = require("render.templates.gen")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
 local project_module = require("project")

@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyse.analyze")
 local cli = require("cli.cli")
-local correlation = require("lab.study.analyse.correlation")
+local correlation = require("lab.study.analyse.mathematics.correlation")
 local lu = require("luaunit")
 local people = require("lab.study.read.people")
 local reports = require("reports")

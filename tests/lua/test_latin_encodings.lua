@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local gen = require("render.gen")
+local gen = require("render.templates.gen")
 local lu = require("luaunit")
 local project = require("project").new(".")
 

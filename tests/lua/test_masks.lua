@@ -1,12 +1,12 @@
--- Masks cell by cell: the reference masks and worked examples of Duan and Shi 2024 by plan/mask_page.lua, and the
+-- Masks cell by cell: the reference masks and worked examples of Duan and Shi 2024 by plan/pages/mask_page.lua, and the
 -- functions of generated code, on the CPU and as device code, against that for many shapes.
 
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local mask_page = require("plan.mask_page")
+local mask_page = require("plan.pages.mask_page")
 local plan_module = require("plan.plan")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 TestMasks = {}
 

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local entries = require("lab.study.report.entries")
+local entries = require("lab.study.report.tables.table_entries")
 local lu = require("luaunit")
 local measures = require("spec.measures")
 local metrics = require("lab.study.read.metrics")

@@ -2,15 +2,15 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local builder = require("network.builder")
+local builder = require("network.graph.builder")
 local canonical = require("base.canonical")
-local labelled_rows = require("network.labelled_rows")
-local derive_lists = require("network.lists").derive
+local labelled_rows = require("network.lists.labelled_rows")
+local derive_lists = require("network.lists.scope_lists").derive
 local lu = require("luaunit")
 local machine = require("machine")
 local networks = require("networks")
 local new_random = require("random")
-local vocabulary_rows = require("network.vocabulary_rows")
+local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local prune = require("render.prune")
+local prune = require("render.templates.prune")
 
 TestPrune = {}
 

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local dependencies = require("base.dependencies")
-local draw = require("lab.study.report.draw")
+local draw = require("lab.study.report.figures.draw")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local open = require("lab.study.report.open")

@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local literals = require("base.literals")
 local lu = require("luaunit")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 local PLAN = {
   n = 4,

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
-local beside = require("lab.study.report.beside")
+local beside = require("lab.study.report.page.beside")
 local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local published = require("lab.study.read.published")

@@ -3,16 +3,16 @@
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
-local colours = require("lab.study.report.colours")
-local curves = require("lab.study.report.curves")
-local figures = require("lab.study.report.figures")
-local figure_page = require("lab.study.report.figure")
+local colours = require("lab.study.report.figures.colours")
+local curves = require("lab.study.report.figures.curves")
+local figures = require("lab.study.report.figures.figures")
+local figure_page = require("lab.study.report.page.figure")
 local hostile = require("hostile")
 local lu = require("luaunit")
-local report_csv = require("lab.study.report.report_csv")
-local reached = require("lab.study.report.reached")
+local report_csv = require("lab.study.report.tables.report_csv")
+local reached = require("lab.study.report.tables.reached")
 local reports = require("reports")
-local scales = require("lab.study.report.scales")
+local scales = require("lab.study.report.figures.scales")
 
 local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
 local make_study, SCORES = reports.make_study, reports.SCORES

@@ -14,23 +14,36 @@ local ROOMS = {
   { "expression", "base" },
   { "spec", "base expression" },
   { "network", "base" },
-  { "plan", "base expression spec network" },
-  { "render", "base plan" },
-  { "project", "base spec plan render" },
+  { "plan.facets", "base expression spec" },
+  { "plan.deriving", "base spec network plan.facets" },
+  { "plan.pages", "base expression plan.deriving" },
+  { "plan", "base plan.deriving plan.pages" },
+  { "render.templates", "base plan.pages" },
+  { "render.builds", "base plan.deriving render.templates" },
+  { "project", "base spec plan.deriving plan.pages plan render.templates" },
   { "cli", "base spec" },
-  { "lab.study.read", "base spec render" },
+  { "lab.study.read", "base spec render.builds" },
   { "lab.study.grid", "base spec project lab.study.read" },
-  { "lab.study.run", "base spec plan render lab.study.grid lab.study.read" },
-  { "lab.study.slurm", "base spec render lab.study.grid lab.study.read lab.study.run" },
-  { "lab.study.bundle", "base spec render lab.study.grid lab.study.run lab.study.slurm" },
-  { "lab.study.report", "base lab.study.grid lab.study.read" },
-  { "lab.study.analyse", "base lab.study.read lab.study.report" },
-  { "lab.study.calibrate", "base spec lab.study.read lab.study.report lab.study.analyse" },
-  { "lab.study.demo", "base lab.study.read lab.study.run lab.study.report" },
-  { "lab.tune", "base spec plan render" },
-  { "lab.export", "base expression spec render lab.study.read lab.study.report" },
-  { "main", "base cli spec plan render project lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
-    .. "lab.study.report lab.study.analyse lab.study.calibrate lab.study.demo lab.tune lab.export" },
+  { "lab.study.run", "base spec plan.deriving render.builds lab.study.read lab.study.grid" },
+  { "lab.study.slurm", "base spec render.builds lab.study.read lab.study.grid lab.study.run" },
+  { "lab.study.bundle", "base spec render.builds lab.study.grid lab.study.run lab.study.slurm" },
+  { "lab.study.report.tables", "base lab.study.read" },
+  { "lab.study.report.figures", "base lab.study.read lab.study.report.tables" },
+  { "lab.study.report.page", "base lab.study.read lab.study.report.tables lab.study.report.figures" },
+  { "lab.study.report", "base lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "
+    .. "lab.study.report.page" },
+  { "lab.study.analyse.mathematics", "lab.study.read" },
+  { "lab.study.analyse.pictures", "base lab.study.report.figures" },
+  { "lab.study.analyse", "base lab.study.read lab.study.report.tables lab.study.report.figures "
+    .. "lab.study.report.page lab.study.report lab.study.analyse.mathematics lab.study.analyse.pictures" },
+  { "lab.study.calibrate", "base spec lab.study.read lab.study.report.figures lab.study.analyse.mathematics "
+    .. "lab.study.analyse.pictures lab.study.analyse" },
+  { "lab.study.demo", "base lab.study.read lab.study.run lab.study.report.figures" },
+  { "lab.tune", "base spec plan.deriving render.builds" },
+  { "lab.export", "base expression spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
+  { "main", "base spec plan.deriving plan.pages render.templates render.builds project cli lab.study.grid "
+    .. "lab.study.run lab.study.slurm lab.study.bundle lab.study.report lab.study.analyse lab.study.calibrate "
+    .. "lab.study.demo lab.tune lab.export" },
 }
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }

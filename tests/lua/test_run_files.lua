@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
 local compare = require("lab.study.report.compare")
-local draw = require("lab.study.report.draw")
+local draw = require("lab.study.report.figures.draw")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")

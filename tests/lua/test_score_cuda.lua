@@ -6,7 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local positions_facet = require("plan.facets.positions")
 local project_module = require("project")
-local render = require("render.render")
+local render = require("render.templates.render")
 local score_facet = require("plan.facets.score")
 
 local HEADS, LAYERS = 4, 2

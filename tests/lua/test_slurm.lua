@@ -10,7 +10,7 @@ local packing = require("lab.study.slurm.packing")
 local project = require("project").new(".")
 local queue = require("lab.study.slurm.queue")
 local records = require("lab.study.slurm.records")
-local script = require("lab.study.slurm.script")
+local script = require("lab.study.slurm.job_script")
 local shell = require("base.shell")
 local site_module = require("lab.study.slurm.site")
 

@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyse.analyze")
 local cli = require("cli.cli")
-local correlation = require("lab.study.analyse.correlation")
+local correlation = require("lab.study.analyse.mathematics.correlation")
 local hostile = require("hostile")
 local json = require("dkjson")
 local lu = require("luaunit")

@@ -4,12 +4,12 @@
 local support = dofile("tests/lua/support.lua")
 
 local json = require("dkjson")
-local levels = require("plan.levels")
+local levels = require("plan.deriving.levels")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local search = require("lab.tune.search")
-local tuned = require("render.tuned")
-local tuning = require("plan.tuning")
+local tuned = require("render.builds.tuned")
+local tuning = require("plan.deriving.tuning")
 
 local SPEC = "parity_check_sinusoid"
 
@@ -89,7 +89,7 @@ local function files_with(values)
 end
 
 function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build()
-  local build = require("render.build")
+  local build = require("render.builds.build")
   local one, digest, files = files_with({ product_tile = "8x3" })
   local other, other_digest, other_files = files_with({ product_tile = "12x2" })
   lu.assertStrContains(one["tuned.h"], "TILE_ROWS = 8,")
@@ -136,7 +136,7 @@ function TestRemembered.test_what_is_written_is_taken_here_and_said_by_plan()
     lu.assertEquals(tuned.apply(project, plan), {})
     lu.assertEquals({ value_at(plan, 1, "product_tile") }, { "8x3", "tuned 2026-11-23" })
     lu.assertEquals({ value_at(plan, 2, "product_tile") }, { "6x2", "model" })
-    local page = require("plan.plan").text(plan)
+    local page = require("plan.pages.plan_page").text(plan)
     lu.assertStrContains(page, "product_tile             8x3                  x86-64-v4: tuned here on 2026-11-23")
     lu.assertStrContains(page, "x86-64: model: the fewest loads for a multiply-add that 16 registers allow")
     local other = planned("model.width=128")
@@ -425,7 +425,7 @@ function TestRemembered.test_strange_names_reach_no_terminal()
 end
 
 function TestRemembered.test_a_study_tells_each_strange_file_once()
-  local build, told = require("render.build"), {}
+  local build, told = require("render.builds.build"), {}
   with_fields({ { tuned, "apply", function() return { "strange" } end },
     { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
     { build, "is_compiled", function() return true end } }, function()

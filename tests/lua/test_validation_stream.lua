@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
+local plan_page = require("plan.pages.plan_page")
 local validation = require("spec.validation")
 
 TestValidation = {}
@@ -50,7 +51,7 @@ function TestValidation.test_the_trainer_is_told()
   local function text_of(more)
     local resolved, info = checked(10, "{ 1, 3 }", more)
     local plan = assert(plan_module.build(resolved, info))
-    return plan.defaults.text, plan_module.text(plan)
+    return plan.defaults.text, plan_page.text(plan)
   end
   local text, page = text_of()
   lu.assertStrContains(text, "\neval.validation_lengths 1,2,3\neval.validation_examples 128\n")

@@ -6,7 +6,7 @@ package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. p
 local random_specs = require("random_specs") -- before whatever plans
 local json = require("dkjson")
 local pytorch = require("lab.export.pytorch")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 local folder, count = arg[1], tonumber(arg[2])
 local project = require("project").new(".")

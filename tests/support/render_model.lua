@@ -3,7 +3,7 @@
 package.path = "generator/?.lua;?.lua;" .. package.path
 
 local pytorch = require("lab.export.pytorch")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 local project = require("project").new(".")
 local sets = { table.unpack(arg, 3) }

@@ -4,13 +4,13 @@
 package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
 local random_specs = require("random_specs") -- before whatever plans
-local builder = require("network.builder")
-local levels = require("plan.levels")
-local memory = require("plan.memory")
-local model = require("plan.model")
+local builder = require("network.graph.builder")
+local levels = require("plan.deriving.levels")
+local memory = require("plan.deriving.memory")
+local model = require("plan.deriving.model")
 local networks = require("networks")
-local reference = require("network.reference")
-local render = require("render.render")
+local reference = require("reference_network")
+local render = require("render.templates.render")
 local write = require("base.write")
 
 -- One family of each kind: heads of 8 channels.

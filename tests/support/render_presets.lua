@@ -5,7 +5,7 @@ package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. p
 
 local lfs = require("lfs")
 local pytorch = require("lab.export.pytorch")
-local render = require("render.render")
+local render = require("render.templates.render")
 
 local folder = arg[1]
 local project = require("project").new(".")

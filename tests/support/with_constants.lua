@@ -3,7 +3,7 @@
 
 package.path = "generator/?.lua;" .. package.path
 
-local parameters = require("network.parameters")
+local parameters = require("network.graph.parameters")
 local names = table.remove(arg, 1)
 local derive = parameters.derive
 

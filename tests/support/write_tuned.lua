@@ -3,9 +3,9 @@
 
 package.path = "generator/?.lua;" .. package.path
 
-local levels = require("plan.levels")
+local levels = require("plan.deriving.levels")
 local project = require("project").new(".")
-local tuning = require("plan.tuning")
+local tuning = require("plan.deriving.tuning")
 local write = require("base.write")
 
 local spec = assert(project:plan(arg[3], { table.unpack(arg, 4) }))

@@ -16,7 +16,7 @@
 --
 -- Letters and classes are those of expression/lower.lua.
 
-local cpu = require("expression.cpu")
+local cpu = require("expression.nests_cpu")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
 local literals = require("base.literals")

@@ -13,7 +13,7 @@
 --                       count }, work_grows: with the number of tokens; uniform_work: those that start at 0
 --   make, finish, ..._arguments   what functions declare: arguments as text, words that they use
 
-local cuda = require("expression.cuda")
+local cuda = require("expression.nests_cuda")
 local nests = require("expression.nests")
 local score_tables = require("plan.facets.score_tables")
 

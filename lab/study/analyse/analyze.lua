@@ -6,8 +6,8 @@
 -- a spec and returns its folder. Output: an exit code and, where it is not 0, a message; the files are in `out`.
 -- Temporary files are removed.
 
-local beside = require("lab.study.report.beside")
-local draw = require("lab.study.report.draw")
+local beside = require("lab.study.report.page.beside")
+local draw = require("lab.study.report.figures.draw")
 local open = require("lab.study.report.open")
 local source = require("lab.study.analyse.source")
 local trained = require("lab.study.read.trained")

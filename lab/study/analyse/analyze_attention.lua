@@ -5,7 +5,7 @@
 -- element-wise maximum of the heads of one attention, query by key, of one sequence; attentions are those that the
 -- trace has, in its order.
 
-local panels = require("lab.study.analyse.panels")
+local panels = require("lab.study.analyse.pictures.panels")
 local tensors = require("lab.study.read.tensors")
 local wording = require("base.wording")
 

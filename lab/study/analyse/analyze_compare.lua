@@ -4,14 +4,14 @@
 -- pair per line), groups.csv, seeds.csv, compare.tex, compare.gnuplot; or nil and a message; and third, what is damaged
 -- and was left out, or nil.
 
-local captions = require("lab.study.report.captions")
+local captions = require("lab.study.report.tables.captions")
 local comparisons = require("lab.study.analyse.comparisons")
 local groups = require("lab.study.analyse.groups")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local sheets = require("lab.study.analyse.sheets")
-local strips = require("lab.study.analyse.strips")
-local table_latex = require("lab.study.report.table_latex")
+local strips = require("lab.study.analyse.pictures.strips")
+local table_latex = require("lab.study.report.tables.table_latex")
 local wording = require("base.wording")
 
 local M = {}

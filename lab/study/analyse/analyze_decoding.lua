@@ -5,9 +5,9 @@
 -- nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (what the
 -- trainer traced, text after text and run after run), decoding.gnuplot.
 
-local heat = require("lab.study.analyse.heat")
+local heat = require("lab.study.analyse.pictures.heat")
 local input = require("base.input")
-local panels = require("lab.study.analyse.panels")
+local panels = require("lab.study.analyse.pictures.panels")
 local sheets = require("lab.study.analyse.sheets")
 local stop = require("lab.study.analyse.source").stop
 local trained = require("lab.study.read.trained")

@@ -6,8 +6,8 @@
 
 local groups_module = require("lab.study.analyse.groups")
 local human = require("lab.study.analyse.human")
-local panels = require("lab.study.analyse.panels")
-local scatter = require("lab.study.analyse.scatter")
+local panels = require("lab.study.analyse.pictures.panels")
+local scatter = require("lab.study.analyse.pictures.scatter")
 local sheets = require("lab.study.analyse.sheets")
 local statistics = require("lab.study.read.statistics")
 local wording = require("base.wording")

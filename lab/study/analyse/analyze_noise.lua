@@ -4,8 +4,8 @@
 -- (a run and a deviation per line), noise.gnuplot; or nil and a message. Third, what is damaged and was left out, or
 -- nil.
 
-local colours = require("lab.study.report.colours")
-local curves = require("lab.study.report.curves")
+local colours = require("lab.study.report.figures.colours")
+local curves = require("lab.study.report.figures.curves")
 local groups_module = require("lab.study.analyse.groups")
 local noise = require("lab.study.analyse.noise")
 local sheets = require("lab.study.analyse.sheets")

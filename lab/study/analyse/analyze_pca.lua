@@ -4,9 +4,9 @@
 -- files pca.csv (a point per line), summary.csv, pca.gnuplot. The mean and two components are fitted per run and site
 -- on the first length and applied to the others, not whitened.
 
-local curves = require("lab.study.report.curves")
-local panels = require("lab.study.analyse.panels")
-local pca = require("lab.study.analyse.pca")
+local curves = require("lab.study.report.figures.curves")
+local panels = require("lab.study.analyse.pictures.panels")
+local pca = require("lab.study.analyse.mathematics.pca")
 local statistics = require("lab.study.read.statistics")
 local stop = require("lab.study.analyse.source").stop
 

@@ -4,15 +4,15 @@
 -- similarity.csv (a pair of cells and a layer per line), levels.csv, similarity.gnuplot; or nil and a message. Third,
 -- what is damaged and was left out, or nil.
 
-local correlation = require("lab.study.analyse.correlation")
+local correlation = require("lab.study.analyse.mathematics.correlation")
 local diagnostics = require("base.diagnostics")
 local groups_module = require("lab.study.analyse.groups")
-local heat = require("lab.study.analyse.heat")
-local panels = require("lab.study.analyse.panels")
+local heat = require("lab.study.analyse.pictures.heat")
+local panels = require("lab.study.analyse.pictures.panels")
 local sheets = require("lab.study.analyse.sheets")
 local similarity = require("lab.study.analyse.similarity")
 local statistics = require("lab.study.read.statistics")
-local table_text = require("lab.study.report.table_text")
+local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 

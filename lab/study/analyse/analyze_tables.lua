@@ -5,13 +5,13 @@
 -- damaged and was left out, or nil.
 
 local groups = require("lab.study.analyse.groups")
-local heat = require("lab.study.analyse.heat")
-local panels = require("lab.study.analyse.panels")
+local heat = require("lab.study.analyse.pictures.heat")
+local panels = require("lab.study.analyse.pictures.panels")
 local procrustes = require("lab.study.analyse.procrustes")
-local scatter = require("lab.study.analyse.scatter")
+local scatter = require("lab.study.analyse.pictures.scatter")
 local sheets = require("lab.study.analyse.sheets")
 local statistics = require("lab.study.read.statistics")
-local table_text = require("lab.study.report.table_text")
+local table_text = require("lab.study.report.tables.table_text")
 local tables = require("lab.study.analyse.tables")
 
 local M = {}

@@ -14,10 +14,10 @@
 -- corrected; with a margin, the p of equivalence and the corrected one. The family of a correction is all pairs.
 -- Invariants: groups with fewer than two scores are in no pair; scores are in the unit of the metric.
 
-local captions = require("lab.study.report.captions")
-local exact = require("lab.study.analyse.exact")
+local captions = require("lab.study.report.tables.captions")
+local exact = require("lab.study.analyse.mathematics.exact")
 local groups = require("lab.study.analyse.groups")
-local inference = require("lab.study.analyse.inference")
+local inference = require("lab.study.analyse.mathematics.inference")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")

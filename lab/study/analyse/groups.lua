@@ -5,12 +5,12 @@
 -- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and how it is called; its runs
 -- with a score, by seed, at the learning rate of the best mean, as reports show it; and how many rates have one.
 
-local captions = require("lab.study.report.captions")
+local captions = require("lab.study.report.tables.captions")
 local diagnostics = require("base.diagnostics")
 local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
 local tongues = require("base.tongues")
-local views = require("lab.study.report.views")
+local views = require("lab.study.report.tables.views")
 local wording = require("base.wording")
 
 local M = {}

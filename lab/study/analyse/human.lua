@@ -8,8 +8,8 @@
 -- participants, or nil; vectors: the numbers of vectors there are.
 -- Invariant: copies of a base puzzle are drawn together.
 
-local correlation = require("lab.study.analyse.correlation")
-local inference = require("lab.study.analyse.inference")
+local correlation = require("lab.study.analyse.mathematics.correlation")
+local inference = require("lab.study.analyse.mathematics.inference")
 local people = require("lab.study.read.people")
 local statistics = require("lab.study.read.statistics")
 

@@ -6,7 +6,7 @@
 -- where they are wanted, A Q. unit and cosine are nil of a table that is 0. The algebra is LAPACK's:
 -- runtime/tools/procrustes.c is compiled here on the first call.
 
-local correlation = require("lab.study.analyse.correlation")
+local correlation = require("lab.study.analyse.mathematics.correlation")
 local shell = require("base.shell")
 local tools = require("lab.study.analyse.tools")
 local write = require("base.write")

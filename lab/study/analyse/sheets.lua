@@ -3,7 +3,7 @@
 -- Input: texts and numbers; models of tables as views.lua describes them. Output: text.
 
 local open = require("lab.study.report.open")
-local table_text = require("lab.study.report.table_text")
+local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 
 local M = {}

@@ -7,7 +7,7 @@
 -- blocks; start is nil where there is no checkpoint of step 0. group.learned: training changes its tables. Or nil, an
 -- exit code and a message.
 
-local correlation = require("lab.study.analyse.correlation")
+local correlation = require("lab.study.analyse.mathematics.correlation")
 local groups_module = require("lab.study.analyse.groups")
 local lfs = require("lfs")
 local position_tables = require("lab.study.analyse.position_tables")

@@ -2,22 +2,22 @@
 -- gain what the teacher's attention shows along lines (docs/calibration.md).
 --
 -- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
--- force }, see cli/calibrate.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
+-- force }, see calibration.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
 -- Output: an exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no
 -- file of it, and a folder of tables and pictures.
 
-local choices_module = require("lab.study.calibrate.choices")
+local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
-local draw = require("lab.study.report.draw")
+local draw = require("lab.study.report.figures.draw")
 local findings = require("lab.study.calibrate.findings")
-local inference = require("lab.study.analyse.inference")
+local inference = require("lab.study.analyse.mathematics.inference")
 local lfs = require("lfs")
-local lines = require("lab.study.calibrate.lines")
+local lines = require("lab.study.calibrate.found_lines")
 local load_module = require("spec.load")
 local paths = require("base.paths")
-local picture = require("lab.study.calibrate.picture")
+local picture = require("lab.study.calibrate.heads_picture")
 local source_module = require("lab.study.analyse.source")
-local student = require("lab.study.calibrate.student")
+local student = require("lab.study.calibrate.student_spec")
 local tongues = require("base.tongues")
 local trained = require("lab.study.read.trained")
 local wording = require("base.wording")

@@ -3,7 +3,7 @@
 -- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads being those of lines.find.
 -- Output: M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.
 
-local lines = require("lab.study.calibrate.lines")
+local lines = require("lab.study.calibrate.found_lines")
 local wording = require("base.wording")
 
 local M = {}

@@ -3,7 +3,7 @@
 -- Input: the options of the verb, with project. Output: nil; options.study, scale, choice and, of a grid from flags,
 -- given and set are what grid.expand takes. Or the errors as text. Reads files, writes none.
 
-local choice = require("lab.study.grid.choice")
+local choice = require("lab.study.grid.chosen_cells")
 local from_flags = require("lab.study.grid.from_flags")
 local lfs = require("lfs")
 local write = require("base.write")

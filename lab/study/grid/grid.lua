@@ -11,12 +11,12 @@
 -- has both. stage: the name of the cell's, where it has one. A cell that builds upon another's run has `source` = { id,
 -- cell, run, verb, options, file }: that cell, the folder of its run below the folder of all runs, and the spec that
 -- the verb makes of it; run and file are nil where that cell waits itself. While there is no such file the cell waits:
--- it has no spec, and its runs no dir. choice: of which cells (choice.lua); all unless given. given: the text of the
--- study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a checkpoint to begin with
--- that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
+-- it has no spec, and its runs no dir. choice: of which cells (chosen_cells.lua); all unless given. given: the text of
+-- the study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a checkpoint to begin
+-- with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
-local choice = require("lab.study.grid.choice")
+local choice = require("lab.study.grid.chosen_cells")
 local diagnostics = require("base.diagnostics")
 local file_digest = require("base.file_digest")
 local load_module = require("spec.load")

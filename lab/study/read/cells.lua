@@ -10,7 +10,7 @@
 
 local as_swept = require("lab.study.read.as_swept")
 local canonical = require("base.canonical")
-local choice = require("lab.study.read.choice")
+local choice = require("lab.study.read.chosen_rate")
 local grids = require("lab.study.read.grids")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -139,10 +139,10 @@ local function hours_of(list)
 end
 
 -- asked: runs the study wants; states: how many of each; rates: see by_rate; best: the one that is chosen, by choice
--- (choice.lua); max and its run; over all scores median, first and third quartile; good: the share that generalises,
--- nil where no run says; hours = { mean, sd, count, machines }; differences of the runs; grid: what most scores are
--- means of; decoding: how the answers came about that are scored, of generative models. scored: what the study scores;
--- max is the best.
+-- (chosen_rate.lua); max and its run; over all scores median, first and third quartile; good: the share that
+-- generalises, nil where no run says; hours = { mean, sd, count, machines }; differences of the runs; grid: what most
+-- scores are means of; decoding: how the answers came about that are scored, of generative models. scored: what the
+-- study scores; max is the best.
 local function summarise(cell, scored)
   local list, evaluated, states, metric = cell.runs, {}, {}, scored.metric
   for _, run in ipairs(list) do

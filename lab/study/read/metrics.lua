@@ -56,8 +56,8 @@ local function default_criterion(study, metric)
 end
 
 -- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in; select stays nil
--- where no set is named (choice.lua). asked: a metric in the place of the study's, whose criterion stays; nil for its
--- own.
+-- where no set is named (chosen_rate.lua). asked: a metric in the place of the study's, whose criterion stays; nil for
+-- its own.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   scored.metric = scored.metric or default_metric(study)

@@ -5,7 +5,7 @@
 -- plan digest, built where there is none. nil and a message where that is not possible.
 -- Invariant: no program is started but one that was built here from a plan of that digest, or that the user names.
 
-local build = require("render.build")
+local build = require("render.builds.build")
 local input = require("base.input")
 local lfs = require("lfs")
 local respec = require("lab.study.read.respec")

@@ -3,16 +3,16 @@
 -- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message where it
 -- is not 0. Writes only below `out`, and nothing without it.
 
-local draw = require("lab.study.report.draw")
-local curves = require("lab.study.report.curves")
-local figure = require("lab.study.report.figure")
-local html = require("lab.study.report.html")
+local draw = require("lab.study.report.figures.draw")
+local curves = require("lab.study.report.figures.curves")
+local figure = require("lab.study.report.page.figure")
+local html = require("lab.study.report.page.html")
 local lfs = require("lfs")
 local measures = require("lab.study.read.metrics")
-local page = require("lab.study.report.page")
+local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
-local scales = require("lab.study.report.scales")
-local table_text = require("lab.study.report.table_text")
+local scales = require("lab.study.report.figures.scales")
+local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 local write = require("base.write")
 

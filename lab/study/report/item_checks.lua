@@ -6,10 +6,10 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
-local progress = require("lab.study.report.progress")
+local progress = require("lab.study.report.figures.progress")
 local runs = require("lab.study.read.runs")
 local study_module = require("lab.study.grid.study")
-local views = require("lab.study.report.views")
+local views = require("lab.study.report.tables.views")
 
 local M = {}
 

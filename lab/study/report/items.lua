@@ -8,9 +8,9 @@ local diagnostics = require("base.diagnostics")
 local item_checks = require("lab.study.report.item_checks")
 local lists = require("base.lists")
 local nodes = require("lab.study.grid.nodes")
-local progress = require("lab.study.report.progress")
+local progress = require("lab.study.report.figures.progress")
 local runs = require("lab.study.read.runs")
-local views = require("lab.study.report.views")
+local views = require("lab.study.report.tables.views")
 
 local M = {}
 

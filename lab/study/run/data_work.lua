@@ -7,7 +7,7 @@
 
 local axes_module = require("spec.axes")
 local canonical = require("base.canonical")
-local costs = require("plan.costs")
+local costs = require("plan.deriving.costs")
 local data_shapes = require("lab.study.read.data_shapes")
 local tasks = require("spec.tasks")
 

@@ -7,7 +7,7 @@
 
 local bench = require("lab.study.run.bench")
 local canonical = require("base.canonical")
-local costs = require("plan.costs")
+local costs = require("plan.deriving.costs")
 local data_work = require("lab.study.run.data_work")
 local ledger = require("lab.study.run.ledger")
 local trainer_flags = require("spec.trainer_flags")

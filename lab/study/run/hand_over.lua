@@ -4,7 +4,7 @@
 -- source, by its verb, for each cell whose source has ended; what the verb said in a log beside it. A cell whose verb
 -- failed waits on, and is not tried again within a sweep. Nothing else is written.
 
-local build = require("render.build")
+local build = require("render.builds.build")
 local canonical = require("base.canonical")
 local inside = require("base.inside")
 local jobs = require("lab.study.run.jobs")

@@ -3,8 +3,8 @@
 -- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell what its runs must come to, for a run
 -- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
 
-local costs = require("plan.costs")
-local evaluations = require("lab.study.run.evaluations")
+local costs = require("plan.deriving.costs")
+local evaluations = require("lab.study.run.evaluated")
 local inside = require("base.inside")
 local lfs = require("lfs")
 local measures = require("spec.measures")

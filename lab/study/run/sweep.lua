@@ -7,8 +7,8 @@
 -- their folders.
 
 local board_module = require("lab.study.run.board")
-local build = require("render.build")
-local defaults = require("plan.defaults")
+local build = require("render.builds.build")
+local defaults = require("plan.deriving.defaults")
 local estimate = require("lab.study.run.estimate")
 local failures = require("lab.study.run.failures")
 local glance = require("lab.study.run.glance")

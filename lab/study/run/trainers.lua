@@ -4,11 +4,11 @@
 -- fresh, compiled }. A trainer that another study has left with its own defaults is compiled, not fresh, and is given
 -- those of the cell. Of those that are not, the first is built alone, because all share the objects of the runtime.
 
-local build = require("render.build")
+local build = require("render.builds.build")
 local jobs = require("lab.study.run.jobs")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
-local tuned = require("render.tuned")
+local tuned = require("render.builds.tuned")
 local wording = require("base.wording")
 
 local M = {}

@@ -1,9 +1,9 @@
 -- A study that is being swept, as text: what it comes to, a line for each group of cells, what failed and why.
 --
--- Input: the study, sums (groups.lua), the seconds that are left, failures { name, why }; lines and columns of a
+-- Input: the study, sums (sums.lua), the seconds that are left, failures { name, why }; lines and columns of a
 -- terminal, or nil for text without end. Output: lines. Pure.
 
-local groups_module = require("lab.study.run.groups")
+local groups_module = require("lab.study.run.sums")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 

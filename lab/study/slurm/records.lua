@@ -1,6 +1,6 @@
 -- What was submitted of studies into a folder of runs: OUT/.slurm/<n>, a folder for each job array.
 --
---     job.sh, runs.txt       the script, and which task has which runs (script.lua)
+--     job.sh, runs.txt       the script, and which task has which runs (job_script.lua)
 --     record.json            study, path, scale, set, site, and the name that the job has in the queue
 --     logs/                  what tasks and trainers said
 --     cancelled              is there once it was
@@ -15,7 +15,7 @@ local inside = require("base.inside")
 local json = require("dkjson")
 local lfs = require("lfs")
 local paths = require("base.paths")
-local script = require("lab.study.slurm.script")
+local script = require("lab.study.slurm.job_script")
 local sha256 = require("base.sha256")
 local shapes = require("lab.study.read.shapes")
 

@@ -3,7 +3,7 @@
 -- Input: a project, the name of a file in spec/sites or a path. Output: the fields of FIELDS with their defaults,
 -- `seconds` (those of `time`), `real` (the absolute path) and `shown`; or nil and the errors as text. A site file runs
 -- under the rules of a spec.
--- Invariants: every text is one line, fit to stand in a #SBATCH line or a shell script where script.lua puts it.
+-- Invariants: every text is one line, fit to stand in a #SBATCH line or a shell script where job_script.lua puts it.
 
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
@@ -17,7 +17,7 @@ local M = {}
 
 local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the controller looks every 30 s
 
--- What script.lua says itself.
+-- What job_script.lua says itself.
 local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
   "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
 

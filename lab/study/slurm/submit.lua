@@ -5,8 +5,8 @@
 -- script with --dry-run, the rest on stderr. Nothing stays behind that waits: the same command does what is missing
 -- then, and leaves alone what tasks in the queue have.
 
-local build = require("render.build")
-local choice = require("lab.study.grid.choice")
+local build = require("render.builds.build")
+local choice = require("lab.study.grid.chosen_cells")
 local estimate = require("lab.study.run.estimate")
 local hand_over = require("lab.study.run.hand_over")
 local inside = require("base.inside")
@@ -16,7 +16,7 @@ local packing = require("lab.study.slurm.packing")
 local paths = require("base.paths")
 local queue = require("lab.study.slurm.queue")
 local records = require("lab.study.slurm.records")
-local script = require("lab.study.slurm.script")
+local script = require("lab.study.slurm.job_script")
 local set_aside = require("lab.study.run.set_aside")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")

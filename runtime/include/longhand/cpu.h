@@ -103,7 +103,7 @@ typedef struct lh_update_sums {
     double update;     /* sum of squares of the change */
 } lh_update_sums;
 
-/* What was chosen for a level when it was compiled and changes no bit; see generator/plan/tuning.lua. */
+/* What was chosen for a level when it was compiled and changes no bit; see docs/tuning.md. */
 typedef struct lh_choice {
     const char *name, *value;
     const char *from; /* "model", or "tuned" and the date */

@@ -1,0 +1,224 @@
+-- Attention as a part of a network: the products around it, and the parameters that its facets learn.
+--
+-- A family (encoding.lua) is one attention of a model with its facets: positions, rotation, relative, score, mask,
+-- normaliser, heads, projections: { bias (nil: as the description says), output, init }. A block names a family; its
+-- second attention of the same facets takes a name of its own.
+-- Queries and keys of one value are packed into one product with the values; else queries are one product, keys and
+-- values another (cross-attention).
+
+local initial = require("network.graph.initial")
+
+local M = {}
+
+-- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; first values as in Ruoss et
+-- al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
+-- heads; they name no first values: Glorot and Bengio 2010, equation 12, as a normal of variance 2 / (rows + columns).
+local function relative_parameters(list, family, path, C)
+  local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
+  local heads = { family.heads, family.head_width }
+  if relative.kind == "transformer_xl" then
+    list[#list + 1] = { kind = "map", name = prefix .. "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
+      tensors = { { path .. "relative.weight", { C.count, C.count },
+        { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
+    list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", beside = true,
+      tensors = { { path .. "relative.content_bias", heads, small } } }
+    list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", beside = true,
+      from_tables = true, tensors = { { path .. "relative.position_bias", heads, small } } }
+  elseif relative.kind == "shaw" then
+    list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
+      from_tables = true,
+      about = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], filled up to whole vectors",
+      tensors = { { path .. "relative.table", { relative.rows, relative.width },
+        { kind = "normal", value = relative.init_sigma } } } }
+  end
+end
+
+-- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
+-- offset for a layer's logits. `direction`: the parameter of the product that makes the directions.
+local function geometric_parameters(list, family, path, direction)
+  local normaliser, prefix = family.normaliser, family.prefix
+  if normaliser.kind ~= "geometric" then
+    return
+  end
+  list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
+    tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
+  list[#list + 1] = direction
+  local numbers = {
+    { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
+    { path .. "geometric.offset", { 1 }, initial.ZERO },
+  }
+  if direction then
+    numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
+  end
+  list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
+    room = #numbers + normaliser.fill }
+end
+
+-- Learned numbers of a family's score: those of a layer, or those that all layers share; given first values are
+-- `values`, which parameters.lua places.
+function M.score_parameters(family, path, per_layer)
+  local list = {}
+  for _, q in ipairs(family.score.learned or {}) do
+    if q.per_layer == per_layer then
+      local init = type(q.init) == "table" and { kind = q.init.kind, value = q.init.sigma }
+        or q.values and { kind = "values", of = q } or { kind = "constant", value = q.init }
+      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room, from_tables = true,
+        about = ("[%s], filled up to whole vectors"):format(q.shape_text),
+        tensors = { { path .. "score." .. q.name, q.shape, init } } }
+    end
+  end
+  return list
+end
+
+-- The family of this attention: the one of that name, or its facets once more under options.name. A network that has
+-- been looked through (plan/model) has the families that its attentions are called by.
+local function family_of(builder, scope, name, options)
+  local net = scope.net
+  local family = net.families[name]
+  if not family and options.name and net.families[options.name] then
+    builder.fail(net, ("attention %s has a name of its own, and none goes by %q"):format(options.name, name),
+      "no name for the first one: block:attention(%q, queries, keys); further ones have { name = ... }", name)
+  elseif not family then
+    local names = {}
+    for known in pairs(net.families) do
+      names[#names + 1] = known
+    end
+    table.sort(names)
+    builder.fail(net, ("no attention is named %q"):format(tostring(name)), "one of %s", table.concat(names, ", "))
+  end
+  local own = options.name or name
+  if net.used_families[own] then
+    builder.fail(net, ("a second attention %s"):format(own), "another name: { name = ... }")
+  end
+  if net.families[own] then
+    family = net.families[own]
+  elseif own ~= name then
+    family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })
+  end
+  net.used_families[own] = family
+  net.used_families[#net.used_families + 1] = family
+  return family
+end
+
+-- What of attention's scope is called by which name: cross-attention and further ones have their own.
+local function names_of(name, options)
+  local own = options.name or name == "cross" and "cross" or nil
+  if not own then
+    return { prefix = "", output = "attention_output", keep = "attention", path = "attention.", branch = "branch" }
+  end
+  return { prefix = own .. "_", output = own .. "_output", keep = own,
+    path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
+end
+
+-- At which rate weights are dropped out: the family's, unless the description says otherwise.
+local function rate_of(builder, scope, family, options)
+  local rate = options.dropout or family.dropout_rate or 0
+  if rate ~= 0 and family.normaliser.kind == "geometric" then
+    builder.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
+      "no dropout, or weights of a softmax")
+  end
+  return rate
+end
+
+local function compose(builder, scope, name, queries, keys, options)
+  options = options or {}
+  builder.check_value(scope, queries, "the queries of attention")
+  builder.check_value(scope, keys, "the keys of attention")
+  local family, is = family_of(builder, scope, name, options), names_of(name, options)
+  local C, path, self_attends = scope.net.widths.WIDTH, is.path, queries == keys
+  if queries.stream ~= keys.stream and not family.cross then
+    builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
+      "the attention \"cross\" where a stream looks at another")
+  end
+  if family.heads * family.head_width ~= C.count then
+    builder.fail(scope.net, ("attention %s has %d heads in a width of %d"):format(name, family.heads, C.count),
+      "heads that divide the width")
+  elseif queries.width.count ~= C.count or keys.width.count ~= C.count then
+    builder.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
+      queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
+  end
+  local own = family.projections or {}
+  local bias, order, packed = options.bias or false, {}, 3 * C.count
+  if own.bias ~= nil then
+    bias = own.bias
+  end
+  local in_queries, in_output = "queries", "attended"
+  if own.init == "linear" then
+    in_queries, in_output = nil, nil
+  end
+  local function product(value, from, width, options_of)
+    options_of.declared, options_of.bias = true, options_of.bias or bias
+    local out = scope:product(value, from, width, options_of)
+    return out, out.op.p
+  end
+  local direction, direction_p, q, kv
+  if family.normaliser.directional then
+    local width = builder.width(scope.net, (family.PREFIX or "") .. "DIRECTION_WIDTH",
+      family.normaliser.direction_width)
+    direction, direction_p = product(is.prefix .. "direction", queries, width, { tensors = { path .. "direction" },
+      bias = true, shown = 2 * family.heads, comment = "(right, left) of every head" })
+  end
+  if self_attends then
+    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = in_queries, fan_out = packed,
+      tensors = { path .. "query", path .. "key", path .. "value" } })
+    kv = q
+  else
+    q, order[1] = product(is.prefix .. "query", queries, C, { use = in_queries, fan_out = packed,
+      tensors = { path .. "query" } })
+    kv, order[2] = product(is.prefix .. "key_value", keys, C, { use = in_queries, fan_out = packed,
+      tensors = { path .. "key", path .. "value" } })
+  end
+  builder.check_value(scope, q, "queries")
+  builder.check_value(scope, kv, "keys")
+  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
+    others = {}, named = options.name ~= nil }
+  builder.drop_weights(scope, op, family.name, rate_of(builder, scope, family, options))
+  if direction then
+    builder.check_value(scope, direction, "directions")
+  end
+  local attended = builder.push(scope, op, is.prefix .. "attended", C)
+  attended.about = "heads side by side"
+  local branch = attended
+  if own.output ~= false then
+    branch, order[#order + 1] = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
+      role = is.output, use = in_output })
+  end
+  relative_parameters(order, family, path, C)
+  geometric_parameters(order, family, path, direction_p)
+  for _, p in ipairs(order) do
+    scope:declare(p)
+    op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
+  end
+  for _, p in ipairs(M.score_parameters(family, path, true)) do
+    table.insert(scope.late, p)
+    table.insert(op.others, p)
+  end
+  local shared = family.prefix ~= "" and family.name .. "." or "" -- of several families each has its own
+  for _, p in ipairs(M.score_parameters(family, shared, false)) do
+    table.insert(scope.net.late, p)
+  end
+  branch.from = is.keep
+  branch.about = branch.about or "what a residual connection adds"
+  return branch
+end
+
+-- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
+-- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's.
+-- builder: what builder.lua checks and appends with.
+function M.method(builder)
+  return function(scope, ...)
+    return compose(builder, scope, ...)
+  end
+end
+
+-- The family whose drawn positions are those of vectors that are added in a block of one stream: its first attention's,
+-- or nil, where a block has none.
+function M.placing(scope)
+  for _, op in ipairs(scope.ops) do
+    if op.kind == "attention" then
+      return op.family
+    end
+  end
+end
+
+return M

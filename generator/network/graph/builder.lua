@@ -1,0 +1,475 @@
+-- A model's description becomes a graph: what a file of models/ calls, and so does a network of a user's own.
+--
+-- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
+-- Output, in net: streams, scopes and their operations in order (ops.lua), parameters in the order of declaration
+-- (parameters.lua), the widths and the rates that have names. The graph holds names and numbers, no C.
+--
+--   value      { name, width, stream, op, of_stream, scope }   of_stream: on the residual stream
+--   operation  { kind, operands by role, out, p, ... }          in the order of the description
+--   scope      the network itself, or a block of it, which is repeated: { name, ops, parameters, times, ... }
+--
+-- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
+-- share a buffer: composites call theirs `branch`, which the sum behind it reads at once; all others differ.
+-- A mistake in a description is an error of checks.lua.
+
+local attention = require("network.graph.attention")
+local checks = require("network.graph.checks")
+local feedforward = require("network.graph.feedforward")
+local initial = require("network.graph.initial")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+local Scope = {}
+Scope.__index = Scope
+
+local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
+M.MOST_PLACES = 256 -- where a scope drops out, and of a whole network where evaluation does: longhand/rng.h
+local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
+local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
+
+-- A width with the name of its constant. Equal names are equal widths.
+function M.width(net, name, count)
+  if math.type(count) ~= "integer" or count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
+    checks.fail(net, ("a width of %s"):format(checks.shown(count)), "a multiple of %d", WIDEST_VECTOR)
+  end
+  local known = net.widths[name]
+  if known and known.count ~= count then
+    checks.fail(net, ("%s is %d already, and %d here"):format(name:lower(), known.count, count), "another name")
+  elseif not known then
+    known = { count = count, text = name }
+    net.widths[name] = known
+    net.widths[#net.widths + 1] = known
+  end
+  return known
+end
+
+local function times(width, factor)
+  if factor == 1 then
+    return width
+  end
+  return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
+end
+
+-- What is dropped out at a rate; the first rate of a use names its constants.
+local function dropout(net, use, rate)
+  if rate == nil or rate == 0 then
+    return nil
+  elseif type(rate) ~= "number" or rate < 0 or rate >= 1 then
+    checks.fail(net, ("a dropout of %s"):format(checks.shown(rate)), "a share from 0 to below 1")
+  end
+  for _, d in ipairs(net.dropouts) do
+    if d.rate == rate and d.use == use.kind then
+      return d
+    end
+  end
+  local taken, name, number = {}, use.name, 1
+  for _, d in ipairs(net.dropouts) do
+    taken[d.name] = true
+  end
+  while taken[name] do
+    name, number = use.other .. (number > 1 and "_" .. number or ""), number + 1
+  end
+  local d = { name = name, use = use.kind, rate = rate }
+  net.dropouts[#net.dropouts + 1] = d
+  return d
+end
+
+-- The place of an operation's dropout within its scope.
+local function place(scope, op)
+  op.place = scope.places
+  scope.places = scope.places + 1
+  if scope.places > M.MOST_PLACES then
+    checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
+      M.MOST_PLACES)
+  end
+end
+
+-- The same, and its mask: of what is dropped out.
+local function site(scope, op, of)
+  if op.dropout then
+    local number = (scope.masks[of] or 0) + 1
+    scope.masks[of] = number
+    op.keep = of .. (number > 1 and number or "") .. "_keep"
+    place(scope, op)
+  end
+end
+
+-- What an elementwise operation gives is dropped out at a rate, under the name of the value.
+local function drop_result(scope, op, name, rate)
+  checks.name(scope.net, name, "a value")
+  op.dropout = dropout(scope.net, { kind = "value", name = name:upper(), other = name:upper() }, rate)
+  site(scope, op, name)
+end
+
+local function new_value(scope, name, width, stream, of_stream)
+  return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
+end
+
+-- Appends an operation whose output is a new value.
+local function push(scope, op, name, width, of_stream)
+  local net = scope.net
+  if scope.result then
+    checks.fail(net, ("an operation behind the output of %s"):format(scope.title),
+      "block:output(value) as its last line")
+  end
+  checks.name(net, name, "a value")
+  net.operations = (net.operations or 0) + 1
+  if net.operations > MOST_OPERATIONS then
+    checks.fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
+  end
+  op.about = ops[op.kind]
+  op.scope, op.line = scope, checks.where(net)
+  local first = op[op.about.roles[1]]
+  op.out = new_value(scope, name, width, first and first.stream or op.stream, of_stream)
+  op.out.op = op
+  scope.ops[#scope.ops + 1] = op
+  return op.out
+end
+
+-- Declares a parameter; what is declared first lies first.
+function Scope:declare(parameter)
+  local net = self.net
+  checks.name(net, parameter.name, "a parameter")
+  checks.parameter_names(self, parameter)
+  parameter.scope = self
+  self.parameters[#self.parameters + 1] = parameter
+  return parameter
+end
+
+-- The weight, and the bias if there is one, of a product of `x` into `count` columns of `width` each, side by side.
+-- tensors: names, one for each of them.
+local function weight_of(scope, name, x, width, tensors, options)
+  return { kind = "weight", name = name, rows = x.width, width = width, columns = times(width, #tensors),
+    tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
+    use = options.use, fan_out = options.fan_out, init = scope.net.initial }
+end
+
+-- y = x W (+ b), the columns of `parts` weights side by side.
+--   options.weight    the parameter's name, else that of the value
+--   options.tensors   names of the tensors in files, else the parameter's
+--   options.bias      true or false; false unless given
+--   options.role      what functions are named after, else the value's name
+--   options.use       "queries", "attended": what it is to attention (initial.lua)
+--   options.fan_out   columns of the matrix that it is a part of, for first values; else its own
+--   options.shown     columns of the tensor, where the rest only fills the width
+--   options.comment   of the struct's member
+--   options.declared  the parameter is declared by the caller, in its own place
+function Scope:product(name, x, width, options)
+  options = options or {}
+  checks.read(self, x, "the input of a product")
+  checks.name(self.net, name, "a value")
+  if math.type(width) == "integer" then
+    local model = self.net.widths.WIDTH
+    width = width == model.count and model or width == x.width.count and x.width
+      or M.width(self.net, name:upper() .. "_CHANNELS", width)
+  elseif type(width) ~= "table" then
+    checks.fail(self.net, ("the product %s has %s columns"):format(name, checks.shown(width)), "a number of columns")
+  end
+  local weight = options.weight or name
+  local p = weight_of(self, weight, x, width, options.tensors or { weight }, options)
+  if not options.declared then
+    self:declare(p)
+  end
+  local op = { kind = "product", x = x, p = p, role = options.role or name, weight = weight }
+  return push(self, op, name, p.columns)
+end
+
+-- y = f(x), dropped out at a rate in training.
+function Scope:activation(name, x, kind, rate)
+  checks.read(self, x, "the input of an activation")
+  checks.kind(self.net, ops.activation.kinds, kind, "activation")
+  local op = { kind = "activation", x = x, activation = kind }
+  drop_result(self, op, name, rate)
+  return push(self, op, name, x.width)
+end
+
+-- y = f(first half of x) times the second half, dropped out at a rate in training.
+function Scope:gate(name, x, kind, rate)
+  checks.read(self, x, "the input of a gate")
+  checks.kind(self.net, ops.gate.kinds, kind, "gate")
+  if x.width.factor ~= 2 then
+    checks.fail(self.net, ("the input of the gate is %s [%s]"):format(x.name, x.width.text),
+      "a product of two parts: gate and up")
+  end
+  local op = { kind = "gate", x = x, activation = kind }
+  drop_result(self, op, name, rate)
+  return push(self, op, name, x.width.of)
+end
+
+-- path: of its tensors in files, else its name.
+function Scope:norm(name, x, kind, path)
+  checks.read(self, x, "the input of a norm")
+  kind = kind or "layer"
+  checks.kind(self.net, ops.norm.kinds, kind, "norm")
+  local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
+  return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
+end
+
+-- residual + branch, the branch dropped out at a rate in training.
+function Scope:add(residual, branch, rate)
+  checks.read(self, residual, "the first summand")
+  checks.read(self, branch, "the second summand")
+  checks.same_width(self, residual, branch, "adding")
+  self.sums = self.sums + 1
+  local op = { kind = "add", residual = residual, branch = branch }
+  local from = branch.from or branch.name
+  op.dropout = dropout(self.net, { kind = "branch", name = "BRANCH", other = from:upper() }, rate)
+  site(self, op, from)
+  return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
+end
+
+-- A table of vectors of positions, where they are one: `path` of its tensor.
+local function position_table(scope, encoding, path)
+  if encoding.kind ~= "learned" then
+    return nil
+  end
+  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
+    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
+    first = encoding.first, frozen = encoding.frozen })
+end
+
+-- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out;
+-- encoding: facets/additive.lua.
+function Scope:place(x, encoding)
+  local net = self.net
+  checks.read(self, x, "what positions are added to")
+  if self == net then
+    checks.fail(net, "place() of the network itself", "net:embed(..., { place = net.additive }), or a block's place()")
+  elseif not encoding.in_blocks then
+    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
+  elseif self.placed then
+    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
+  elseif x.width.count ~= net.widths.WIDTH.count then
+    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
+      "a value of the model's width, %d", net.widths.WIDTH.count)
+  end
+  self.placed = true
+  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
+  op.dropout = dropout(net, { kind = "place", name = "PLACE", other = "PLACE" }, encoding.dropout_rate)
+  site(self, op, "place")
+  return push(self, op, "placed", x.width, true)
+end
+
+-- What of attention's weights is dropped out, a site without a mask that is kept: the first rate of a description has
+-- the plain name, whatever the attention.
+local function drop_weights(scope, op, name, rate)
+  op.dropout = dropout(scope.net, { kind = "weights", name = "ATTENTION", other = "ATTENTION_" .. name:upper() }, rate)
+  if op.dropout then
+    place(scope, op)
+  end
+end
+
+Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail,
+  drop_weights = drop_weights })
+Scope.feedforward = feedforward.method(M.width)
+
+-- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
+function Scope:external(value)
+  local net = self.net
+  if self == net then
+    checks.fail(net, "external() of the network itself", "external() of a block")
+  end
+  checks.read(net, value, "what comes from outside")
+  local inner = new_value(self, value.name, value.width, value.stream, false)
+  inner.external, value.is_external = value, true
+  self.externals[#self.externals + 1] = inner
+  return inner
+end
+
+-- What the first repetition of a block begins with.
+function Scope:input(value)
+  local net = self.net
+  if self.first then
+    checks.fail(net, ("a second input of %s"):format(self.title), "one, and external() for what else it reads")
+  end
+  checks.read(net, value, "the input of " .. self.title)
+  self.first = value
+  self.entry = new_value(self, "input", value.width, value.stream, true)
+  self.entry.input = true
+  return self.entry
+end
+
+-- What a repetition hands on to the next, and the last one to the network.
+function Scope:output(value)
+  local net = self.net
+  checks.read(self, value, "the output of " .. self.title)
+  checks.output(self, value)
+  value.name, value.of_stream, value.result_of = "output", true, self
+  local op = { kind = "block", x = self.first, block = self, externals = {} }
+  for i, inner in ipairs(self.externals) do
+    op.externals[i] = inner.external
+  end
+  self.result = push(net, op, "output", value.width, true)
+  self.last = value
+end
+
+-- A part of the network that is repeated, each time with parameters of its own; with `loops` the whole stack so many
+-- times over, with the same parameters again.
+function Scope:block(name, count, about, options)
+  local net = self.net
+  options = options or {}
+  checks.name(net, name, "a block")
+  if self ~= net then
+    checks.fail(net, ("the block %s in %s"):format(name, self.title), "blocks of the network itself")
+  elseif net.scopes[name] then
+    checks.fail(net, ("two blocks are named %s"):format(name), "different names")
+  elseif math.type(count) ~= "integer" or count < 1 then
+    checks.fail(net, ("%s repetitions of block %s"):format(checks.shown(count), name), "at least one")
+  end
+  checks.parameter_names(net, { kind = "block", name = name })
+  local loops = options.loops or 1
+  if math.type(loops) ~= "integer" or loops < 1 then
+    checks.fail(net, ("%s loops of block %s"):format(checks.shown(loops), name), "at least one")
+  elseif net.layers_before + count * loops > MOST_REPETITIONS then
+    checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
+      "at most %d times", MOST_REPETITIONS)
+  end
+  local block = M.scope(net, name, "block " .. name)
+  block.count, block.loops, block.line = count, loops, checks.where(net)
+  block.comment = about or ("One block %s."):format(name)
+  block.path = options.path or name .. "s.%d."
+  block.first_site = net.layers_before + 1
+  net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
+  net.layers_before = net.layers_before + count * loops
+  local plural = name:find("layer$") and name .. "s" or name .. "_layers"
+  block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
+  block.gradients_type = name .. "_gradients"
+  block.uses, block.first_use = block.count_name, false
+  if loops > 1 then -- gradients come in reverse: from first_use on they are the first ones
+    block.uses = ("%d * %s"):format(loops, block.count_name)
+    block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
+  end
+  net.scopes[name] = block
+  net.scopes[#net.scopes + 1] = block
+  return block
+end
+
+-- A stream of tokens.
+function Scope:stream(name)
+  local net = self.net
+  checks.name(net, name, "a stream")
+  for _, s in ipairs(net.streams) do
+    if s.name == name then
+      checks.fail(net, ("two streams are named %s"):format(name), "different names")
+    end
+  end
+  local stream = { name = name, index = #net.streams, line = checks.where(net) }
+  net.streams[#net.streams + 1] = stream
+  return stream
+end
+
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
+-- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
+function Scope:table(name)
+  local net = self.net
+  local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
+  if net.model.embedding == "linear" then
+    p.kind, p.path, p.rows = "linear", "embed." .. name, net.inputs
+  else
+    p.kind, p.tensor, p.rows = "table", ("embed.%s.weight"):format(name), net.tokens
+  end
+  net.tables[#net.tables + 1] = p
+  return self:declare(p)
+end
+
+-- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
+-- out at a rate. Streams that share a table share its gradient.
+function Scope:embed(name, stream, options)
+  local net = self.net
+  options = options or {}
+  local width = net.widths.WIDTH
+  local p = options.table or self:table("token")
+  p.embedded = true
+  local added = options.place
+  if p.kind == "linear" and options.scale and options.scale ~= 1 then
+    checks.fail(net, ("vectors of a linear embedding times %s"):format(checks.shown(options.scale)),
+      "no scale where model.embedding is \"linear\"")
+  elseif added and added.in_blocks then
+    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
+      .. 'encoding.additive.at = "input" in the spec')
+  end
+  local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
+    encoding = added, others = {} }
+  if added then
+    net.position_table = net.position_table or position_table(self, added, "embed.position.weight")
+    op.others[1] = net.position_table
+  end
+  op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
+    options.dropout)
+  site(self, op, "embedding")
+  return push(self, op, name, width, true)
+end
+
+-- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
+function Scope:readout(x, which)
+  checks.read(self, x, "what is read out")
+  local wanted = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= wanted then
+    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", wanted,
+      wanted == "probe" and ", as model.readout has it" or "")
+  end
+  return { labelled = x, which = which }
+end
+
+-- Logits of the labelled tokens, and the loss. tied: the table of the tokens' vectors serves as weight.
+function Scope:classify(readout, options)
+  local net = self.net
+  options = options or {}
+  if type(readout) ~= "table" or not readout.labelled then
+    checks.fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
+  elseif net.classified then
+    checks.fail(net, "a second classify()", "one")
+  elseif options.tied and options.tied.kind == "linear" then
+    checks.fail(net, "logits by the rows of a linear embedding",
+      'model.embedding = "table", or classify() without tied')
+  end
+  local x = readout.labelled
+  local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
+  op.others = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
+    columns = net.classes, init = net.initial, bias = true }) or nil }
+  local padded = net.classes.padded
+  net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
+end
+
+-- Where a scope drops out, at most.
+function M.most_places(net)
+  local most = net.places
+  for _, block in ipairs(net.scopes) do
+    most = math.max(most, block.places)
+  end
+  return most
+end
+
+function M.scope(net, name, title)
+  local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
+    places = 0, masks = {}, late = {}, taken = {} }, Scope)
+  scope.net = net or scope
+  return scope
+end
+
+-- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial. What is
+-- added to tokens is net.input_place, or in blocks net.block_place.
+function M.build(describe, given, chunk)
+  local net = M.scope(nil, "network", "the network")
+  net.chunk = chunk
+  net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
+  net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
+  net.additive_dropout = given.additive and given.additive.embedding_rate or nil
+  local in_blocks = given.additive and given.additive.in_blocks
+  net.block_place = in_blocks and given.additive or nil
+  net.input_place = not in_blocks and given.additive or nil
+  net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
+  net.layers_before = 0
+  M.width(net, "WIDTH", given.model.width)
+  describe(net, given.model)
+  checks.finished(net)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, p in ipairs(scope.late) do
+      scope:declare(p)
+    end
+  end
+  return net
+end
+
+return M

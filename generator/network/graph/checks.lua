@@ -1,0 +1,222 @@
+-- What a description may not do: names, values and shapes that do not fit.
+--
+-- Input: the network that is being built, or a scope of it (builder.lua), and what a check is about. A mistake is an
+-- error { problem = true, what, expected, line }: what was found, what was expected, and the line of the description
+-- that an operation stands on or that runs now. Checks change nothing but the count of a value's reads.
+
+local canonical = require("base.canonical")
+local names = require("base.names")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+-- The line of the description that runs now.
+local function where(net)
+  for level = 2, 40 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then
+      break
+    elseif info.source == net.chunk then
+      return info.currentline
+    end
+  end
+  return nil
+end
+
+M.where = where
+
+-- ...: what was expected, as a format and its values; nothing where there is no more to say.
+function M.fail_at(line, what, ...)
+  local expected = select("#", ...) > 0 and string.format(...) or nil
+  error({ problem = true, what = what, expected = expected, line = line }, 0)
+end
+
+function M.fail(net, what, ...)
+  M.fail_at(where(net), what, ...)
+end
+
+local fail, fail_at = M.fail, M.fail_at
+
+-- A value of the description's own, in words.
+function M.shown(value)
+  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+end
+
+-- ---- names ----
+
+function M.name(net, name, of_what)
+  if not names.is(name) then
+    fail(net, ("%s cannot be the name of %s"):format(M.shown(name), of_what), "%s", names.TEXT)
+  end
+end
+
+-- One of a table of kinds (ops.lua).
+function M.kind(net, kinds, kind, what)
+  if not kinds[kind] then
+    fail(net, ("the %s %s"):format(what, M.shown(kind)), "one of %s", ops.names(kinds))
+  end
+end
+
+-- The endings of the names that a parameter's members and tensors may have (parameters.lua; transposed: of panels).
+local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
+
+-- A parameter's names are its own among those of its scope.
+function M.parameter_names(scope, parameter)
+  local taken = scope.taken
+  for _, ending in ipairs(MEMBERS) do
+    local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
+    if other and other ~= parameter then
+      fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
+        "different names, also with _bias, _scale, _offset or _transposed behind them")
+    end
+  end
+  taken[parameter.name] = parameter
+  for _, tensor in ipairs(parameter.kind == "weight" and parameter.tensors or {}) do
+    local own = tensor .. ".weight"
+    if taken[own] then
+      fail(scope.net, ("two tensors of %s are named %s"):format(scope.title, tensor), "different names")
+    end
+    taken[own] = parameter
+  end
+end
+
+-- Blocks and attentions have functions, types and constants that begin with their names and _. known: name -> what it
+-- is the name of.
+function M.prefix(net, known, name, what)
+  local title = ("%s %s"):format(what, name)
+  for _, other in ipairs(canonical.sorted_keys(known)) do
+    local alike = other == name or (other .. "_"):find(name .. "_", 1, true) == 1
+      or (name .. "_"):find(other .. "_", 1, true) == 1
+    if alike and known[other] ~= title then
+      fail(net, ("%s and %s"):format(known[other], title), "names of which none begins with the other and _")
+    end
+  end
+  known[name] = title
+end
+
+-- ---- values ----
+
+local function is_value(x)
+  return type(x) == "table" and x.width ~= nil and x.scope ~= nil
+end
+
+-- A value that an operation of this scope may read: made before, here; or handed in from outside.
+function M.is_readable(scope, value, role)
+  local net = scope.net
+  if not is_value(value) then
+    fail(net, ("%s is %s"):format(role, value == nil and "nil" or "a " .. type(value)),
+      "a value that an operation before has made")
+  elseif value.scope ~= scope then
+    fail(net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
+      "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
+      scope.title)
+  end
+end
+
+-- The same for the operation that reads it.
+function M.read(scope, value, role)
+  M.is_readable(scope, value, role)
+  value.reads = (value.reads or 0) + 1
+  return value
+end
+
+function M.same_width(scope, a, b, doing)
+  if a.width.count ~= b.width.count then
+    fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
+      "equal widths")
+  elseif a.stream ~= b.stream then
+    fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(doing, a.name, a.stream.name, b.name,
+      b.stream.name), "values of one stream")
+  end
+end
+
+-- In evaluation a block may work in place, which a product cannot: not of its input alone, rectified (fuse.lua) or not.
+local function check_in_place(block, value)
+  local op = value.op
+  op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
+  if op.kind == "product" and op.x == block.entry then
+    fail(block.net, ("the output of %s is a product of its input"):format(block.title),
+      "another operation behind it, such as block:add(input, product)")
+  end
+end
+
+-- What a block may give.
+function M.output(block, value)
+  if not block.first then
+    fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")
+  end
+  M.same_width(block, block.entry, value, "handing on")
+  if value == block.entry then
+    fail(block.net, ("%s gives what it takes"):format(block.title), "an operation between input and output")
+  elseif value.reads > 1 then
+    fail(block.net, ("the output of %s, %s, is read inside as well"):format(block.title, value.name),
+      "an operation that gives the output alone")
+  end
+  check_in_place(block, value)
+end
+
+-- ---- the whole ----
+
+-- Every value is read: what nobody reads would be computed for nothing, and is a slip of the pen.
+local function check_read(scope)
+  for _, op in ipairs(scope.ops) do
+    local out = op.out
+    if not out.reads and out ~= scope.last and op.kind ~= "classify" then
+      fail_at(op.line, ("%s of %s is read by nothing"):format(out.name, scope.title), "a use of it, or no such line")
+    end
+  end
+  for _, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
+    if not value.reads then
+      fail_at(scope.line, ("%s of %s is read by nothing"):format(value.external and value.name or "the input",
+        scope.title), "an operation that reads it")
+    end
+  end
+end
+
+-- Values of one name share a buffer, so there is one at a time, and none of them is read again in the backward pass:
+-- each is a branch that one sum reads before the next of its name is made.
+local function check_names_differ(scope)
+  local before, reader, gradients = {}, {}, {}
+  for _, op in ipairs(scope.ops) do
+    for _, operand in ipairs(ops.operands(op)) do
+      reader[operand.value] = op
+    end
+    local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: scope_lists.lua
+    if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
+      fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
+        "different names; of feedforward: { name = ... }")
+    end
+    before[op.out.name] = op.out
+    gradients[names.gradient(op.out.name)] = op.out.name
+  end
+  for _, op in ipairs(scope.ops) do
+    local of = gradients[op.out.name]
+    if of then
+      fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, of), "another name")
+    end
+  end
+end
+
+-- A network whose description has ended.
+function M.finished(net)
+  if not net.classified then
+    fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
+  end
+  for _, block in ipairs(net.scopes) do
+    if not block.last then
+      fail_at(block.line, ("%s has no output"):format(block.title), "block:output(value)")
+    end
+    check_read(block)
+    check_names_differ(block)
+  end
+  check_read(net)
+  check_names_differ(net)
+  for _, p in ipairs(net.tables) do
+    if not p.embedded then
+      fail_at(p.line, ("no vectors of table %s are embedded"):format(p.name),
+        "net:embed(name, stream, { table = ... }) with it, or no such line")
+    end
+  end
+end
+
+return M

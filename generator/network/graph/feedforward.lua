@@ -1,0 +1,51 @@
+-- The feed-forward part of a network: two products with an activation or a gate between, and where it is wanted an
+-- activation behind the second as well (Ito et al. 2024).
+
+local checks = require("network.graph.checks")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+local function compose(scope, width, x, options)
+  local net, name = scope.net, options.name
+  local prefix = name and name .. "_" or ""
+  local path = name and name .. "." or "feedforward."
+  checks.is_readable(scope, x, "the input of feedforward")
+  if options.activation ~= nil and not ops.activation.kinds[options.activation]
+    and not ops.gate.of[options.activation] then
+    checks.fail(net, ("the activation %s"):format(checks.shown(options.activation)), "one of %s or %s",
+      ops.names(ops.activation.kinds), ops.names(ops.gate.of))
+  end
+  local hidden = width(net, (prefix .. "feedforward"):upper(), options.hidden)
+  local bias = options.bias == nil or options.bias
+  local gated = ops.gate.of[options.activation]
+  local h
+  if gated then
+    h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated,
+      options.hidden_dropout)
+  else
+    local up = scope:product(prefix .. "hidden_sum", x, hidden, {
+      weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
+    h = scope:activation(prefix .. "hidden", up, options.activation, options.hidden_dropout)
+  end
+  local behind = options.branch_activation
+  local y = scope:product(prefix .. (behind and "branch_sum" or "branch"), h, x.width, { weight = prefix .. "down",
+    tensors = { path .. "down" }, bias = bias, role = prefix .. "feedforward_output" })
+  if behind then
+    y = scope:activation(prefix .. "branch", y, behind)
+  end
+  y.from, y.about = name or "feedforward", "what a residual connection adds"
+  return y
+end
+
+-- The method feedforward(x, options) of scopes; options: hidden (channels), activation, hidden_dropout (of what it
+-- gives), bias (true unless given), name, branch_activation (behind the second product, none unless given).
+-- width: makes a width with a name (builder.lua).
+function M.method(width)
+  return function(scope, ...)
+    return compose(scope, width, ...)
+  end
+end
+
+return M

@@ -1,0 +1,362 @@
+-- What a network of a user's own sees of the builder: its public methods, on objects that show nothing of themselves.
+--
+-- Input: a network that is being built (builder.lua), the section of its model; guard, which every method is wrapped in
+-- (spec/own_network.lua). Output: the two arguments of a description, and the names of the options that it has read.
+-- Invariants: what a description holds are empty tables, each with one of the kinds below; every argument is checked
+-- here before the builder sees it, so that whatever a description does ends in a network or in a mistake that is told.
+
+local base_names = require("base.names")
+local checks = require("network.graph.checks")
+
+local M = {}
+
+-- Methods: of the network, of blocks, or (nil) of both; arguments { name, kind }, the last ones optional from `least`
+-- on; options by name.
+M.METHODS = {
+  stream = { of = "network", { "name", "title" } },
+  table = { of = "network", { "name", "title" } },
+  embed = { of = "network", { "name", "name" }, { "stream", "stream" },
+    options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
+  block = { of = "network", { "name", "scope" }, { "count", "times" }, { "about", "text" }, least = 2,
+    options = { loops = "times" } },
+  readout = { of = "network", { "value", "value" }, { "which", "word" } },
+  classify = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
+  input = { of = "block", { "value", "value" } },
+  external = { of = "block", { "value", "value" } },
+  output = { of = "block", { "value", "value" } },
+  product = { { "name", "name" }, { "value", "value" }, { "width", "count" },
+    options = { parts = "names", bias = "flag" } },
+  activation = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 },
+  gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 },
+  norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
+  place = { of = "block", { "value", "value" }, { "positions", "positions" } },
+  add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
+  attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
+    options = { bias = "flag", name = "name", dropout = "rate" } },
+  feedforward = { { "value", "value" },
+    options = { hidden = "count", activation = "word", bias = "flag", name = "name", hidden_dropout = "rate",
+      branch_activation = "word" } },
+}
+
+-- What a kind of argument is, in words.
+M.KINDS = {
+  name = "a name: " .. base_names.FREE .. ", nor one that a layer's memory has",
+  title = "a name: " .. base_names.FREE,
+  scope = "a name: " .. base_names.FREE .. ", nor one that a network's memory has",
+  names = "a list of names, such as { \"gate\", \"up\" }",
+  word = "a word",
+  text = "a sentence of up to 100 printable characters",
+  number = "a number",
+  rate = "a share from 0 to below 1, or nil",
+  count = "a whole number from 1 to 8192",
+  times = "a whole number from 1 to 64",
+  flag = "true or false",
+  value = "a value that an operation has made",
+  stream = "what net:stream(name) gives",
+  table = "what net:table(name) gives",
+  readout = "what net:readout(value, \"last\") gives",
+  positions = "net.additive",
+}
+
+-- What objects are called in messages.
+local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
+  table = "the table", readout = "a readout", positions = "net.additive" }
+
+local HANDLES = { value = true, stream = true, table = true, readout = true, positions = true }
+local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
+
+-- Names of values become names of generated code, where a layer and its memory have names of their own.
+local TAKEN = {}
+for word in ([[input output gradient step block shared parameters panels rows tokens position positions layer sums
+  sequences length labels trains draws family families all read part]]):gmatch("%a+") do
+  TAKEN[word] = true
+end
+
+-- Blocks, too, have members of a state, on a GPU.
+local OF_STATES = {}
+for word in ("draws first gradient l labels mask members memory place replica view work"):gmatch("%a+") do
+  OF_STATES[word] = true
+end
+
+local accepts = { title = base_names.is_free }
+
+-- A block's state and parameters are named after it; most networks have one called "layer".
+function accepts.scope(x)
+  return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not OF_STATES[x])
+end
+
+function accepts.name(x)
+  return base_names.is_free(x) and not TAKEN[x]
+end
+
+function accepts.word(x)
+  return type(x) == "string" and #x <= 60
+end
+
+function accepts.text(x)
+  return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
+end
+
+function accepts.number(x)
+  return type(x) == "number" and math.abs(x) < math.huge
+end
+
+function accepts.rate(x)
+  return type(x) == "number" and x >= 0 and x < 1
+end
+
+function accepts.count(x)
+  return math.type(x) == "integer" and x >= 1 and x <= MOST_CHANNELS
+end
+
+function accepts.times(x)
+  return math.type(x) == "integer" and x >= 1 and x <= MOST_TIMES
+end
+
+function accepts.flag(x)
+  return type(x) == "boolean"
+end
+
+function accepts.names(x)
+  if type(x) ~= "table" or rawlen(x) == 0 or rawlen(x) > 16 then
+    return false
+  end
+  for i = 1, rawlen(x) do
+    if not accepts.name(rawget(x, i)) then
+      return false
+    end
+  end
+  return true
+end
+
+-- The objects of one description.
+local Handles = {}
+Handles.__index = Handles
+
+local function found(self, x)
+  local handle = self.made[x]
+  if handle then
+    local name = handle.kind ~= "network" and rawget(handle.real, "name")
+    return NOUNS[handle.kind] .. (type(name) == "string" and " " .. name or "")
+  end
+  return type(x) == "string" and ("%q"):format(x:sub(1, 60)) or type(x) == "table" and "a table"
+    or type(x) == "function" and "a function" or tostring(x)
+end
+
+function Handles:fail(what, ...)
+  checks.fail(self.net, what, ...)
+end
+
+-- The builder's object of an argument.
+function Handles:unwrap(call, name, kind, x)
+  local handle = x ~= nil and self.made[x] or nil
+  local good
+  if HANDLES[kind] then
+    good = handle ~= nil and handle.kind == kind
+  else
+    good = handle == nil and accepts[kind](x)
+  end
+  if not good then
+    self:fail(("%s: %s is %s"):format(call, name, found(self, x)), "%s", M.KINDS[kind])
+  end
+  return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
+end
+
+-- Options of a call by name, checked; read without a metatable's help.
+function Handles:options(call, method, given)
+  if given == nil then
+    return {}
+  elseif type(given) ~= "table" or self.made[given] then
+    self:fail(("%s: the options are %s"):format(call, found(self, given)), "a table { name = value, ... }")
+  end
+  local options, names = {}, {}
+  for name in next, method.options do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for name, x in next, given do
+    local kind = type(name) == "string" and method.options[name]
+    if not kind then
+      self:fail(("%s has no option %s"):format(call, found(self, name)), "%s", table.concat(names, ", "))
+    end
+    options[name] = self:unwrap(call, name, kind, x)
+  end
+  return options
+end
+
+-- What the builder calls otherwise.
+local function translated(name, options)
+  if name == "product" and options.parts then
+    options.tensors, options.parts = options.parts, nil
+  end
+  return options
+end
+
+local function signature(name, method)
+  local words = {}
+  for i, argument in ipairs(method) do
+    words[i] = argument[1]
+  end
+  if method.options then
+    words[#words + 1] = "{ ... }"
+  end
+  return ("%s:%s(%s)"):format(method.of == "network" and "net" or "block", name, table.concat(words, ", "))
+end
+
+M.signature = signature
+
+local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
+
+-- The method of that name as a description calls it.
+function Handles:method(name)
+  local method = M.METHODS[name]
+  local call = signature(name, method)
+  local most = #method + (method.options and 1 or 0)
+  return self.guard(function(object, ...)
+    local scope = object ~= nil and self.made[object] or nil
+    if not scope or scope.kind ~= "network" and scope.kind ~= "block" then
+      self:fail(("%s is called on %s"):format(call, found(self, object)), "a colon before the name of a method")
+    elseif select("#", ...) > most then
+      self:fail(("%s is called with %d arguments"):format(call, select("#", ...)), "at most %d", most)
+    end
+    local given, arguments = { ... }, {}
+    for i, argument in ipairs(method) do
+      if given[i] ~= nil or i <= (method.least or #method) then
+        arguments[i] = self:unwrap(call, argument[1], argument[2], given[i])
+      end
+    end
+    if method.options then
+      arguments[#method + 1] = translated(name, self:options(call, method, given[#method + 1]))
+    end
+    if name == "block" then
+      checks.prefix(self.net, self.prefixes, arguments[1], "block")
+    elseif name == "attention" then
+      checks.prefix(self.net, self.prefixes, arguments[4].name or arguments[1], "attention")
+    end
+    local result = scope.real[name](scope.real, table.unpack(arguments, 1, most))
+    return result and self:wrap(RESULTS[name] or "value", result)
+  end)
+end
+
+-- What a description may read of an object.
+local fields = {}
+
+function fields.value(_, value, name)
+  return name == "width" and value.width.count or name == "name" and value.name or nil
+end
+
+function fields.network(self, net, name)
+  if name == "additive" then
+    return self:wrap("positions", net.additive)
+  elseif name == "additive_dropout" then
+    return net.additive_dropout or 0
+  end
+  return self:field_of_scope("network", name)
+end
+
+function fields.block(self, block, name)
+  if name == "result" then
+    return block.result and self:wrap("value", block.result)
+      or self:fail(("block %s has no result yet"):format(block.name), "block:output(value) before it")
+  end
+  return self:field_of_scope("block", name)
+end
+
+function Handles:field_of_scope(kind, name)
+  local method = type(name) == "string" and M.METHODS[name]
+  if not method or method.of and method.of ~= kind then
+    return nil
+  end
+  self.methods[name] = self.methods[name] or self:method(name)
+  return self.methods[name]
+end
+
+local function legal_fields(kind)
+  local names = kind == "value" and { "name", "width" } or {}
+  local has_methods = kind == "network" or kind == "block"
+  for name, method in next, has_methods and M.METHODS or {} do
+    if not method.of or method.of == kind then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return #names > 0 and table.concat(names, ", ") or "nothing; it is handed on as it is"
+end
+
+function Handles:metatable(kind)
+  local function refuse_sum()
+    self:fail("values have no arithmetic", "block:add(residual, branch), block:gate(...) and the like")
+  end
+  return {
+    __metatable = false,
+    __index = self.guard(function(object, name)
+      local result = fields[kind] and fields[kind](self, self.made[object].real, name)
+      if result == nil then
+        self:fail(("%s has no %s"):format(found(self, object), found(self, name)), "%s", legal_fields(kind))
+      end
+      return result
+    end),
+    __newindex = self.guard(function(object, name)
+      self:fail(("%s.%s is set"):format(found(self, object), tostring(name)), "a network is made by its methods")
+    end),
+    __add = self.guard(refuse_sum), __sub = self.guard(refuse_sum), __mul = self.guard(refuse_sum),
+    __div = self.guard(refuse_sum), __concat = self.guard(refuse_sum), __len = self.guard(refuse_sum),
+    __call = self.guard(function(object)
+      self:fail(("%s is called"):format(found(self, object)), "a method of net or of a block")
+    end),
+  }
+end
+
+-- The object that stands for one of the builder's; the same one each time.
+function Handles:wrap(kind, real)
+  if not self.handle_of[real] then
+    self.metatables[kind] = self.metatables[kind] or self:metatable(kind)
+    local object = setmetatable({}, self.metatables[kind])
+    self.made[object] = { kind = kind, real = real }
+    self.handle_of[real] = object
+  end
+  return self.handle_of[real]
+end
+
+-- A table that is read and no more, which is noted; what is not there is a mistake, or for options nil. read: the
+-- options that were asked for.
+function Handles:section(title, from, read)
+  local inner = {}
+  for name, value in next, from do
+    inner[name] = type(value) == "table" and self:section(title .. "." .. name, value,
+      name == "options" and self.read or nil) or value
+  end
+  return setmetatable({}, {
+    __metatable = false,
+    __index = self.guard(function(_, name)
+      if type(name) ~= "string" then
+        self:fail(("%s is asked for %s"):format(title, found(self, name)), "a name")
+      end
+      self.fields[title .. "." .. name] = true
+      if read then
+        read[name] = true
+      elseif inner[name] == nil then
+        local names = {}
+        for known in next, inner do
+          names[#names + 1] = known
+        end
+        table.sort(names)
+        self:fail(("%s has no %s"):format(title, found(self, name)), "%s", table.concat(names, ", "))
+      end
+      return inner[name]
+    end),
+    __newindex = self.guard(function(_, name)
+      self:fail(("%s.%s is set"):format(title, tostring(name)), "a local name of your own; what the spec says stays")
+    end),
+  })
+end
+
+-- The arguments of a description: net, model; and sets of the options and of the fields that it has read, by the time
+-- it ends: "model.norm.kind".
+function M.open(net, model, guard)
+  local self = setmetatable({ net = net, guard = guard, made = {}, handle_of = {}, methods = {}, metatables = {},
+    read = {}, fields = {}, prefixes = {} }, Handles)
+  return self:wrap("network", net), self:section("model", model), self.read, self.fields
+end
+
+return M

@@ -1,0 +1,67 @@
+-- What a checkpoint must agree with of a network besides names and shapes of its tensors: which operations there are,
+-- in which order, and which values they read.
+--
+-- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
+-- operations }, an operation being { kind, what it is of its kind, parameters, operands }; an operand is the number of
+-- the operation of its scope that made it, "input", or "external" and a number.
+-- Dropout is outside: it changes training, not the function. So are names of values, which are but buffers.
+
+local ops = require("network.graph.ops")
+
+local M = {}
+
+-- What distinguishes operations of a kind.
+local function words_of(op)
+  local words = {}
+  local function add(word)
+    words[#words + 1] = word or nil
+  end
+  add(op.activation)
+  add(op.norm)
+  add(op.family and op.family.name)
+  add(op.readout)
+  add(op.tied and "tied")
+  add(op.block and op.block.name)
+  add(op.kind == "embed" and op.p.kind == "linear" and "linear")
+  add(op.scale and ("scale %.9g"):format(op.scale))
+  add(op.stream and op.stream.name)
+  add(op.encoding and op.encoding.kind ~= "none" and op.encoding.kind)
+  return table.concat(words, " ")
+end
+
+local function parameters_of(p)
+  if not p then
+    return ""
+  end
+  return p.tensors and p.kind == "weight" and table.concat(p.tensors, " ") or p.name
+end
+
+local function operands_of(op, numbers)
+  local list = {}
+  for _, operand in ipairs(ops.operands(op)) do
+    list[#list + 1] = ("%s %s"):format(operand.role, numbers[operand.value])
+  end
+  return table.concat(list, ", ")
+end
+
+local function scope_of(scope)
+  local numbers, list = { [scope.entry or false] = "input" }, {}
+  for i, value in ipairs(scope.externals) do
+    numbers[value] = "external " .. i
+  end
+  for i, op in ipairs(scope.ops) do
+    numbers[op.out] = tostring(i)
+    list[i] = { op.kind, words_of(op), parameters_of(op.p), operands_of(op, numbers) }
+  end
+  return { scope.title, scope.count and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
+end
+
+function M.of(net)
+  local list = { scope_of(net) }
+  for i, block in ipairs(net.scopes) do
+    list[i + 1] = scope_of(block)
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,172 @@
+-- The network as a list, for people and for counts: every operation in the order of the description, unfused, with its
+-- shape, its parameters and its floating-point operations.
+--
+-- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.of: pure data, the network first and then its
+-- blocks:
+--   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
+--              times: how often it is done, all loops over these; outside: what it reads that is none of its own
+--   operation  { kind, name, words, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
+--              per_distance, stream, keys }; reads: the names of what it reads; from: the number of the operation
+--              that made each, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the backward pass
+--              reads what it gives, or what a norm saves; stream: of its tokens, keys: of those that attention looks at
+-- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
+-- label, and row of distances that a batch shares. M.counts: their sums over all repetitions, and the same as text.
+
+local ops = require("network.graph.ops")
+local parameters = require("network.graph.parameters")
+
+local M = {}
+
+-- Products go by their weights' names, which files know, and blocks by theirs; other operations by their values'.
+local function name_of(op)
+  return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
+end
+
+-- What a value is called where it is read.
+local function label_of(value)
+  return value.input and "input" or value.external and value.name or value.op and name_of(value.op) or value.name
+end
+
+-- Learned numbers of an operation, its own and those of its facets, that no operation before has.
+function M.learned(op, seen)
+  local count, own = 0, { table.unpack(op.others or {}) }
+  own[#own + 1] = op.p
+  for _, p in ipairs(own) do
+    count = count + (seen[p] and 0 or parameters.count(p))
+    seen[p] = true
+  end
+  return count
+end
+
+local function width_of(op)
+  local width = op.kind == "product" and #op.p.tensors * (op.p.shown or op.p.width.count) or op.out.width.shown
+  return width or op.out.width.count
+end
+
+local function entry_of(op, seen, numbers, read)
+  local reads, from = {}, {}
+  for i, operand in ipairs(ops.operands(op)) do
+    reads[i], from[i] = label_of(operand.value), numbers[operand.value]
+  end
+  local flops = op.about.flops and op.about.flops(op) or {}
+  return {
+    kind = op.kind, name = name_of(op), words = op.about.words(op), reads = reads, from = from,
+    rows = op.kind == "classify" and "labels" or "tokens", columns = width_of(op), parameters = M.learned(op, seen),
+    kept = (read[op.out] or op.norm ~= nil) and not op.out.result_of,
+    stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
+    per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
+    per_distance = flops.distance or 0,
+  }
+end
+
+local function scope_of(scope, seen, read)
+  local list, outside, numbers = {}, {}, {}
+  for i, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
+    outside[i] = ("%s_%d"):format(label_of(value), i)
+    numbers[value] = outside[i]
+  end
+  for i, op in ipairs(scope.ops) do
+    list[i] = entry_of(op, seen, numbers, read)
+    numbers[op.out] = tostring(i)
+  end
+  local count = scope.count or 1
+  return { name = scope.name, count = count, times = count * (scope.loops or 1), about = scope.comment or false,
+    outside = outside, operations = list }
+end
+
+-- Numbers of a score that all layers share belong to the network.
+function M.shared(net)
+  local count = 0
+  for _, p in ipairs(net.late) do
+    count = count + parameters.count(p)
+  end
+  return count
+end
+
+function M.of(net, room)
+  local seen = {}
+  local list = { scope_of(net, seen, room.scopes[net].read) }
+  for i, block in ipairs(net.scopes) do
+    list[i + 1] = scope_of(block, seen, room.scopes[block].read)
+  end
+  local shared = M.shared(net)
+  if shared > 0 then
+    table.insert(list[1].operations, { kind = "score", name = "score", words = "numbers that all layers share",
+      reads = {}, from = {}, rows = "none", columns = 0, parameters = shared, stream = 0, keys = 0,
+      per_token = 0, per_pair = 0, per_label = 0, per_distance = 0 })
+  end
+  return list
+end
+
+-- "5 x (64 x 192 + 64 x 64)" for products { rows, columns } of a scope.
+local function product_text(times, terms)
+  local text = table.concat(terms, " + ")
+  return times == 1 and text or ("%d x (%s)"):format(times, text)
+end
+
+local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
+
+-- The entry of a list that has these streams.
+local function entry_for(list, queries, keys)
+  for _, entry in ipairs(list) do
+    if entry.queries == queries and entry.keys == keys then
+      return entry
+    end
+  end
+  list[#list + 1] = { queries = queries, keys = keys, count = 0, rows = 0 }
+  return list[#list]
+end
+
+local function add(sums, times, operation)
+  for _, name in ipairs(COUNTED) do
+    sums[name] = sums[name] + times * operation[name]
+  end
+  local stream = sums.streams[operation.stream + 1]
+  stream.weights = stream.weights + times * operation.per_token // 2
+  if operation.kind == "attention" then
+    local entry = entry_for(sums.attentions, operation.stream, operation.keys)
+    entry.count, entry.rows = entry.count + times * operation.per_pair, entry.rows + times * operation.per_distance // 2
+  end
+end
+
+-- Sums over the network. streams: { name, index, weights, products } each: by what every token is multiplied, and as
+-- text; attentions: { queries, keys, count, rows }: of pairs of two streams, and of the rows of distances of these;
+-- pairs: what attention does as text; families: by the name of each, of a pair of tokens.
+function M.counts(net, outline)
+  local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, streams = {}, attentions = {},
+    families = {} }
+  local pairs_of = {}
+  for i, stream in ipairs(net.streams) do
+    sums.streams[i] = { name = stream.name, index = stream.index, weights = 0, products = {} }
+  end
+  for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    local terms, times = {}, outline[i].times
+    for j, op in ipairs(scope.ops) do
+      local operation = outline[i].operations[j]
+      add(sums, times, operation)
+      if op.kind == "product" then
+        local at = operation.stream + 1
+        terms[at] = terms[at] or {}
+        table.insert(terms[at], ("%d x %d"):format(op.x.width.count, width_of(op)))
+      elseif op.kind == "attention" then
+        local name = op.family.name
+        sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
+        pairs_of[#pairs_of + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count,
+          op.family.relative.kind == "none" and "twice" or "three times")
+      end
+    end
+    for s, stream in ipairs(sums.streams) do
+      stream.products[#stream.products + 1] = terms[s] and product_text(times, terms[s]) or nil
+    end
+  end
+  for _, stream in ipairs(sums.streams) do
+    stream.products = table.concat(stream.products, " + ")
+  end
+  if #sums.attentions == 0 then
+    entry_for(sums.attentions, 0, 0)
+  end
+  sums.pairs = #pairs_of > 0 and table.concat(pairs_of, " and ") or "no channels"
+  return sums
+end
+
+return M

@@ -1,0 +1,351 @@
+-- The backward pass of a scope, by one rule per operation, from its fused list.
+--
+-- Input: the fused list (fuse.lua), the scope's result, ops.operands. Output: a list of operations in the order of
+-- execution, and where each value's gradient lies.
+--
+--   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`,
+--            that of another value is d<name> (base/names.lua), and what blocks read from outside adds up in that
+--            of the network.
+--   adds     the operation adds to what is there; else it stores
+--
+-- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
+-- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is
+-- what lies there already, which is no work (but for a value that blocks read from outside: it is copied). A buffer
+-- that changes before the value's gradient is complete and read would be stale: such a value gets a buffer of its own,
+-- and the list is derived once more (counted by versions of buffers; no value is copied otherwise).
+
+local buffers = require("network.lists.buffers")
+local fuse = require("network.lists.fuse")
+local names = require("base.names")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+local MOST_ROUNDS = 100
+
+-- Where the gradients of a residual stream's values lie, one after the other: what a block takes and gives.
+local function stream_gradient(value)
+  return { name = buffers.of_stream("gradient", value), width = value.width, stream = value.stream }
+end
+
+-- Another buffer of a value's gradient. The inputs of all blocks have one name, so that the width is a part of it.
+local function beside(value, ending)
+  return { name = buffers.of_stream(names.gradient(value.name .. ending), value), width = value.width,
+    stream = value.stream }
+end
+
+local function gradient_of(value)
+  return value.of_stream and not value.is_external and stream_gradient(value)
+    or { name = names.gradient(value.name), width = value.width, stream = value.stream }
+end
+
+-- The state of one derivation. own: values with a buffer of their own -> the number of it.
+local Tape = {}
+Tape.__index = Tape
+
+local function new_tape(list, own, writes)
+  return setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
+    writes = writes, readers = fuse.readers(list, ops.operands), producer = {}, rectified = {} }, Tape)
+end
+
+-- Buffers of one name are one object.
+function Tape:buffer(b)
+  self.buffers[b.name] = self.buffers[b.name] or b
+  return self.buffers[b.name]
+end
+
+-- The buffer that a value's gradient begins in.
+function Tape:buffer_of(value)
+  local number = self.own[value]
+  if not number then
+    return self:buffer(gradient_of(value))
+  end
+  return self:buffer(beside(value, "_own" .. (number > 1 and number or "")))
+end
+
+function Tape:changed(buffer)
+  self.version[buffer] = (self.version[buffer] or 0) + 1
+end
+
+-- The value's gradient is what its buffer holds now.
+function Tape:took(value)
+  self.seen[value] = self.version[self.at[value]] or 0
+end
+
+-- Appends an operation; the buffers that it writes.
+function Tape:emit(op, ...)
+  self.list[#self.list + 1] = op
+  for _, buffer in ipairs({ ... }) do
+    self:changed(buffer)
+  end
+end
+
+-- The value needs a buffer of its own.
+function Tape:spoil(value)
+  if not self.stale[value] then
+    self.stale[value] = true
+    self.stale[#self.stale + 1] = value
+  end
+end
+
+-- The gradient of a value, for an operation that reads it or adds to it.
+function Tape:of(value)
+  local buffer = self.at[value]
+  if (self.version[buffer] or 0) ~= self.seen[value] then
+    self:spoil(value)
+  end
+  return buffer
+end
+
+-- Where a contribution goes, and whether it is added to what is there.
+function Tape:into(value)
+  if value.external then
+    return self:buffer({ name = names.gradient(value.name), width = value.width, stream = value.stream,
+      outside = true }), true
+  elseif self.at[value] then
+    return self:of(value), true
+  end
+  self.at[value] = self:buffer_of(value)
+  return self.at[value], false
+end
+
+-- Like into, for operations that cannot add: the second contribution goes through a buffer of its own. `write` emits
+-- the operation with the buffer that it is given.
+function Tape:store(value, write)
+  local buffer, adds = self:into(value)
+  if not adds then
+    write(buffer)
+    self:changed(buffer)
+  else
+    local part = self:buffer(beside(value, "_part"))
+    write(part)
+    self:changed(part)
+    self:emit({ kind = "accumulate", from = part, to = buffer }, buffer)
+  end
+  self:settle(value)
+end
+
+-- After a contribution.
+function Tape:settle(value)
+  if not value.external then
+    self:took(value)
+  end
+end
+
+-- The value's gradient is what lies in `buffer`.
+function Tape:hand(value, buffer)
+  if value.external or self.at[value] then
+    local to = self:into(value)
+    self:emit({ kind = "accumulate", from = buffer, to = to }, to)
+  elseif self.own[value] or value.is_external then
+    self.at[value] = self:buffer_of(value)
+    self:emit({ kind = "copy", from = buffer, to = self.at[value] }, self.at[value])
+  else
+    self.at[value] = buffer
+  end
+  self:settle(value)
+end
+
+-- The branch's gradient behind its dropout, in a buffer of its own; what emits it says so in `to`.
+function Tape:dropped(op)
+  local branch = op.branch
+  if branch.external or self.at[branch] then
+    return nil
+  end
+  self.at[branch] = self.own[branch] and self:buffer_of(branch) or self:buffer(beside(branch, ""))
+  return self.at[branch]
+end
+
+-- A contribution to a value's gradient that must leave a buffer as it is, since it is read once more.
+function Tape:beside(buffer, value, contribute)
+  local before = self.version[buffer]
+  contribute()
+  if self.version[buffer] ~= before then
+    self:spoil(value)
+  end
+end
+
+-- The gradient of a sum's branch, from that of the sum, which the residual has as well.
+function Tape:branch(op, dy)
+  self:beside(dy, op.branch, function()
+    if op.dropout then
+      self:store(op.branch, function(buffer)
+        self:emit({ kind = "dropout_grad", op = op, dy = dy, to = buffer })
+      end)
+    else
+      self:hand(op.branch, dy)
+    end
+  end)
+end
+
+local rules = {}
+
+-- y = norm(residual + branch). Where the sum is read by nothing else, its gradient takes the place of the norm's; else
+-- it is there already, and the norm's part is added.
+function rules.add_norm(tape, op)
+  local dy = tape:of(op.out)
+  local to = op.sum and tape:of(op.sum) or dy
+  local dbranch = op.dropout and tape:dropped(op)
+  tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = op.sum ~= nil, dbranch = dbranch }, to)
+  if dbranch then
+    tape:changed(dbranch)
+    tape:took(op.branch)
+  else
+    tape:branch(op, to)
+  end
+  tape:hand(op.residual, to)
+end
+
+function rules.norm(tape, op)
+  local dy, to, adds = tape:of(op.out), tape:into(op.x)
+  tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = adds }, to)
+  tape:settle(op.x)
+end
+
+function rules.add(tape, op)
+  local dy = tape:of(op.out)
+  tape:branch(op, dy)
+  tape:hand(op.residual, dy)
+end
+
+-- The gradient of what an operation gives, behind the dropout of it: in place.
+local function undropped(tape, op)
+  local dy = tape:of(op.out)
+  if op.dropout then
+    tape:emit({ kind = "dropout_grad", op = op, dy = dy, to = dy }, dy)
+  end
+  return dy
+end
+
+-- The gradient of the weight, then that of the input. A rectified input that only this product reads is rectified on
+-- the way: what was dropped out of it is zero, too.
+function rules.product(tape, op)
+  local dy = undropped(tape, op)
+  if op.relu and not tape.rectified[op] then
+    tape:emit({ kind = "relu_grad", op = op, dy = dy, to = dy }, dy)
+  end
+  tape:emit({ kind = "weight_grad", op = op, x = op.x, dy = dy })
+  local producer = tape.producer[op.x]
+  local relu = producer and producer.relu and #tape.readers[op.x] == 1 or false
+  local to, adds = tape:into(op.x)
+  if relu then
+    tape.rectified[producer] = true
+  end
+  if to == dy then -- a product is not done in place
+    tape:spoil(op.out)
+  end
+  tape:emit({ kind = "input_grad", op = op, dy = dy, to = to, adds = adds, relu = relu and op.x or nil }, to)
+  tape:settle(op.x)
+end
+
+local function elementwise(kind)
+  return function(tape, op)
+    local dy = undropped(tape, op)
+    tape:store(op.x, function(buffer)
+      tape:emit({ kind = kind, op = op, dy = dy, to = buffer })
+    end)
+  end
+end
+
+rules.activation = elementwise("activation_grad")
+rules.gate = elementwise("gate_grad")
+
+function rules.attention(tape, op)
+  local dy = tape:of(op.out)
+  local dq = tape:into(op.q)
+  local dkv = op.kv == op.q and dq or tape:into(op.kv)
+  local ddirection = op.direction and tape:into(op.direction)
+  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, ddirection = ddirection }, dq)
+  for _, buffer in ipairs({ dkv ~= dq and dkv or nil, ddirection }) do
+    tape:changed(buffer)
+  end
+  for _, operand in ipairs(ops.operands(op)) do
+    tape:settle(operand.value)
+  end
+end
+
+-- Vectors of positions were added, and the sum was dropped out: in place. Without either there is nothing to do.
+function rules.place(tape, op)
+  local d = tape:of(op.out)
+  if op.dropout or op.p and not op.p.frozen then
+    tape:emit({ kind = "place_grad", op = op, dy = d, to = op.dropout and d or nil }, op.dropout and d or nil)
+  end
+  tape:hand(op.x, d)
+end
+
+function rules.classify(tape, op)
+  local to = tape:into(op.x)
+  tape:emit({ kind = "classify_grad", op = op, to = to }, to)
+  tape:settle(op.x)
+end
+
+-- All repetitions of a block: the gradient of its result becomes that of its input, in place, in the stream's buffer.
+function rules.block(tape, op)
+  local d, dy = tape:buffer(stream_gradient(op.out)), tape:of(op.out)
+  if d ~= dy then
+    tape:emit({ kind = "copy", from = dy, to = d }, d)
+  end
+  for _, value in ipairs(op.externals) do
+    local to, adds = tape:into(value)
+    if not adds then
+      tape:emit({ kind = "clear", to = to }, to)
+    end
+    tape:settle(value)
+  end
+  tape:emit({ kind = "block_grad", op = op, dy = d }, d)
+  for name in pairs(tape.writes(op.block)) do
+    if tape.buffers[name] then
+      tape:changed(tape.buffers[name])
+    end
+  end
+  for _, value in ipairs(op.externals) do
+    tape:changed(tape.at[value])
+    tape:settle(value)
+  end
+  tape:hand(op.x, d)
+end
+
+function rules.embed(tape, op)
+  local d = tape:of(op.out)
+  tape:emit({ kind = "embed_grad", op = op, dy = d }, op.dropout and d or nil)
+end
+
+-- One derivation. A block's result has its gradient in `gradient` on entry, and its input has it there on return.
+local function derive(list, entry, result, own, writes)
+  local tape = new_tape(list, own, writes)
+  for _, op in ipairs(list) do
+    tape.producer[op.out] = op
+  end
+  if result then
+    tape:hand(result, tape:buffer(stream_gradient(result)))
+  end
+  for i = #list, 1, -1 do
+    rules[list[i].kind](tape, list[i])
+  end
+  if entry then
+    local d, home = tape:of(entry), tape:buffer(stream_gradient(entry))
+    if d ~= home then
+      tape:emit({ kind = "copy", from = d, to = home }, home)
+    end
+  end
+  return tape
+end
+
+-- entry, result: the block's input and output; nil for the network itself. writes(block): names of the buffers that the
+-- backward pass of a block of the list writes.
+function M.derive(list, entry, result, writes)
+  local own, numbers = {}, {}
+  for _ = 1, MOST_ROUNDS do
+    local tape = derive(list, entry, result, own, writes)
+    if #tape.stale == 0 then
+      return tape.list, tape.at, tape.buffers
+    end
+    for _, value in ipairs(tape.stale) do -- a number for each, since names repeat
+      numbers[value.name] = (numbers[value.name] or 0) + 1
+      own[value] = numbers[value.name]
+    end
+  end
+  error("the backward pass finds no order of buffers", 0)
+end
+
+return M

@@ -1,0 +1,159 @@
+-- Which buffer holds which value: what a layer keeps for its backward pass, and what all layers share.
+--
+-- Input: a network, and for each scope its forward list and its backward list with buffers of gradients. Output, by
+-- scope: kept, what a repetition has for itself (rows of values, what norms save, masks), and for the network
+-- workspace, what there is once. A buffer is { name, form, width, stream, training, about, kept, writer }:
+--
+--   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
+--              an attention keeps
+--   training   only there in training
+--   kept       the backward pass reads it
+--   writer     what writes it first: an operation of the forward list, or an entry of the backward list
+--
+-- A value that the backward list reads is kept, one for each repetition in training, one for all in evaluation. All
+-- others share by name (scope_lists.lua sees to it that no two need one buffer at a time).
+
+local ops = require("network.graph.ops")
+
+local M = {}
+
+-- The roles of the gradients that an entry of a backward list writes.
+M.GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
+
+-- What a buffer of the residual stream is called that a value and others of its width and stream share; a name may
+-- have its stream in it already.
+function M.of_stream(name, value)
+  local of = value.stream.name .. "_"
+  local stream = value.stream.index > 0 and not name:find(of, 1, true) and of or ""
+  local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
+  return stream .. name .. width
+end
+
+-- The values that a backward list reads.
+function M.read_back(backward)
+  local read = {}
+  for _, b in ipairs(backward) do
+    local op = b.op
+    if b.kind == "weight_grad" then
+      read[b.x] = true
+    elseif b.kind == "input_grad" and b.relu then
+      read[b.relu] = true
+    elseif b.kind == "relu_grad" then
+      read[op.out] = true
+    elseif b.kind == "activation_grad" or b.kind == "gate_grad" then
+      read[op.x] = true
+    elseif b.kind == "attention_grad" then
+      for _, operand in ipairs(ops.operands(op)) do
+        read[operand.value] = true
+      end
+      read[op.out] = true
+    end
+  end
+  return read
+end
+
+local function adder(list)
+  local known = {}
+  return function(buffer)
+    local name = buffer.name or buffer.family.name
+    if not known[name] then
+      known[name] = buffer
+      list[#list + 1] = buffer
+    end
+  end
+end
+
+local function rows_of(value, writer, kept)
+  return { name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
+    about = value.about, writer = writer, kept = kept or false }
+end
+
+-- What a norm saves for its backward pass, one of each.
+local function saved_by(op)
+  local stream = (op.x or op.residual).stream
+  return { name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true, writer = op },
+    { name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op }
+end
+
+local function mask_of(op, evaluates)
+  return { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream, training = not evaluates,
+    about = "0 or -1", kept = true, writer = op }
+end
+
+-- Of one scope: kept buffers, and those of the workspace, each in the order in which they are first written. The
+-- values of the residual stream between blocks have no buffer of their own: `home` of cpu_network.lua says where they
+-- lie.
+local function collect(scope, forward, backward, add, evaluates)
+  local read, kept = M.read_back(backward), {}
+  local keep = adder(kept)
+  local masks = {}
+  if scope.entry and read[scope.entry] then
+    local input = rows_of(scope.entry, nil, true)
+    input.training = true
+    keep(input)
+  end
+  for _, op in ipairs(forward) do
+    if op.norm then
+      local xhat, rstd = saved_by(op)
+      keep(xhat)
+      keep(rstd)
+    end
+    if op.keep then
+      masks[#masks + 1] = mask_of(op, evaluates)
+    end
+    for _, value in ipairs({ op.sum or false, op.out }) do
+      if not value or value == scope.last or value.carried or op.kind == "classify" then -- luacheck: ignore 542
+      elseif read[value] and scope.entry then
+        keep(rows_of(value, op, true))
+      else
+        add(rows_of(value, op, read[value]))
+      end
+    end
+    if op.kind == "attention" then
+      kept[#kept + 1] = { form = "family", family = op.family, kept = true, writer = op }
+    end
+  end
+  for _, mask in ipairs(masks) do
+    keep(mask)
+  end
+  return kept, read
+end
+
+-- Gradients, in the order in which the backward lists first write them.
+local function add_gradients(backward, add)
+  for _, b in ipairs(backward) do
+    for _, role in ipairs(M.GRADIENTS) do
+      local buffer = b[role]
+      if buffer then
+        add({ name = buffer.name, form = "rows", width = buffer.width, stream = buffer.stream, training = true,
+          kept = false, writer = b })
+      end
+    end
+  end
+end
+
+-- lists: scope -> { forward, backward }. evaluates: dropout stays on in evaluation.
+function M.derive(net, lists, evaluates)
+  local workspace, by_scope = {}, {}
+  local add = adder(workspace)
+  for _, block in ipairs(net.scopes) do
+    local last = block.last
+    add({ name = M.of_stream("output", last), form = "rows", width = last.width, stream = last.stream, training = false,
+      about = "of the last layer", kept = false, writer = block.result.op })
+  end
+  for _, scope in ipairs(lists.order) do
+    local of = lists[scope]
+    local kept, read = collect(scope, of.forward, of.backward, add, evaluates)
+    by_scope[scope] = { kept = kept, read = read }
+  end
+  for _, b in ipairs(by_scope[net].kept) do -- the network is there once
+    add(b)
+  end
+  by_scope[net].kept = {}
+  for i = #lists.order, 1, -1 do
+    add_gradients(lists[lists.order[i]].backward, add)
+  end
+  return { scopes = by_scope, workspace = workspace }
+end
+
+return M

@@ -1,0 +1,67 @@
+-- Whether a network can be decoded token by token, and what of it runs when.
+--
+-- The decoded stream is the labelled one, which holds the target. What lies on other streams hangs on nothing of it
+-- and runs once, ahead; of the decoded stream a few tokens go through the network at a time, and find the keys and
+-- values of those before them in a cache. That cannot be where a token looks at one behind it, where something else
+-- than a softmax weighs, or where evaluation drops out: its masks are those of whole sequences; and it is of no use
+-- where nothing looks at other tokens.
+--
+-- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation drops out.
+
+local ops = require("network.graph.ops")
+
+local M = {}
+
+-- Whether an operation leaves the tokens of a stream apart but for what they see before them.
+local function fits(op, stream)
+  for _, operand in ipairs(ops.operands(op)) do
+    local from, to = operand.value.stream, op.out.stream
+    if operand.role ~= "external" and from ~= to and from == stream then
+      return false
+    end
+  end
+  if op.kind ~= "attention" or op.q.stream ~= stream then
+    return true
+  end
+  local family = op.family
+  local causal = family.causal or family.mask.right == 0
+  return family.normaliser.kind == "softmax" and (family.cross or op.q == op.kv and causal)
+end
+
+-- The stream that is decoded, or nil.
+function M.stream(net, forced, drops)
+  local stream, looks = net.classified.op.x.stream, false
+  if not forced or drops then
+    return nil
+  end
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in a block ahead
+      if strange or not fits(op, stream) then
+        return nil
+      end
+      looks = looks or op.kind == "attention" and op.q.stream == stream
+    end
+  end
+  return looks and stream or nil
+end
+
+-- What of a block, or of the network, runs ahead (true) or with every token (false).
+function M.part(list, stream, ahead)
+  local part = {}
+  for _, op in ipairs(list) do
+    part[#part + 1] = (op.out.stream ~= stream) == ahead and op or nil
+  end
+  return part
+end
+
+-- The attentions of a block whose queries are decoded.
+function M.attentions(block, stream)
+  local list = {}
+  for _, op in ipairs(block.ops) do
+    list[#list + 1] = op.kind == "attention" and op.q.stream == stream and op or nil
+  end
+  return list
+end
+
+return M

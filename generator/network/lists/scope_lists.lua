@@ -1,0 +1,322 @@
+-- What every scope of a network executes: its forward list, fused, and its backward list, over buffers by name.
+--
+-- Input: a network (builder.lua). Output: order, the scopes, the network first; scope -> { forward, backward, at,
+-- writes }: at says where a value's gradient lies, writes names the buffers that the backward list writes.
+--
+-- Values of a scope and of different scopes share buffers by name. Values of the network that one block alone takes, as
+-- its input, have none: `carried` = { block }; nor has the result of a block that is read once.
+-- Where two values would meet in a buffer, or one buffer would need two shapes, one of them gets its stream before its
+-- name or a number behind it, in the graph itself: the passes are walked through, in training and in evaluation, until
+-- every read finds what was written for it.
+
+local backward = require("network.lists.backward")
+local buffers = require("network.lists.buffers")
+local fuse = require("network.lists.fuse")
+local base_names = require("base.names")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+local MOST_ROUNDS = 1000
+
+-- What else a workspace has.
+local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
+  tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
+  position = true, position_scratch = true, sums = true, losses = true, correct = true, keep = true }
+
+-- Names of the buffers that device code keeps for each attention.
+local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
+  "pair_scores", "pairs", "query_sums", "weights" }
+
+local function carry(net)
+  local readers = fuse.readers(net.ops, ops.operands)
+  for _, op in ipairs(net.ops) do
+    local of = readers[op.out] or {}
+    local taken = #of == 1 and of[1].kind == "block" and of[1].x == op.out and of[1].block
+    local carried = op.out.of_stream and not op.out.stays and (taken or op.kind == "block" and #of == 1)
+    op.out.carried = carried and { block = taken or false } or nil
+  end
+end
+
+local function written(list)
+  local names = {}
+  for _, b in ipairs(list) do
+    for _, role in ipairs(buffers.GRADIENTS) do
+      if b[role] and not b[role].outside then
+        names[b[role].name] = true
+      end
+    end
+  end
+  return names
+end
+
+local function derive(net)
+  local lists = { order = { net, table.unpack(net.scopes) } }
+  local function writes(block)
+    return lists[block].writes
+  end
+  for i = #lists.order, 1, -1 do -- blocks first: the network's list runs them
+    local scope = lists.order[i]
+    local forward = fuse.fuse(scope.ops, scope.last, ops.operands)
+    local list, at = backward.derive(forward, scope.entry, scope.last, writes)
+    lists[scope] = { forward = forward, backward = list, at = at, writes = written(list) }
+  end
+  return lists
+end
+
+-- --- a walk through the forward pass ------------------------------------------------------------------------------
+
+-- holds: buffer -> the value that was written last; shapes: buffer -> what it is large enough for.
+local Walk = {}
+Walk.__index = Walk
+
+-- Two values meet: the one that is to be called otherwise ends the walk.
+local function meet(value, taker)
+  for _, v in ipairs({ value, taker }) do
+    if v.carried or v.op and v ~= v.op.scope.last then
+      error({ meets = v }, 0)
+    end
+  end
+  error(("%s and %s would need one buffer"):format(value.name, taker and taker.name or "nothing"), 0)
+end
+
+local function shape_of(value)
+  return ("%d %s"):format(value.width.count, value.stream.name)
+end
+
+function Walk:keeps(block)
+  return self.training and self.read[block][block.entry] or false
+end
+
+function Walk:key(scope, value)
+  if value.external then
+    return self:key(self.net, value.external)
+  elseif scope ~= self.net then
+    return (self.read[scope][value] and scope.name .. "." or "") .. value.name
+  elseif value.carried then
+    local block = value.carried.block
+    return block and self:keeps(block) and block.name .. ".input" or buffers.of_stream("output", value)
+  end
+  return value.name
+end
+
+function Walk:reads(key, value)
+  if self.holds[key] ~= value then
+    meet(value, self.holds[key])
+  end
+end
+
+function Walk:writes(key, value)
+  local shape = shape_of(value)
+  self.shapes[key] = self.shapes[key] or shape
+  if self.reserved[key] or self.shapes[key] ~= shape then
+    meet(value)
+  end
+  self.holds[key] = value
+end
+
+-- A repetition of a block, or the network itself: from, to { key, value } are its input and its result.
+function Walk:scope(scope, from, to)
+  for _, op in ipairs(self.lists[scope].forward) do
+    for _, operand in ipairs(ops.operands(op)) do
+      local value = operand.value
+      if value == scope.entry and from then
+        self:reads(from.key, from.value)
+      else
+        self:reads(self:key(scope, value), value.external or value)
+      end
+    end
+    if op.kind == "block" then
+      self:block(op)
+    elseif op.out == scope.last then
+      self:writes(to.key, to.value)
+    else
+      if op.sum then
+        self:writes(self:key(scope, op.sum), op.sum)
+      end
+      self:writes(self:key(scope, op.out), op.out)
+    end
+  end
+end
+
+-- What the backward pass reads of a scope is still there at its end.
+function Walk:kept(scope)
+  for _, op in ipairs(self.lists[scope].forward) do
+    for _, value in ipairs({ op.sum or op.out, op.out }) do
+      if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
+        self:reads(self:key(scope, value), value)
+      end
+    end
+  end
+  for _, value in ipairs(self.training and scope.externals or {}) do
+    self.late[#self.late + 1] = self.read[scope][value] and value.external or nil
+  end
+end
+
+function Walk:block(op)
+  local block, keeps = op.block, self:keeps(op.block)
+  local uses = math.min(block.count * block.loops, 2) -- more are like the second
+  local home = buffers.of_stream("output", block.last)
+  local from = { key = self:key(self.net, op.x), value = op.x }
+  if keeps and not op.x.carried then
+    self.late[#self.late + 1] = op.x
+  end
+  for use = 1, uses do
+    local to = { key = keeps and ("%s.input %d"):format(block.name, use) or home, value = block.last }
+    if use == uses then
+      to = { key = self:key(self.net, op.out), value = op.out }
+    end
+    self:scope(block, from, to)
+    self:kept(block)
+    from = to
+  end
+end
+
+-- Names of members beside buffers of values; what blocks take as their input device code has by its name.
+local function reserved_names(net, lists)
+  local names = setmetatable({}, { __index = RESERVED })
+  for _, stream in ipairs(net.streams[2] and net.streams or {}) do
+    names[stream.name] = true
+  end
+  for _, scope in ipairs(lists.order) do
+    names[scope.name], names[scope.name .. "s"] = true, true
+    for name in pairs(lists[scope].writes) do
+      names[name] = true
+    end
+    for _, op in ipairs(scope.ops) do
+      if op.out.carried and op.kind ~= "block" then
+        names[op.out.name] = true
+      end
+      if op.family then
+        names[op.family.name], names[scope.name .. "." .. op.family.name] = true, true
+        for _, word in ipairs(OF_ATTENTIONS) do
+          local member = op.family.prefix .. word
+          names[member], names[scope.name .. "." .. member] = true, true
+        end
+      end
+    end
+  end
+  return names
+end
+
+local function walk(net, lists, training)
+  local w = setmetatable({ net = net, lists = lists, training = training, holds = {}, shapes = {}, read = {}, late = {},
+    reserved = reserved_names(net, lists) }, Walk)
+  for _, scope in ipairs(lists.order) do
+    w.read[scope] = buffers.read_back(lists[scope].backward)
+  end
+  w:scope(net)
+  w:kept(net)
+  for _, value in ipairs(w.late) do
+    w:reads(w:key(net, value), value)
+  end
+end
+
+-- A buffer of gradients has the shape of all values that it is named after.
+local function check_gradients(lists)
+  local shapes = {}
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      for _, value in ipairs({ op.sum or op.out, op.out }) do
+        local buffer, shape = lists[scope].at[value], shape_of(value)
+        if value ~= scope.last and buffer then
+          local own = buffer.name:find(base_names.gradient(value.name), 1, true) == 1
+          if own and (shapes[buffer.name] or shape) ~= shape then
+            meet(value)
+          end
+          shapes[buffer.name] = shapes[buffer.name] or shape
+        end
+      end
+    end
+  end
+end
+
+-- The value that is to be called otherwise; nil where all is well.
+local function meeting(net, lists)
+  local ok, err = pcall(function()
+    walk(net, lists, true)
+    walk(net, lists, false)
+    check_gradients(lists)
+  end)
+  if not ok and not (type(err) == "table" and err.meets) then
+    error(err, 0)
+  end
+  return not ok and err.meets or nil
+end
+
+local function numbered(stem, taken)
+  local number = 2
+  while taken[("%s_%d"):format(stem, number)] do
+    number = number + 1
+  end
+  return ("%s_%d"):format(stem, number)
+end
+
+-- Gives a value another name, and with it those of its scope that share its buffer: same name, width and stream.
+local function rename_together(value, name)
+  local old = value.name
+  for _, op in ipairs(value.scope.ops) do
+    local other = op.out
+    if other.name == old and other.width == value.width and other.stream == value.stream then
+      other.name = name
+    end
+  end
+end
+
+-- Another name: of another stream than the first that stream's, else a number.
+local function rename(net, value)
+  local taken = {}
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      taken[op.out.name] = true
+    end
+  end
+  local stem = value.name:gsub("_%d+$", "")
+  local of_stream = ("%s_%s"):format(value.stream.name, stem)
+  if value.stream.index > 0 and not taken[of_stream] and stem:sub(1, #value.stream.name) ~= value.stream.name then
+    rename_together(value, of_stream)
+  else
+    value.name = numbered(stem, taken)
+  end
+  for _, block in ipairs(net.scopes) do
+    for _, inner in ipairs(block.externals) do
+      inner.name = inner.external.name
+    end
+  end
+end
+
+-- What a block reads from outside is the only value of its name, since its gradient is added to from inside.
+local function name_externals(net)
+  local scopes, outside = { net, table.unpack(net.scopes) }, {}
+  for _, block in ipairs(net.scopes) do
+    for _, inner in ipairs(block.externals) do
+      outside[inner.name] = inner.external
+    end
+  end
+  for _, scope in ipairs(scopes) do
+    for _, op in ipairs(scope.ops) do
+      if op.out ~= scope.last and (outside[op.out.name] or op.out) ~= op.out then
+        rename(net, op.out)
+      end
+    end
+  end
+end
+
+function M.derive(net)
+  for _ = 1, MOST_ROUNDS do
+    carry(net)
+    name_externals(net)
+    local lists = derive(net)
+    local value = meeting(net, lists)
+    if not value then
+      return lists
+    elseif value.carried then
+      value.stays = true
+    else
+      rename(net, value)
+    end
+  end
+  error("the values of the network find no names", 0)
+end
+
+return M

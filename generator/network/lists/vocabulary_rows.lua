@@ -1,0 +1,186 @@
+-- Which rows of a network are alike wherever a symbol stands, because nothing but the token has entered them: in the
+-- first repetition of a block whose input is an embedding that adds no vectors of positions and drops nothing out, what
+-- works row by row until attention looks at other tokens. For these targets have a row of every symbol of the
+-- vocabulary, and copy it to the tokens; gradients are summed by symbol first.
+--
+-- Input: a network (builder.lua), its lists (scope_lists.lua), the rows that somebody reads (labelled_rows.lua) or nil:
+-- what is done for those alone is left to them. Output: nil where that leaves out no product, else
+--   block       whose first repetition it is; embed: the operation that makes its input
+--   done        what is done for the vocabulary's rows alone: operations of the block's fused list, entries of its
+--               backward list
+--   repeated    value -> true: its rows are copied to those of all tokens, behind the operation that makes it
+--   summed      entry of the backward list -> the buffers of gradients that are summed by symbol ahead of it; block ->
+--               likewise at its end
+--   width       the widest of what is copied or summed
+--   per_token   floating-point operations of a forward pass on a row that is left out
+--
+-- A value has the vocabulary's rows or those of all tokens, but for the block's input, which has both: what reads a
+-- value that others read for all tokens is done for all. Gradients come in reverse: those of all tokens are summed when
+-- one of the vocabulary's rows is made of them or added to them. Where one of all tokens would be added to one of these
+-- the block is done whole, since the order of sums is that of the description.
+
+local buffers = require("network.lists.buffers")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+-- Something of this width is copied or summed.
+local function note(found, width)
+  if not found.width or found.width.count < width.count then
+    found.width = width
+  end
+end
+
+-- ---- forward ----
+
+-- Whether all operands have rows of the vocabulary.
+local function of_tokens(op, values)
+  for _, operand in ipairs(ops.operands(op)) do
+    if not values[operand.value] then
+      return false
+    end
+  end
+  return true
+end
+
+-- The operations that are done for the vocabulary; barred: those that are done for all tokens nevertheless.
+local function select(block, list, part, barred)
+  local values, done = { [block.entry] = true }, {}
+  for _, op in ipairs(list) do
+    local whole = not ops[op.kind].by_row or op.dropout or op.out == block.last or part and part.partial[op]
+    if not whole and not barred[op] and of_tokens(op, values) then
+      done[op], values[op.out] = true, true
+      if op.sum then
+        values[op.sum] = true
+      end
+    end
+  end
+  return done
+end
+
+-- Values that an operation on all tokens reads.
+local function read_whole(list, done)
+  local read = {}
+  for _, op in ipairs(list) do
+    for _, operand in ipairs(done[op] and {} or ops.operands(op)) do
+      read[operand.value] = true
+    end
+  end
+  return read
+end
+
+-- Bars what reads a value that others read for all tokens; whether there is any.
+local function bar(block, list, done, barred)
+  local read, found = read_whole(list, done), false
+  for _, op in ipairs(list) do
+    for _, operand in ipairs(done[op] and ops.operands(op) or {}) do
+      if operand.value ~= block.entry and read[operand.value] then
+        barred[op], found = true, true
+      end
+    end
+  end
+  return found
+end
+
+local function find(found, list, part)
+  local barred = {}
+  repeat
+    found.done = select(found.block, list, part, barred)
+  until not bar(found.block, list, found.done, barred)
+  local read = read_whole(list, found.done)
+  for _, op in ipairs(list) do
+    if found.done[op] then
+      local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
+      found.per_token = found.per_token + (flops.token or 0)
+      for _, value in ipairs({ op.sum or false, op.out }) do
+        if value and read[value] then
+          found.repeated[value] = true
+          note(found, value.width)
+        end
+      end
+    end
+  end
+end
+
+-- ---- backward ----
+
+-- summed: names of the buffers that hold gradients of the vocabulary's rows now.
+local Walk = {}
+Walk.__index = Walk
+
+-- A buffer is read or added to, for the vocabulary or for all tokens; whether it has their gradients.
+function Walk:takes(buffer, done, at)
+  if done and not self.summed[buffer.name] then
+    self.found.summed[at] = self.found.summed[at] or {}
+    table.insert(self.found.summed[at], buffer)
+    note(self.found, buffer.width)
+    self.summed[buffer.name] = true
+  end
+  return done or not self.summed[buffer.name]
+end
+
+-- Whether an entry of the list is done for the vocabulary. A rectified value that was copied to all tokens is read for
+-- all of them.
+function Walk:is_done(b)
+  if b.kind == "copy" or b.kind == "accumulate" then
+    return self.summed[b.from.name] or b.kind == "accumulate" and self.summed[b.to.name] or false
+  end
+  local copied = b.kind == "relu_grad" and self.found.repeated[b.op.out]
+  return b.op ~= nil and not copied and self.found.done[b.op] or false
+end
+
+-- An entry of the list; whether its gradients come in an order that can be.
+function Walk:entry(b)
+  local done = self:is_done(b)
+  if b.kind == "accumulate" and done and not self.summed[b.from.name] then
+    return false -- it is read once more, for all tokens
+  end
+  for _, buffer in ipairs({ b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }) do
+    if not self:takes(buffer, done, b) then
+      return false
+    end
+  end
+  self.found.done[b] = done or nil
+  for _, role in ipairs(buffers.GRADIENTS) do
+    if b[role] then
+      self.summed[b[role].name] = done or nil
+    end
+  end
+  return true
+end
+
+local function walk(found, list)
+  local w, block = setmetatable({ found = found, summed = {} }, Walk), found.block
+  for _, b in ipairs(list) do
+    if not w:entry(b) then
+      return false
+    end
+  end
+  return w:takes({ name = buffers.of_stream("gradient", block.entry), width = block.entry.width }, true, block)
+end
+
+-- ---- both ----
+
+-- The embedding whose gradient is what a block leaves, or nil: nothing else reads its vectors.
+local function embedded(list)
+  for i, b in ipairs(list) do
+    local op, before = b.op, list[i - 1]
+    local plain = b.kind == "embed_grad" and not op.dropout and (not op.encoding or op.encoding.kind == "none")
+    if plain and before and before.kind == "block_grad" and before.op.x == op.out and op.out.carried then
+      return op
+    end
+  end
+end
+
+function M.derive(net, lists, part)
+  local embed = not net.streams[2] and embedded(lists[net].backward)
+  if not embed then
+    return nil
+  end
+  local block = embed.out.carried.block
+  local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {}, per_token = 0 }
+  find(found, lists[block].forward, part)
+  return found.per_token > 0 and walk(found, lists[block].backward) and found or nil
+end
+
+return M

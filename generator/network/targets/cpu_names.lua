@@ -1,0 +1,108 @@
+-- What generated code for the CPU calls things: functions, and where values lie.
+--
+-- Input: the state of cpu_network.lua, a scope, a value. Output: text.
+
+local buffers = require("network.lists.buffers")
+local rooms = require("network.targets.cpu_rooms")
+
+local M = {}
+
+-- Functions of kernels/cpu that could be called as one that is named after a value.
+local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
+  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
+  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
+
+-- The names of all functions of a generated file.
+function M.taken()
+  local taken = {}
+  for name in KERNELS:gmatch("%S+") do
+    taken[name], taken[name .. "_grad"] = true, true
+  end
+  return taken
+end
+
+-- Functions of generated code, each once: by what they are compiled for, named after their first use. taken: the names
+-- of those in the file.
+function M.functions(taken)
+  return { list = {}, by_key = {}, names = taken }
+end
+
+-- The name of the function for a key; `name` where it is the first of that name, else with a number.
+function M.function_for(set, key, name, new)
+  local known = set.by_key[key]
+  if not known then
+    local stem, number = name, 1
+    while set.names[name] do
+      number = number + 1
+      name = ("%s_%d"):format(stem, number)
+    end
+    known, set.names[name] = new, true
+    known.name = name
+    set.by_key[key] = known
+    set.list[#set.list + 1] = known
+  end
+  return known.name
+end
+
+-- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels; all and part, where
+-- rows are left out: all tokens, and those of this repetition that are read.
+function M.of_scope(cpu, scope)
+  local of
+  if scope == cpu.net then
+    of = { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
+  else
+    of = { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
+  end
+  of.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
+  of.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
+  return of
+end
+
+-- Rows and tokens of a stream, as text; where an operation leaves rows out, those that it has.
+function M.rows_of(cpu, at, stream)
+  local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, stream)
+  return of .. "rows", of .. "tokens"
+end
+
+-- The width's part in the name of a function that is not for the width of the model.
+function M.suffix(width)
+  return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
+end
+
+-- Where a value of a block lies.
+local function place_in_block(cpu, scope, at, value, back)
+  if value.external then
+    return at.w .. value.name
+  elseif value == scope.entry then
+    return back and "s->input" or "input"
+  elseif value == scope.last then
+    return "output"
+  end
+  return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
+end
+
+-- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
+-- result lies in the `output` of its width and stream. mode: "train" or "evaluate".
+local function place_in_network(cpu, value, mode)
+  if not value.carried then
+    return "w." .. value.name
+  end
+  local block = value.carried.block
+  if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
+    return ("w.%s[0].input"):format(block.name)
+  end
+  return "w." .. buffers.of_stream("output", value)
+end
+
+-- Where values of a scope lie: a function of the value. mode: "train", "evaluate", of a block "back" in the backward
+-- pass.
+function M.placer(cpu, scope, at, mode)
+  return function(value)
+    if scope == cpu.net then
+      return place_in_network(cpu, value, mode)
+    end
+    return place_in_block(cpu, scope, at, value, mode == "back")
+  end
+end
+
+return M

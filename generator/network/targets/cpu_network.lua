@@ -1,0 +1,226 @@
+-- The network on the CPU: its lists with the names that the generated code has for everything, for the templates of
+-- templates/cpu/op.
+--
+-- Input: a network (builder.lua), its lists, structs of parameters, room: its buffers. Output, pure data:
+--   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
+--   pass        what one block of sequences goes through: { train, evaluate, backward }
+--   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
+--   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
+--   part        where rows that nobody reads are left out (labelled_rows.lua), what one would cost: { per_token,
+--               per_pair, pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
+--   vocabulary  where the first layer has rows of symbols for those of tokens (vocabulary_rows.lua), what one of these
+--               would cost: { per_token }, else false; of blocks: whether the first repetition has, by direction
+--   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
+--               workspace: the same as data; of blocks likewise, there `kept`
+--   places      dropout sites of a layer, at most; masks: whether values have some; tied: the table of tokens that is
+--               the output layer's weight, or false
+--   attended    family -> { queries, keys, direction }: what a layer's state calls them
+--   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each;
+--               vectors: the parameter
+--   labelled    of which stream labels are
+--   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
+--               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
+--               each }, the last two functions with what they mention; stream: its number; of: as below
+-- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
+-- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
+
+local buffers = require("network.lists.buffers")
+local builder = require("network.graph.builder")
+local decoding = require("network.lists.decoding")
+local embeddings = require("network.targets.embeddings")
+local names = require("network.targets.cpu_names")
+local records = require("network.targets.cpu_records")
+local rooms = require("network.targets.cpu_rooms")
+local vocabulary_rows = require("network.targets.cpu_vocabulary")
+
+local M = {}
+
+local NO_POSITIONS = { kind = "none" } -- of an embedding without
+
+-- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
+local function trace_records(cpu)
+  local list = {}
+  for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
+    list[#list + 1] = record
+    if record.kind == "embed" then
+      list[#list + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out,
+        tokens = record.traced }
+    elseif record.kind == "block" then
+      record.template = "cpu/op/trace_block.tpl"
+      record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
+    end
+  end
+  return list
+end
+
+local function has(list, test)
+  for _, record in ipairs(list) do
+    if test(record) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether a record names something that begins so.
+local function mentions(start)
+  return function(record)
+    for _, text in pairs(record) do
+      if type(text) == "string" and text:sub(1, #start) == start then
+        return true
+      end
+    end
+    return false
+  end
+end
+
+-- Whether a record is for those rows of a repetition that are read.
+local function has_part(record)
+  return record.part == "part" or mentions("part->")(record)
+end
+
+-- Whether one is for those rows of the first repetition that are there.
+local function has_distinct(record)
+  return record.distinct == "distinct" or mentions("distinct->")(record)
+end
+
+local function block_of(cpu, block, panels)
+  local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
+  local made, back_made = records.forward(cpu, block, "forward"), records.backward(cpu, block)
+  return {
+    name = block.name, comment = block.comment, parameters_type = block.parameters_type,
+    part = { forward = has(made, has_part), backward = has(back_made, has_part) },
+    vocabulary = { forward = has(made, has_distinct), backward = has(back_made, has_distinct) },
+    count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
+    repetitions = block.count * block.loops,
+    members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
+    own_input = not block.first.carried and read[block.entry] and block.first.name or false,
+    panels = #panels > 0,
+    drops = has(made, function(r)
+      return r.dropout
+    end),
+    forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
+    uses_parameters = { forward = has(made, mentions("p->")), backward = has(back_made, mentions("p->")) },
+  }
+end
+
+-- The functions that embed a stream each.
+local function embedding_functions(cpu)
+  local list = {}
+  for _, op in ipairs(cpu.net.ops) do
+    if op.kind == "embed" then
+      list[#list + 1] = { number = #list, routine = embeddings.routine(cpu.net, op), vectors = op.p.name,
+        keep = op.keep or false, scale = embeddings.scale(cpu.net, op), stream = op.stream.index,
+        of = rooms.of_stream(cpu.net, op.stream),
+        drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS,
+        vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
+    end
+  end
+  return list
+end
+
+-- What a layer's state calls the queries, the keys and the directions of its attention, by family.
+local function attended(cpu)
+  local by_family = {}
+  for _, scope in ipairs(cpu.lists.order) do
+    for _, op in ipairs(cpu.lists[scope].forward) do
+      if op.kind == "attention" then
+        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
+          direction = op.direction and op.direction.name or false }
+      end
+    end
+  end
+  return by_family
+end
+
+-- Whether values are dropped out, not the weights of attention alone.
+local function has_masks(net)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.keep then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- A list of what decoding runs of a block, and what of the layer's it mentions.
+local function part_of(cpu, block, stream, ahead, cached)
+  local list = records.decoding(cpu, block, stream, ahead)
+  return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached,
+    name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
+    list = list, parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
+    state = has(list, mentions("s->")) or has(list, mentions("&s->")) }
+end
+
+local function decoded_block(cpu, block, stream)
+  local caches = {}
+  for i, op in ipairs(decoding.attentions(block, stream)) do
+    local of = rooms.of_stream(cpu.net, op.kv.stream)
+    local own = op.kv == op.q
+    caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
+      tiles = op.family.tiles }
+  end
+  local cached = #caches > 0
+  return { name = block.name, uses = block.uses, caches = caches, cached = cached,
+    ahead = part_of(cpu, block, stream, true, cached), each = part_of(cpu, block, stream, false, cached) }
+end
+
+-- Blocks of the decoded stream are called in both parts; ahead only where they do something there.
+local function decoded(cpu, stream)
+  local net = cpu.net
+  local of = { stream = stream.index, of = rooms.of_stream(net, stream), blocks = {},
+    ahead = records.decoding(cpu, net, stream, true), each = records.decoding(cpu, net, stream, false) }
+  for _, record in ipairs(of.each) do
+    if record.kind == "block" then
+      local block = decoded_block(cpu, net.scopes[record.name], stream)
+      of.blocks[#of.blocks + 1] = block
+      record.template, record.cached = "cpu/op/decode_block.tpl", block.cached
+      if block.ahead.list[1] then
+        of.ahead[#of.ahead + 1] = { template = "cpu/op/prepare_block.tpl", kind = "block", self = record.self,
+          name = block.name, uses = block.uses, cached = block.cached }
+      end
+    end
+  end
+  for _, name in ipairs({ "ahead", "each" }) do
+    of[name .. "_reads"] = has(of[name], mentions("p->"))
+  end
+  return of
+end
+
+-- part: the rows that somebody reads (labelled_rows.lua), or nil; vocabulary: those that are alike
+-- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
+-- nil.
+function M.derive(net, lists, structs, room, part, vocabulary, stream)
+  local taken, tied = names.taken(), net.classified.op.tied
+  local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
+    vocabulary = vocabulary,
+    products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
+  vocabulary_rows.add_rooms(cpu)
+  local panels_of = {}
+  for _, struct in ipairs(structs) do
+    panels_of[struct.name] = struct.panels
+  end
+  local blocks = {}
+  for i, block in ipairs(net.scopes) do
+    blocks[i] = block_of(cpu, block, panels_of[block.parameters_type])
+  end
+  local pass = { train = records.forward(cpu, net, "train"), evaluate = records.forward(cpu, net, "evaluate"),
+    backward = records.backward(cpu, net), trace = trace_records(cpu) }
+  pass.reads = has(pass.train, mentions("p->"))
+  pass.drops = has(pass.train, function(r)
+    return r.kind ~= "embed" and r.dropout
+  end)
+  return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
+    rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
+    part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
+    vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
+    rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
+    tied = tied and tied.name or false, places = builder.most_places(net), masks = has_masks(net),
+    embeddings = embedding_functions(cpu),
+    attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false,
+    labelled = rooms.of_stream(net, net.classified.op.x.stream) }
+end
+
+return M

@@ -1,0 +1,383 @@
+-- An operation on the CPU as templates/cpu/op needs it: a template and, by role, the text of what it is handed.
+--
+-- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions so far), a
+-- scope of the network, "train" or "evaluate". Output: records, of the forward list or of the backward list.
+
+local attention = require("network.graph.attention")
+local buffers = require("network.lists.buffers")
+local decoding = require("network.lists.decoding")
+local embeddings = require("network.targets.embeddings")
+local names = require("network.targets.cpu_names")
+local part = require("network.targets.cpu_part")
+local rooms = require("network.targets.cpu_rooms")
+local vocabulary = require("network.targets.cpu_vocabulary")
+
+local M = {}
+
+local OP = "cpu/op/%s.tpl"
+
+local function_for, rows_of, suffix = names.function_for, names.rows_of, names.suffix
+
+-- --- forward -------------------------------------------------------------------------------------------------------
+
+local forward = {}
+
+-- The function of a norm, by its form; drops: what is dropped out on the way, or false.
+local function norm_routine(cpu, op, form, drops, new)
+  local rate = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
+  local name = (op.norm == "rms" and "rms_" or "") .. form .. suffix(op.out.width) .. rate
+  new.width, new.offset, new.drops = op.out.width.text, op.norm ~= "rms", drops
+  return function_for(cpu.rows, name .. (drops and " dropped" or ""), name, new)
+end
+
+local function norm_function(cpu, op)
+  local rms = op.norm == "rms"
+  local kernel = op.kind == "norm" and (rms and "rms_norm" or "layer_norm")
+    or (rms and "rms_" or "") .. "add_%snorm" .. (op.sum and "_sum" or "")
+  local form = op.kind == "norm" and "row_norm" or op.sum and "residual_sum_norm" or "residual_norm"
+  return norm_routine(cpu, op, form, op.dropout and op.dropout.name or false, {
+    template = "cpu/rows/" .. op.kind .. ".tpl", sum = op.sum ~= nil, kernel = kernel:format(""),
+    drop_kernel = kernel:format("dropout_") })
+end
+
+local function dropped(cpu, at, op)
+  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
+    part = at.partly and at.part or at.all,
+    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
+    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+end
+
+-- What an operation gives is dropped out where it lies.
+local function dropped_in_place(cpu, at, op, place)
+  if not op.dropout then
+    return false
+  end
+  local drop, _ = dropped(cpu, at, op), nil
+  _, drop.tokens = rows_of(cpu, at, op.out.stream)
+  drop.out = place(op.out)
+  return drop
+end
+
+function forward.product(cpu, at, op, place)
+  local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
+  local inner, columns = op.x.width.text, op.out.width.text
+  local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
+    { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
+  return { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x), panels = at.panels .. op.weight,
+    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out),
+    dropout = dropped_in_place(cpu, at, op, place) }
+end
+
+-- The tokens of a value of the network that is traced, where there are several streams.
+local function traced(cpu, value)
+  return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
+end
+
+local function norm_record(cpu, at, op, place)
+  local _, tokens = rows_of(cpu, at, op.out.stream)
+  return { routine = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
+    offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
+    rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
+end
+
+function forward.norm(cpu, at, op, place)
+  local record = norm_record(cpu, at, op, place)
+  record.x = place(op.x)
+  return record
+end
+
+function forward.add_norm(cpu, at, op, place)
+  local record = norm_record(cpu, at, op, place)
+  record.residual, record.branch = place(op.residual), place(op.branch)
+  record.sum = op.sum and place(op.sum) or false
+  record.dropout, record.undropped = op.dropout and dropped(cpu, at, op) or false, false
+  return record
+end
+
+function forward.add(cpu, at, op, place)
+  local _, tokens = rows_of(cpu, at, op.out.stream)
+  local drops = op.dropout and op.dropout.name or false
+  local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
+    .. suffix(op.out.width)
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = op.out.width.text,
+    drops = drops }), self = at.self, tokens = tokens, residual = place(op.residual), branch = place(op.branch),
+    out = place(op.out), undropped = false,
+    dropout = op.dropout and dropped(cpu, at, op) or false }
+end
+
+local function elementwise(cpu, at, op, place, kernel)
+  local rows = rows_of(cpu, at, op.out.stream)
+  local key = kernel .. " " .. op.out.width.text
+  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
+    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out),
+    dropout = dropped_in_place(cpu, at, op, place) }
+end
+
+function forward.activation(cpu, at, op, place)
+  return elementwise(cpu, at, op, place, op.activation)
+end
+
+local GATES = { silu = "swiglu", gelu = "geglu" }
+
+function forward.gate(cpu, at, op, place)
+  return elementwise(cpu, at, op, place, GATES[op.activation])
+end
+
+-- Which of its queries an attention is asked for, where that is not all of them in every layer.
+local function queries_of(cpu, at, op)
+  return cpu.part and cpu.part.partial[op] and at.part or false
+end
+
+function forward.attention(cpu, at, op, place)
+  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
+    kept = "&" .. at.kept .. op.family.name, drops = op.dropout ~= nil, site = op.scope.first_site or false,
+    loops = op.scope.loops or 1,
+    direction = op.direction and place(op.direction) or false, q = place(op.q),
+    kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL",
+    tiles = op.family.tiles and "NULL", out = place(op.out) }
+end
+
+function forward.embed(cpu, at, op, place)
+  return { routine = embeddings.routine(cpu.net, op), self = at.self, out = place(op.out),
+    traced = traced(cpu, op.out) }
+end
+
+-- Where the positions of a stream's tokens are found that are drawn, or false. of: its part of the workspace.
+local function drawn_positions(at, op, of)
+  local draw = op.encoding.draw
+  if not draw then
+    return false
+  elseif draw.kind == "sequence" then
+    return at.w .. of .. "position"
+  end
+  return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
+    or ("%sshared->%sposition[%s]"):format(at.w, (attention.placing(op.scope) or draw).prefix, draw.layer_index)
+end
+
+-- What is added to tokens is found in: a parameter, or the tables of positions.
+local function table_of(at, op)
+  return op.p and at.p .. op.p.name or false
+end
+
+function forward.place(cpu, at, op, place)
+  local of, drops = rooms.of_stream(cpu.net, op.out.stream), op.dropout and dropped(cpu, at, op) or false
+  local name = "place" .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/place.tpl", of = of,
+    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), x = place(op.x),
+    vectors = table_of(at, op), out = place(op.out), dropout = drops,
+    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
+end
+
+-- All repetitions: the input of each where it is kept, else the stream's one buffer.
+function forward.block(cpu, at, op, place, mode)
+  local block = op.block
+  local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
+  local first, last = place(op.x), place(op.out)
+  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.of_stream("output", op.out)
+  local after = ("w.%s[l + 1].input"):format(block.name)
+  local own = not op.x.carried and first -- the input is read by others, too, and stays
+  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
+    traced = traced(cpu, op.out), input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
+    output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
+      or home }
+end
+
+function forward.classify(_, at, op, place)
+  return { self = at.self, x = place(op.x) }
+end
+
+-- --- backward ------------------------------------------------------------------------------------------------------
+
+local back = {}
+
+local function gradient(at, buffer)
+  return buffer and at.w .. buffer.name or false
+end
+
+function back.norm_grad(cpu, at, b)
+  local op = b.op
+  local _, tokens = rows_of(cpu, at, op.out.stream)
+  local drops, rms = b.dbranch and op.dropout.name or false, op.norm == "rms"
+  local alone, added = op.kind == "norm", op.kind == "norm" and b.adds and "_added" or ""
+  local form = alone and "row_norm" or b.adds and "residual_sum_norm" or "residual_norm"
+  local kernel = alone and (rms and "rms_norm_grad" or "layer_norm_grad") .. added
+    or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", drops and "dropout_" or "", b.adds and "_sum" or "")
+  local in_place = not alone and not b.adds
+  return { routine = norm_routine(cpu, op, form .. "_grad" .. added, drops, { kernel = kernel, adds = b.adds or false,
+      template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }), tokens = tokens,
+    in_place = in_place, dy = gradient(at, b.dy), to = gradient(at, b.to), keep = drops and at.kept .. op.keep,
+    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
+    dbranch = gradient(at, b.dbranch), dscale = at.g .. op.p.name .. "_scale",
+    doffset = not rms and at.g .. op.p.name .. "_offset" }
+end
+
+function back.dropout_grad(cpu, at, b)
+  local op = b.op
+  local _, tokens = rows_of(cpu, at, op.out.stream)
+  local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
+    width = op.out.width.text, drops = op.dropout.name, branch = op.branch ~= nil }), tokens = tokens,
+    dy = gradient(at, b.dy),
+    keep = at.kept .. op.keep, to = gradient(at, b.to) }
+end
+
+function back.weight_grad(cpu, at, b, place)
+  local op = b.op
+  local _, tokens = rows_of(cpu, at, op.x.stream)
+  local inner, columns = op.x.width.text, op.out.width.text
+  local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
+    op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
+  return { routine = name, tokens = tokens, x = place(b.x), dy = gradient(at, b.dy), dw = at.g .. op.weight,
+    db = op.p.bias and at.g .. op.weight .. "_bias" }
+end
+
+function back.input_grad(cpu, at, b, place)
+  local op = b.op
+  local inner, columns = op.out.width.text, op.x.width.text
+  local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
+  local other = b.relu and op.x.name or b.adds and "dx" or false
+  local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
+    { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
+  return { routine = name, rows = rows_of(cpu, at, op.x.stream), dy = gradient(at, b.dy),
+    panels = at.panels .. op.weight .. "_transposed", relu = b.relu and place(b.relu) or false,
+    to = gradient(at, b.to) }
+end
+
+local function elementwise_grad(cpu, at, b, place, kernel)
+  local op = b.op
+  local key = kernel .. " grad " .. op.out.width.text
+  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
+    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
+    rows = rows_of(cpu, at, op.out.stream), x = place(b.kind == "relu_grad" and op.out or op.x),
+    dy = gradient(at, b.dy), to = gradient(at, b.to) }
+end
+
+function back.activation_grad(cpu, at, b, place)
+  return elementwise_grad(cpu, at, b, place, b.op.activation)
+end
+
+function back.relu_grad(cpu, at, b, place)
+  return elementwise_grad(cpu, at, b, place, "relu")
+end
+
+function back.gate_grad(cpu, at, b, place)
+  return elementwise_grad(cpu, at, b, place, GATES[b.op.activation])
+end
+
+function back.attention_grad(cpu, at, b, place)
+  local op = b.op
+  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
+    kept = "&" .. at.kept .. op.family.name,
+    direction = op.direction and place(op.direction) or false, q = place(op.q),
+    kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
+    dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
+end
+
+function back.place_grad(cpu, at, b)
+  local op, of = b.op, rooms.of_stream(cpu.net, b.op.out.stream)
+  local learned, drops = op.p ~= nil and not op.p.frozen, op.dropout or false
+  local name = "place_grad" .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = learned and function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl", of = of,
+    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), dy = gradient(at, b.dy),
+    vectors = learned and at.g .. op.p.name, keep = drops and at.kept .. op.keep, rate = drops and drops.name,
+    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
+end
+
+function back.accumulate(cpu, at, b)
+  local _, tokens = rows_of(cpu, at, b.to.stream)
+  local name = "add_rows" .. suffix(b.to.width)
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
+    drops = false }), tokens = tokens, from = gradient(at, b.from), to = gradient(at, b.to) }
+end
+
+function back.copy(cpu, at, b)
+  local _, tokens = rows_of(cpu, at, b.to.stream)
+  return { tokens = tokens, width = b.to.width.text, from = gradient(at, b.from), to = gradient(at, b.to) }
+end
+
+function back.clear(cpu, at, b)
+  local _, tokens = rows_of(cpu, at, b.to.stream)
+  return { tokens = tokens, width = b.to.width.text, to = gradient(at, b.to) }
+end
+
+function back.classify_grad(_, at, b, place)
+  return { self = at.self, x = place(b.op.x), to = gradient(at, b.to) }
+end
+
+function back.block_grad(_, at, b)
+  local block = b.op.block
+  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name }
+end
+
+function back.embed_grad(cpu, at, b)
+  local of_vocabulary = cpu.vocabulary and cpu.vocabulary.embed == b.op
+  return { routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
+    self = not of_vocabulary and at.self, dy = gradient(at, b.dy) }
+end
+
+-- --- lists ---------------------------------------------------------------------------------------------------------
+
+-- Appends the record of an operation, or of an entry of a backward list: maker(by_kind, entry, mode).
+local function maker_of(cpu, scope, at, place, records, mode)
+  local naming = part.naming(cpu, scope, at, place, records, mode)
+  local once = vocabulary.naming(cpu, scope, at, records, mode)
+  return function(by_kind, entry)
+    local names_of, place_of = once(entry, naming(entry))
+    local record = by_kind[entry.kind](cpu, names_of, entry, place_of, mode)
+    record.kind, record.template = entry.kind, OP:format(entry.kind)
+    records[#records + 1] = record
+  end
+end
+
+-- Those of a scope, one after the other.
+function M.forward(cpu, scope, mode)
+  local at, records = names.of_scope(cpu, scope), {}
+  local place = names.placer(cpu, scope, at, mode)
+  local maker = maker_of(cpu, scope, at, place, records, mode)
+  for _, op in ipairs(cpu.lists[scope].forward) do
+    if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
+      maker(forward, op)
+      vocabulary.made(cpu, at, records, place, op)
+    end
+  end
+  return records
+end
+
+-- What decoding runs of a block of the decoded stream, or of the network: with every token, or ahead. Nothing is
+-- dropped out; keys and values lie in a cache, which an attention of the stream to itself fills as it goes.
+function M.decoding(cpu, scope, stream, ahead)
+  local at, records, cached = names.of_scope(cpu, scope), {}, {}
+  local place = names.placer(cpu, scope, at, "evaluate")
+  for _, op in ipairs(decoding.attentions(scope, stream)) do
+    cached[op.kv] = op.kv ~= op.q and "cache->" .. op.family.name or nil
+  end
+  local function place_or_cache(value)
+    return cached[value] or place(value)
+  end
+  for i, op in ipairs(decoding.part(cpu.lists[scope].forward, stream, ahead)) do
+    local record = forward[op.kind](cpu, at, op, place_or_cache, "evaluate")
+    record.undropped, record.dropout = record.dropout and true or false, false
+    record.cache = record.cache and "cache->" .. op.family.name
+    record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
+    record.part = record.part and at.all
+    record.kind, record.template = op.kind, OP:format(op.kind == "classify" and "read_out" or op.kind)
+    records[i] = record
+  end
+  return records
+end
+
+function M.backward(cpu, scope)
+  local at, records = names.of_scope(cpu, scope), {}
+  local mode = scope == cpu.net and "train" or "back"
+  local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
+  for _, b in ipairs(cpu.lists[scope].backward) do
+    part.spread(cpu, at, records, b)
+    vocabulary.sum(cpu, at, records, b)
+    maker(back, b)
+  end
+  part.spread(cpu, at, records, scope)
+  vocabulary.sum(cpu, at, records, scope)
+  return records
+end
+
+return M

@@ -1,0 +1,76 @@
+-- Records of what the CPU does for the rows of the vocabulary alone, in the first layer (vocabulary_rows.lua).
+--
+-- Input: the state of cpu_network.lua, where `vocabulary` is what vocabulary_rows.lua gives, or nil; a scope, names of
+-- it (cpu_names.lua). In generated code `distinct` says of what a repetition has rows: of all tokens, or in the first
+-- one of the symbols. Copying rows to all tokens and summing gradients by symbol are no work where rows are of tokens.
+
+local embeddings = require("network.targets.embeddings")
+
+local M = {}
+
+local VECTORS, SCRATCH = "token_vectors", "token_scratch"
+
+-- The buffers of a workspace that it takes.
+function M.add_rooms(cpu)
+  local vocabulary = cpu.vocabulary
+  local function add(name, width, about)
+    table.insert(cpu.buffers.workspace, { name = name, form = "vocabulary", width = width,
+      stream = vocabulary.embed.stream, training = false, about = about, kept = false, writer = vocabulary.embed })
+  end
+  if vocabulary then
+    add(VECTORS, vocabulary.embed.out.width, "what the embedding gives every symbol")
+    add(SCRATCH, vocabulary.width)
+  end
+end
+
+-- How records of a scope are made: a function from an entry of its list, and names and places for all tokens, to those
+-- that the entry is made with. The first that reads the block's input has a record ahead that takes its rows.
+function M.naming(cpu, scope, at, records, mode)
+  local vocabulary = cpu.vocabulary
+  if not vocabulary or vocabulary.block ~= scope then
+    return function(_, names, place)
+      return names, place
+    end
+  end
+  local here, taken = setmetatable({ partly = true, of_part = "distinct->" }, { __index = at }), false
+  return function(entry, names, place)
+    if not vocabulary.done[entry] then
+      return names, place
+    end
+    return here, function(value)
+      if value ~= scope.entry then
+        return place(value)
+      elseif not taken then
+        taken = true
+        records[#records + 1] = { template = "cpu/op/distinct.tpl", kind = "distinct", distinct = "distinct",
+          all = "&" .. at.w .. "all", input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS }
+      end
+      return "input_distinct"
+    end
+  end
+end
+
+-- Behind an operation: its values' rows become those of all tokens; behind the embedding what it gives every symbol.
+function M.made(cpu, at, records, place, op)
+  local vocabulary = cpu.vocabulary
+  for _, value in ipairs(vocabulary and { op.sum or false, op.out } or {}) do
+    if value and vocabulary.repeated[value] then
+      records[#records + 1] = { template = "cpu/op/repeat.tpl", kind = "repeat", distinct = "distinct",
+        self = at.self, width = value.width.text, x = place(value) }
+    end
+  end
+  if vocabulary and vocabulary.embed == op then
+    records[#records + 1] = { template = "cpu/op/embed_vocabulary.tpl", kind = "embed_vocabulary",
+      routine = embeddings.routine(cpu.net, op) .. "_vocabulary", self = at.self, out = at.w .. VECTORS }
+  end
+end
+
+-- Ahead of an entry, or at the end of a block, gradients of all tokens become those of symbols.
+function M.sum(cpu, at, records, key)
+  for _, buffer in ipairs(cpu.vocabulary and cpu.vocabulary.summed[key] or {}) do
+    records[#records + 1] = { template = "cpu/op/sum.tpl", kind = "sum", distinct = "distinct", self = at.self,
+      width = buffer.width.text, gradient = at.w .. buffer.name }
+  end
+end
+
+return M

@@ -1,0 +1,132 @@
+-- What device code calls the values of attentions and embeddings.
+--
+-- Input: the state of cuda_network.lua (device). Output, pure data:
+--   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
+--                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
+--                keep: masks of its weights, or false; index: what counts the repetitions that they are of;
+--                sequences: the function that finds the positions of its queries' sequences
+--   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
+--                tied, drops, mask, about }, a function each; vectors: the parameter; drawn: the positions of what is
+--                added, where they are drawn for all sequences; tied: the readout has stored gradients of the table
+--   directions   the values that are directions of an attention
+
+local attention = require("network.graph.attention")
+local embeddings = require("network.targets.embeddings")
+
+local M = {}
+
+local function of_op(backward, kind, op)
+  for _, b in ipairs(backward) do
+    if b.kind == kind and b.op == op then
+      return b
+    end
+  end
+end
+
+-- Whether gradients of the operation's table are stored before it on the way back, by another embedding.
+local function adds(backward, op)
+  for _, b in ipairs(backward) do
+    if b.kind == "embed_grad" and b.op.p == op.p then
+      return b.op ~= op
+    end
+  end
+end
+
+-- What the text of an attention calls things: names of a device's values.
+local function attends(device, op, block)
+  local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.words
+  local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
+  local cross = op.family.cross
+  local names = { T = T, S = S, lengths = cross and T .. ", " .. S or T,
+    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
+    block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    gradients_type = wide and block.gradients_type or block.parameters_type,
+    q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
+    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l",
+    sequences = words[op.q.stream].sequences }
+  if op.direction then
+    names.direction, names.ddirection = op.direction.name, b.ddirection.name
+    names.direction_bias = op.direction.op.weight .. "_bias"
+  end
+  return names
+end
+
+-- By family.
+function M.attends(device)
+  local by_family = {}
+  for _, block in ipairs(device.net.scopes) do
+    for _, op in ipairs(device.lists[block].forward) do
+      if op.kind == "attention" then
+        by_family[op.family] = attends(device, op, block)
+      end
+    end
+  end
+  return by_family
+end
+
+-- Where the positions of what is added to a stream's tokens lie, where they are drawn for all sequences: those of one
+-- stream with its first family's.
+function M.input_draws(words, draw)
+  return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
+end
+
+-- Those of what is added in layer l of a block, by the name of its number, or for each sequence.
+function M.drawn_places(words, op, l)
+  local draw = op.encoding.draw
+  if draw and draw.kind == "sequence" then
+    return words.sequences .. "()"
+  end
+  return draw and (draw.apart and "v->" .. words.input_draws
+    or ("%spositions_of(v, %s)"):format((attention.placing(op.scope) or draw).prefix, l))
+end
+
+-- Whether an embedding that comes before this one on the way back has stored gradients of positions: sums are a
+-- stream's own, where every sequence draws they are in the table that all share.
+local function adds_places(backward, op)
+  local draw = op.encoding and op.encoding.draw
+  local by_sequence = draw and draw.kind == "sequence"
+  for _, b in ipairs(backward) do
+    if b.op == op then
+      return false
+    elseif b.kind == "embed_grad" and (by_sequence or b.op.stream == op.stream) and b.op.encoding then
+      return true
+    end
+  end
+end
+
+-- The functions that embed a stream each; the gradients of a table that several of them share are stored by the first
+-- one on the way back.
+function M.embeddings(device)
+  local list, back, net = {}, device.lists[device.net].backward, device.net
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
+      list[#list + 1] = { number = #list, routine = embeddings.routine(net, op), vectors = op.p.name,
+        scale = embeddings.scale(net, op),
+        T = words.T, tokens = words.tokens, places = words.at .. "places",
+        drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
+        additive = op.encoding or { kind = "none" },
+        value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
+        adds = adds(back, op), tied = net.classified.op.tied == op.p, drops = op.dropout and op.dropout.name or false,
+        mask = op.dropout and device.slot_of[op] or 0,
+        about = net.streams[2] and "Vectors of the " .. op.stream.name
+          or list[1] and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
+    end
+  end
+  return list
+end
+
+-- The values that are directions of an attention.
+function M.directions(lists)
+  local set = {}
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      if op.kind == "attention" and op.direction then
+        set[op.direction] = true
+      end
+    end
+  end
+  return set
+end
+
+return M

@@ -1,0 +1,421 @@
+-- The network in device code: the same lists as on the CPU, with the names that device code has for everything, for the
+-- templates of templates/cuda.
+--
+-- Input: a network (builder.lua), its lists, and what cuda_half.lua has chosen. Output, pure data:
+--   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
+--              order; where there are loops, gradients are stored from use first_use on, and added by those before
+--   pass       what a block of threads does with its examples: { train, evaluate }
+--   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
+--   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
+--   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
+--   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
+--              stream_text }; places_of: in the counter, where that is another; sites: how many there are; places: of
+--              a layer, at most, of any width
+--   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
+--              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
+--   attends, embeddings   what they call things: cuda_names.lua
+--   streams    words of each (cuda_rooms.lua); lengths: the type of T that is handed around, of one stream a number,
+--              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
+--              the T of the stream that labels are of
+--   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
+--   tied       the table of tokens that is the output layer's weight, or false
+--   biased     whether products of a wide model have biases
+-- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
+-- records, and what the host's list reads of what it is handed.
+-- A layer reads the output of the one before, which is kept with what that one keeps. Between blocks values lie in the
+-- workspace by their names; in evaluation a block that alone takes its input works in place.
+-- What there is no device code for is an error { problem = true, what, line } of the description.
+
+local buffers = require("network.lists.buffers")
+local launches = require("network.targets.launches")
+local cuda_names = require("network.targets.cuda_names")
+local records = require("network.targets.cuda_records")
+local rooms = require("network.targets.cuda_rooms")
+local wording = require("base.wording")
+
+local M = {}
+
+-- Names in the host's list of launches; x: a layer's input.
+local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
+local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
+
+-- Whether attention has learned numbers of its encoding's, or relative vectors of each layer.
+local function counts_layers(family)
+  return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+end
+
+local function check_place(scope, op)
+  if scope.loops > 1 and op.p and not op.p.frozen then
+    records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
+      scope.loops)
+  end
+end
+
+local function check(lists)
+  local attends = false
+  for _, scope in ipairs(lists.order) do
+    for _, op in ipairs(lists[scope].forward) do
+      attends = attends or op.kind == "attention"
+      if op.kind == "place" then
+        check_place(scope, op)
+      elseif op.kind == "attention" and not scope.entry then
+        records.refuse(op, "attention outside of a block")
+      elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
+        records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
+          scope.name, scope.loops)
+      end
+    end
+  end
+  return attends or records.refuse(nil, "a network without attention")
+end
+
+local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true }
+
+-- Whether an operation drops out what it has made, as one more operation of the list; sums do on the way.
+local function drops_result(one)
+  return one.dropout and one.keep and not ON_THE_WAY[one.kind]
+end
+
+-- A list as launches.lua takes it: { kind, one, of_backward }; `one` is an operation, or an entry of a backward list.
+local function entries(list, of_backward, into)
+  for _, one in ipairs(list) do
+    into[#into + 1] = { kind = one.kind, one = one, of_backward = of_backward }
+    into[#into + 1] = not of_backward and drops_result(one) and { kind = "drop", one = one, of_backward = false } or nil
+  end
+  return into
+end
+
+local function recorded(device, scope, training, list)
+  local at, made = records.names_of(device, scope), {}
+  for i, entry in ipairs(list) do
+    made[i] = records.record(device, scope, training, at, entry)
+  end
+  return made
+end
+
+-- ---- dropout ----
+
+local function drop_below(op)
+  return op.dropout.name .. "_DROP_BELOW"
+end
+
+local function stream_of(op)
+  return tostring(op.out.stream.index)
+end
+
+-- A text for each operation of a list; where they differ, asked for by place.
+local function by_place(list, text_of, type)
+  local last = text_of(list[#list])
+  local text, plain = type .. last, true
+  for i = #list - 1, 1, -1 do
+    plain = plain and text_of(list[i]) == last
+    text = plain and text or ("place == %d ? %s%s : %s"):format(list[i].place, type, text_of(list[i]), text)
+  end
+  return plain and last or text
+end
+
+-- The places in the counter of a list's operations; false: they are 0, 1 and so on.
+local function places_of(list)
+  local places, same = {}, true
+  for i, op in ipairs(list) do
+    places[i], same = op.place, same and op.place == i - 1
+  end
+  return not same and places
+end
+
+-- An array of masks for one operation, in all repetitions of its scope.
+local function bits_of(device, scope, op)
+  local own = scope ~= device.net and scope.name .. "_" or ""
+  local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = drop_below(op) }
+  if op.kind == "attention" then
+    local T, S = device.words[op.q.stream].T, device.words[op.kv.stream].T
+    bits.name = op.family.name .. "_weights_keep"
+    bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S,
+      op.family.PREFIX)
+    bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
+  else
+    bits.name = own .. op.keep
+    bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.words[op.out.stream].T, op.out.width.text)
+    bits.about = ("[tokens][%s] a bit for each element"):format(op.out.width.text)
+  end
+  return bits
+end
+
+-- Masks of a scope's operations, in the order of their places: of the model's width, and others.
+local function derive_masks_of(device, scope)
+  local of_width = {}
+  for _, op in ipairs(device.lists[scope].forward) do
+    if op.dropout and op.keep and op.out.width.text == "WIDTH" then
+      of_width[#of_width + 1], device.slot_of[op] = op, #of_width
+    elseif op.dropout then
+      device.bits[#device.bits + 1] = bits_of(device, scope, op)
+      device.bits_of[op] = device.bits[#device.bits]
+    end
+  end
+  if of_width[1] then
+    local mask = { first = device.sites, places = #of_width, layer = scope.first_site or 0,
+      places_of = places_of(of_width),
+      below_text = by_place(of_width, drop_below, "(unsigned int)"), stream_text = by_place(of_width, stream_of, "") }
+    device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
+    device.sites = device.sites + #of_width * (scope.count or 1) * (scope.loops or 1)
+  end
+end
+
+-- Sites of the network itself, then those of each block, repetition behind repetition.
+local function derive_masks(device, scopes)
+  for _, scope in ipairs(scopes) do
+    derive_masks_of(device, scope)
+    device.places = math.max(device.places, scope.places)
+  end
+end
+
+-- ---- a wide model ----
+
+-- What repetitions of a block are counted by: layers, or uses where several have the parameters of one.
+local function index_of(block)
+  return block.loops > 1 and "use" or "l"
+end
+
+local HANDED = { "w->", "s->", "p->", "g->" }
+
+-- Which of the names that a function is handed its list reads: { l, x, w, s, p, g }.
+local function reads(list)
+  local read = {}
+  for _, one in ipairs(list) do
+    read.l = read.l or one.phase ~= nil or one.product == "weight" and one.first_use ~= false
+    read.x = read.x or one.x == IN_LIST.input
+    for _, text in pairs(one) do
+      for _, name in ipairs(HANDED) do
+        read[name:sub(1, 1)] = read[name:sub(1, 1)] or type(text) == "string" and text:sub(1, 3) == name
+      end
+    end
+  end
+  return read
+end
+
+-- The host's line for all launches of a block.
+local function of_block(device, launch)
+  local block, kind = device.made[launch.block], launch.entry.kind
+  return { template = ("cuda/launch/%s.tpl"):format(kind), block = true, name = block.name, uses = block.uses,
+    index = block.index, layer = block.layer, first = block.of_host,
+    reads = block[kind == "block" and "forward" or "backward"].reads }
+end
+
+-- How the host's list says over how many rows a product is, where there are several streams.
+local function list_rows(device, entry)
+  local op = entry.of_backward and entry.one.op or entry.one
+  return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
+end
+
+-- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
+local function launched(device, scope, training, list)
+  local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
+  local host, phases, all = {}, {}, {}
+  for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
+    local phase = launch.ops and launch or launch.bias
+    if phase then
+      phases[#phases + 1] = { name = phase.phase, ops = recorded(device, scope, training, phase.ops) }
+      table.move(phases[#phases].ops, 1, #phase.ops, #all + 1, all)
+    end
+    if launch.ops then
+      host[i] = { template = "cuda/launch/phase.tpl", phase = launch.phase, layer = layer }
+    elseif launch.block then
+      host[i] = of_block(device, launch)
+      layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
+    else
+      host[i] = records.record(device, scope, training, at, launch.entry)
+      host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
+      host[i].of_rows = list_rows(device, launch.entry)
+      host[i].product, host[i].first_use = launch.product, scope.first_use or false
+      host[i].phase, host[i].layer = phase and phase.phase, layer
+      device.biased = device.biased or phase ~= nil
+    end
+  end
+  return { list = host, phases = phases, reads = reads(host), reads_in_phases = reads(all) }
+end
+
+-- How many launches a step is: so many, and so many for each layer of a block.
+local function most_launches(blocks, train)
+  local words, fixed = {}, 2 -- the step's begin and end
+  for _, launch in ipairs(train.list) do
+    fixed = fixed + (launch.block and 0 or 1)
+  end
+  for i, block in ipairs(blocks) do
+    words[i] = ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
+  end
+  return ("%d + %s"):format(fixed, table.concat(words, " + "))
+end
+
+-- The names of all phases, each once: those of the network, then block by block.
+local function phase_names(pass, blocks)
+  local lists, names, known = { pass.train, pass.evaluate }, {}, {}
+  for _, block in ipairs(blocks) do
+    lists[#lists + 1], lists[#lists + 2] = block.forward, block.backward
+  end
+  for _, list in ipairs(lists) do
+    for _, phase in ipairs(list.phases) do
+      if not known[phase.name] then
+        known[phase.name] = true
+        names[#names + 1] = phase.name
+      end
+    end
+  end
+  return names
+end
+
+-- ---- the whole ----
+
+local function find(list, test)
+  for _, one in ipairs(list) do
+    if test(one) then
+      return one
+    end
+  end
+  return nil
+end
+
+local function of_kind(list, kind)
+  return find(list, function(one)
+    return one.kind == kind
+  end)
+end
+
+local function drops(op)
+  return op.dropout
+end
+
+-- The first and the last phase of a block, which phase_names puts beside each other.
+local function ends_of(forward, backward)
+  local first, last = forward[1] or backward[1], backward[#backward] or forward[#forward]
+  return first and first.name, last and last.name
+end
+
+-- The streams whose rows there are among members.
+local function streams_of(device, members)
+  local list = {}
+  for _, words in ipairs(device.streams) do
+    list[#list + 1] = find(members, function(m)
+      return m.words == words
+    end) and words or nil
+  end
+  return list
+end
+
+local function block_of(device, op)
+  local block, lists = op.block, device.lists[op.block]
+  local members = rooms.kept(device, block)
+  local one = {
+    name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
+    count = block.count_name, loops = block.loops, uses = block.uses, index = index_of(block),
+    layer = block.loops > 1 and "use % " .. block.count_name or "l",
+    first_use = block.first_use,
+    parameters_type = block.parameters_type, gradients_type = block.gradients_type,
+    members = members, lines = rooms.lines(members),
+    row_words = rooms.row_words(streams_of(device, members)),
+    mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
+    in_place = op.x.carried and op.x.carried.block == block or false,
+    first = records.place_in_network(records.names_of(device, device.net), op.x),
+    of_host = records.place_in_network(IN_NETWORK, op.x),
+  }
+  device.made[block] = one
+  one.forward = device.made_of(device, block, true, entries(lists.forward, false, {}))
+  one.backward = device.made_of(device, block, true, entries(lists.backward, true, {}))
+  local wide = device.given.wide
+  one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
+  one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
+  if wide then
+    one.first_phase, one.last_phase = ends_of(one.forward.phases, one.backward.phases)
+  end
+  return one
+end
+
+local function derive_blocks(device, list)
+  local blocks = {}
+  for _, op in ipairs(list) do
+    blocks[#blocks + 1] = op.kind == "block" and block_of(device, op) or nil
+  end
+  return blocks
+end
+
+local function has_rms(lists)
+  return find(lists.order, function(scope)
+    return find(lists[scope].forward, function(op)
+      return op.norm == "rms"
+    end)
+  end) ~= nil
+end
+
+-- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T, drawn }; without a
+-- block, of the embedding's. drawn: the positions of these rows, of layer l, where they are drawn.
+local function place_sums(device, net, blocks, lists)
+  local list, embedded = {}, net.position_table
+  for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
+    local words, op = device.words[stream], find(net.ops, function(one)
+      return one.kind == "embed" and one.stream == stream and one.encoding
+    end)
+    list[#list + 1] = op and { member = words.at .. "places", block = false, times = "", T = words.T,
+      drawn = cuda_names.input_draws(words, op.encoding.draw) } or nil
+  end
+  for _, block in ipairs(blocks) do
+    local op = of_kind(lists[block].forward, "place")
+    local member, words = op and records.sums_of_places(op), op and device.words[op.out.stream]
+    list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
+      times = block.count_name .. " * ", T = words.T, drawn = cuda_names.drawn_places(words, op, "l") }
+      or nil
+  end
+  return list
+end
+
+local function new_state(net, lists, given)
+  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(lists),
+    buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
+  device.streams, device.words = rooms.streams(net)
+  device.adds_bias = function(op)
+    return records.adds_bias(device, op)
+  end
+  return device
+end
+
+local function token_names(streams)
+  local names = {}
+  for i, words in ipairs(streams) do
+    names[i] = words.tokens
+  end
+  return table.concat(names, ", ")
+end
+
+-- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
+function M.derive(net, lists, given)
+  check(lists)
+  local device, of_net = new_state(net, lists, given), lists[net]
+  derive_masks(device, lists.order)
+  local blocks = derive_blocks(device, of_net.forward)
+  local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
+  local pass = { train = device.made_of(device, net, true, train),
+    evaluate = device.made_of(device, net, false, entries(of_net.forward, false, {})) }
+  local always, training = rooms.workspace(device)
+  return {
+    blocks = blocks, pass = pass, rows = device.rows,
+    always = always, training = training,
+    lines = { always = rooms.lines(always), training = rooms.lines(training) },
+    masks = device.masks, sites = device.sites, places = device.places, bits = device.bits,
+    drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
+    attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
+    streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
+    row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
+    tokens = token_names(device.streams), labelled = device.words[net.classified.op.x.stream].T,
+    place_sums = place_sums(device, net, net.scopes, lists),
+    readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
+    tied = net.classified.op.tied and net.classified.op.tied.name or false,
+    rms = has_rms(lists),
+    loops = find(blocks, function(block)
+      return block.loops > 1
+    end) ~= nil,
+    phases = given.wide and phase_names(pass, blocks) or false,
+    biased = device.biased or false,
+    most_launches = given.wide and most_launches(blocks, pass.train) or false,
+  }
+end
+
+return M

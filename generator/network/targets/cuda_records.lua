@@ -1,0 +1,353 @@
+-- The operations of a network as records for the templates of templates/cuda/op: the template, and by role the text of
+-- what it is handed.
+--
+-- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: { template, training, ... }.
+-- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
+-- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
+
+local embeddings = require("network.targets.embeddings")
+local names = require("network.targets.cuda_names")
+
+local M = {}
+
+local OP = "cuda/op/%s.tpl"
+local GATES = { silu = "swiglu", gelu = "geglu" }
+
+-- What a scope's records need to name things.
+function M.names_of(device, scope)
+  if scope == device.net then
+    return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
+      state = "b->%s.output" }
+  end
+  return { w = "w->", kept = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
+    gradients = scope.name .. "_dweights()" }
+end
+
+local function place_in_block(device, scope, at, value)
+  if value.external then
+    local op = value.external.op
+    if op.kind == "block" and at.input then -- in the host's list, which has no names for other blocks' layers
+      M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
+        scope.name)
+    end
+    return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or at.w .. value.name
+  elseif value == scope.entry then
+    return at.input or "block()->input"
+  elseif value == scope.last then
+    return "s->output"
+  end
+  return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
+end
+
+-- What a block gives lies where its last repetition has put it.
+function M.place_in_network(at, value)
+  local block = value.op.kind == "block" and value.op.block
+  return block and at.state:format(block.name, block.uses) or at.w .. value.name
+end
+
+local function placer(device, scope, at)
+  return function(value)
+    if scope == device.net then
+      return M.place_in_network(at, value)
+    end
+    return place_in_block(device, scope, at, value)
+  end
+end
+
+-- What there is no device code for: an error { problem = true, what, line } of the description.
+function M.refuse(op, what, ...)
+  error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
+end
+
+-- For operations whose kernels have the width of the model compiled in.
+local function check_width(op, value)
+  if value.width.text ~= "WIDTH" then
+    M.refuse(op, "norms, sums and copies of %d channels, which is not the model's width (%s)", value.width.count,
+      value.name)
+  end
+end
+
+local function gradient(at, buffer)
+  return buffer and at.w .. buffer.name or false
+end
+
+-- The name of a function of generated code, each once.
+local function function_for(device, name, new)
+  if not device.known[name] then
+    new.name, device.known[name] = name, true
+    device.rows[#device.rows + 1] = new
+  end
+  return name
+end
+
+local function suffix(width)
+  return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
+end
+
+-- when: "training" where the function is told whether it trains; outside of blocks it is known.
+local function dropped(device, op, training)
+  local scope = op.scope
+  local outside = scope == device.net
+  local on, bits = device.given.evaluates or outside and training, device.bits_of[op]
+  local index = outside and "0" or "block()->" .. (scope.loops > 1 and "use" or "l")
+  return { rate = op.dropout.name .. "_KEEP_SCALE",
+    mask = bits and ("bits_of(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
+      or ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", device.slot_of[op]),
+    when = on and "always" or outside and "never" or "training" }
+end
+
+-- Attention adds the bias of its directions itself, and takes its gradient.
+function M.adds_bias(device, op)
+  return op.p.bias and not device.directions[op.out]
+end
+
+-- The rows of a value, as a call.
+local function rows_of(device, value)
+  return device.words[value.stream].all_rows .. "()"
+end
+
+-- --- forward -------------------------------------------------------------------------------------------------------
+
+local forward = {}
+
+function forward.product(device, at, op, place)
+  return { rows = rows_of(device, op.x),
+    columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
+    bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias", rectified = op.relu or false, out = place(op.out) }
+end
+
+-- The bias of a product that a library has made, and its rectifier.
+function forward.add_bias(device, at, op, place)
+  return { rows = rows_of(device, op.out),
+    columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = op.relu or false,
+    out = place(op.out) }
+end
+
+local function norm_record(device, at, op, place, kernel)
+  check_width(op, op.out)
+  return { rows = rows_of(device, op.out),
+    routine = (op.norm == "rms" and "rms_" or "") .. kernel, scale = at.p .. op.p.name .. "_scale",
+    offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
+    rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
+end
+
+function forward.norm(device, at, op, place)
+  local record = norm_record(device, at, op, place, op.norm == "rms" and "norm" or "layer_norm")
+  record.x = place(op.x)
+  return record
+end
+
+function forward.add_norm(device, at, op, place, training)
+  local record = norm_record(device, at, op, place, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
+    op.sum and "_sum" or ""))
+  record.residual, record.branch = place(op.residual), place(op.branch)
+  record.sum = op.sum and place(op.sum) or false
+  record.dropout = op.dropout and dropped(device, op, training) or false
+  return record
+end
+
+function forward.add(device, _, op, place, training)
+  check_width(op, op.out)
+  return { rows = rows_of(device, op.out),
+    routine = op.dropout and "add_dropout_branch" or "add_branch", residual = place(op.residual),
+    branch = place(op.branch), out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
+end
+
+local function elementwise(device, op, place, kernel)
+  return { rows = rows_of(device, op.out), routine = function_for(device, kernel .. "_rows" .. suffix(op.out.width), {
+    template = "cuda/rows/activation.tpl", kernel = kernel, width = op.out.width.text }), x = place(op.x),
+    out = place(op.out) }
+end
+
+function forward.activation(device, _, op, place)
+  return elementwise(device, op, place, op.activation)
+end
+
+function forward.gate(device, _, op, place)
+  return elementwise(device, op, place, GATES[op.activation])
+end
+
+-- What an operation has made is dropped out where it lies.
+function forward.drop(device, _, op, place, training)
+  local drop = dropped(device, op, training)
+  drop.rows, drop.columns, drop.x = rows_of(device, op.out), op.out.width.text, place(op.out)
+  return drop
+end
+
+-- What is turned by its positions: queries with their keys, or each by themselves.
+local function turned(device, op, q, kv)
+  local family = op.family
+  if family.rotation.kind ~= "rope" then
+    return {}
+  elseif not family.cross then
+    return { { x = q, positions = false, T = false, stride = false } }
+  end
+  local function side(value, x, stride, drawn)
+    local words, kind = device.words[value.stream], family.positions.kind
+    return { x = x, T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
+      positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
+        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
+  end
+  return { side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions") }
+end
+
+function forward.attention(device, _, op, place)
+  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)),
+    drops = op.dropout ~= nil }
+end
+
+-- The first one draws the masks of the whole pass.
+function forward.embed(device, _, op)
+  return { routine = embeddings.routine(device.net, op), drops = op.dropout ~= nil,
+    draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
+end
+
+local function is_learned(op)
+  return op.p ~= nil and not op.p.frozen
+end
+
+-- Of the tables of positions, which the shards add up: what sums of rows of a block are called.
+function M.sums_of_places(op)
+  return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
+end
+
+-- What adds vectors of positions: a function for each stream, or for each block where their families draw apart.
+local function places_routine(device, op, words)
+  local draw = op.encoding.draw
+  local by_block = draw and not draw.apart and device.net.used_families[2]
+  return ("add_%splaces"):format(by_block and op.scope.name .. "_" or words.at)
+end
+
+function forward.place(device, at, op, place, training)
+  local words = device.words[op.out.stream]
+  return { routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
+    encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
+    drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
+    out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
+end
+
+function forward.block(_, _, op)
+  return { name = op.block.name }
+end
+
+function forward.classify(_, _, op, place)
+  return { x = place(op.x) }
+end
+
+-- --- backward ------------------------------------------------------------------------------------------------------
+
+local back = {}
+
+function back.norm_grad(device, at, b)
+  local op = b.op
+  check_width(op, op.out)
+  local rms = op.norm == "rms"
+  local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
+    or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", b.dbranch and "dropout_" or "", b.adds and "_sum" or "")
+  return { rows = rows_of(device, op.out),
+    routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
+    dropout = b.dbranch and dropped(device, op, true) or false, xhat = at.kept .. op.name .. "_xhat",
+    rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
+    dscale = at.g .. op.p.name .. "_scale", doffset = not rms and at.g .. op.p.name .. "_offset" }
+end
+
+function back.dropout_grad(device, at, b)
+  if not b.op.branch then
+    local drop = dropped(device, b.op, true)
+    drop.rows, drop.columns, drop.x = rows_of(device, b.op.out), b.op.out.width.text, gradient(at, b.to)
+    drop.when, drop.template = "always", OP:format("drop")
+    return drop
+  end
+  check_width(b.op, b.op.branch)
+  return { rows = rows_of(device, b.op.out),
+    dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
+end
+
+function back.weight_grad(device, at, b, place)
+  local op = b.op
+  return { rows = rows_of(device, op.x),
+    inner = op.x.width.text, columns = op.out.width.text, x = place(b.x), dy = gradient(at, b.dy),
+    dweight = at.g .. op.weight, dbias = M.adds_bias(device, op) and at.g .. op.weight .. "_bias" }
+end
+
+back.bias_grad = back.weight_grad
+
+function back.input_grad(device, at, b, place)
+  local op = b.op
+  return { rows = rows_of(device, op.x),
+    inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
+    adds = b.adds, rectified = b.relu and place(b.relu) or false, to = gradient(at, b.to) }
+end
+
+-- Behind an input gradient that a library has made.
+function back.rectify_grad(device, at, b, place)
+  return { rows = rows_of(device, b.op.x), columns = b.op.x.width.text, x = place(b.relu), to = gradient(at, b.to) }
+end
+
+local function elementwise_grad(device, at, b, place, kernel)
+  local op = b.op
+  return { rows = rows_of(device, op.out),
+    routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
+    template = "cuda/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
+    x = place(b.kind == "relu_grad" and op.out or op.x), dy = gradient(at, b.dy), to = gradient(at, b.to) }
+end
+
+function back.activation_grad(device, at, b, place)
+  return elementwise_grad(device, at, b, place, b.op.activation)
+end
+
+function back.relu_grad(device, at, b, place)
+  return elementwise_grad(device, at, b, place, "relu")
+end
+
+function back.gate_grad(device, at, b, place)
+  return elementwise_grad(device, at, b, place, GATES[b.op.activation])
+end
+
+function back.attention_grad(device, at, b)
+  local family = b.op.family
+  return { prefix = family.prefix, turned = turned(device, b.op, gradient(at, b.dq), gradient(at, b.dkv)),
+    layer_gradients = family.attends.layer_gradients, gradients = at.gradients }
+end
+
+function back.place_grad(device, at, b)
+  local op, words = b.op, device.words[b.op.out.stream]
+  local sums = M.sums_of_places(op)
+  return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
+    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums,
+    T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
+    dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
+    mask = op.dropout and dropped(device, op, true).mask or false }
+end
+
+local function of_rows(device, at, b)
+  check_width(b, b.to)
+  return { rows = rows_of(device, b.to), from = gradient(at, b.from), to = gradient(at, b.to) }
+end
+
+back.accumulate, back.copy, back.clear = of_rows, of_rows, of_rows
+
+function back.classify_grad(_, at, b, place)
+  return { x = place(b.op.x), gradients = at.gradients }
+end
+
+function back.block_grad(_, _, b)
+  return { name = b.op.block.name }
+end
+
+function back.embed_grad(device, at, b)
+  return { routine = embeddings.routine(device.net, b.op), gradients = at.gradients }
+end
+
+-- --- both ----------------------------------------------------------------------------------------------------------
+
+-- at: names_of(device, scope), or those of the host's list of launches (cuda_network.lua). training: else in
+-- evaluation.
+function M.record(device, scope, training, at, op)
+  local place = placer(device, scope, at)
+  local record = (op.of_backward and back or forward)[op.kind](device, at, op.one, place, training)
+  record.template, record.training = record.template or OP:format(op.kind), training
+  return record
+end
+
+return M

@@ -1,0 +1,226 @@
+-- The arrays of device code: what a layer keeps, and what a block of threads has besides, as members of structs.
+--
+-- A member is { name, type, count, at_a_time, about }: count, how many elements there are for all sequences, at_a_time
+-- for those that attention works on at a time; with the words of streams (M.streams).
+-- type: "reals" are known to the compiler to lie in global memory. "real *" is what the loops over pairs read: with the
+-- other type they would need 10 to 20 registers more, with as many loads of memory.
+
+local buffers = require("network.lists.buffers")
+
+local M = {}
+
+local PLAIN, GLOBAL = "real *", "reals"
+
+-- Values and gradients that attention reads or writes pair by pair.
+local function read_by_pairs(device)
+  local names = {}
+  for _, scope in ipairs(device.lists.order) do
+    for _, op in ipairs(device.lists[scope].forward) do
+      if op.kind == "attention" then
+        names[op.q.name], names[op.kv.name], names[op.out.name] = true, true, true
+      end
+    end
+    for _, b in ipairs(device.lists[scope].backward) do
+      if b.kind == "attention_grad" then
+        names[b.dy.name], names[b.dq.name], names[b.dkv.name] = true, true, true
+      end
+    end
+  end
+  return names
+end
+
+-- What a stream's tokens are called: T, of a sequence, in what is handed around as T; rows, those of all sequences
+-- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names; input_draws, drawn
+-- positions of what is added to tokens; sequences, the function that finds those of the block's sequences.
+function M.streams(net)
+  local list, by_stream = {}, {}
+  for i, stream in ipairs(net.streams) do
+    local several = net.streams[2] ~= nil
+    local at = several and stream.name .. "_" or ""
+    list[i] = { index = stream.index, at = at, T = several and "T." .. stream.name or "T",
+      rows = at .. "rows", all_rows = ("all_%srows"):format(at), tokens = at .. "tokens",
+      input_draws = at .. "input_draws", sequences = at .. "positions_of_sequences" }
+    by_stream[stream] = list[i]
+  end
+  return list, by_stream
+end
+
+-- Declarations of the rows of streams: of so many sequences, of those in front of a first one; on the host a number.
+function M.row_words(streams)
+  local sequences, first, host = {}, {}, {}
+  for i, words in ipairs(streams) do
+    sequences[i] = ("%s = (size_t)sequences * (size_t)%s"):format(words.rows, words.T)
+    first[i] = ("%s = (size_t)first * %s"):format(words.rows, words.T)
+    host[i] = "sequences * " .. words.T
+  end
+  return { of_sequences = table.concat(sequences, ", "), of_first = table.concat(first, ", "),
+    of_host = table.concat(host, ", ") }
+end
+
+-- The rows of the longest stream.
+function M.most_rows(streams)
+  if not streams[2] then
+    return { text = "rows", about = "rows" }
+  end
+  local one, other = streams[1].rows, streams[2].rows
+  return { text = ("(%s > %s ? %s : %s)"):format(one, other, one, other), about = "rows of the longer stream" }
+end
+
+local function member(words, name, type, each, about)
+  local count = each and words.rows .. " * " .. each or words.rows
+  return { name = name, type = type, count = count, at_a_time = count, about = about, words = words }
+end
+
+local function shape_of(words, each)
+  return each and ("[%s][%s]"):format(words.rows, (each:gsub(" %* ", " "))) or ("[%s]"):format(words.rows)
+end
+
+local function rows(words, name, type, width, about)
+  local each = width and width.text or false
+  return member(words, name, type, each, shape_of(words, each) .. (about and " " .. about or ""))
+end
+
+-- Numbers of a family's heads: `sides`, the words of its queries and keys.
+local function of_heads(words, family, name, type, about, times)
+  local each = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
+  return member(words, family.prefix .. name, type, each,
+    (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
+end
+
+local function of_pairs(sides, family, name, type, about)
+  local of_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
+  local one = member(sides.keys, family.prefix .. name, type, of_key,
+    (about:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
+  if family.attends.pairs then
+    one.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
+      sides.keys.T, of_key)
+  end
+  return one
+end
+
+local function sides_of(device, op)
+  return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
+end
+
+-- What a family of attentions keeps of a layer.
+local function family_kept(sides, family, list)
+  local function keep(words, name, type, about)
+    list[#list + 1] = of_heads(words, family, name, type, about)
+  end
+  local T = family.cross and "S" or "T"
+  if family.relative.biases then
+    keep(sides.keys, "key_bias", PLAIN, ("[sequences][HEADS][%s] of a key with the content bias, times LOGIT_SCALE")
+      :format(T))
+  end
+  if family.normaliser.normalised then
+    keep(sides.queries, "inverse_total", GLOBAL, "[sequences][HEADS][T] of a query's weights")
+  elseif family.normaliser.kind ~= "geometric" then
+    keep(sides.queries, "largest", PLAIN, "[sequences][HEADS][T] of a query's softmax")
+    keep(sides.queries, "inverse_sum", PLAIN, "[sequences][HEADS][T] of a query's softmax")
+  end
+end
+
+-- What its backward pass works with.
+local function family_work(sides, family, list)
+  local attends, normaliser = family.attends, family.normaliser
+  local at_a_time = attends.pairs and " at a time" or ""
+  local function add(one)
+    list[#list + 1] = one
+  end
+  if normaliser.kind == "geometric" then
+    local of_weights = normaliser.normalised and "before they are divided by their sum" or "of values"
+    add(of_pairs(sides, family, "weights", GLOBAL,
+      ("[sequences%s][HEADS][key - query, or that + T][queries] %s"):format(at_a_time, of_weights)))
+    add(of_pairs(sides, family, "pairs", GLOBAL, "likewise: 1 - P, then gradients of logits"))
+    add(of_heads(sides.queries, family, "query_sums", GLOBAL,
+      "[numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients",
+      family.PREFIX .. "QUERY_SUMS"))
+  else
+    add(of_heads(sides.queries, family, "delta", PLAIN, "[sequences][HEADS][T] output times its gradient"))
+    if attends.pairs then
+      add(of_pairs(sides, family, "pairs", PLAIN,
+        "[sequences at a time][HEADS][queries][keys] gradients of logits"))
+    end
+  end
+  if attends.pair_scores then
+    add(of_pairs(sides, family, "pair_scores", GLOBAL, "likewise, of scores"))
+  end
+  if family.relative.biases then
+    add(of_heads(sides.keys, family, "key_sums", GLOBAL,
+      ("[%s][HEADS] of a key's gradients of logits"):format(sides.keys.rows)))
+  end
+  if attends.uniform_count then
+    add(of_heads(sides.queries, family, "head_sums", GLOBAL,
+      "[tables][sequences][HEADS][T] of a query's gradients of scores", tostring(attends.uniform_count)))
+  end
+end
+
+local function member_of(device, buffer, plain)
+  local width = buffer.form == "rows" and buffer.width
+  return rows(device.words[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
+end
+
+-- What a layer keeps; its output last. What attention works with lies together, its result behind it: the compiler
+-- loads neighbours at once, and in another order attention over pairs has more instructions.
+function M.kept(device, block)
+  local list, plain = {}, read_by_pairs(device)
+  for _, buffer in ipairs(device.buffers.scopes[block].kept) do
+    if buffer.form == "family" then
+      local attended = table.remove(list)
+      family_kept(sides_of(device, buffer.writer), buffer.family, list)
+      list[#list + 1] = attended
+    elseif buffer.form ~= "keep" and buffer.name ~= "input" then
+      list[#list + 1] = member_of(device, buffer, plain)
+    end
+  end
+  list[#list + 1] = rows(device.words[block.last.stream], "output", GLOBAL, block.last.width,
+    "input of the next layer")
+  return list
+end
+
+-- Values between blocks and what layers do not keep, then, in training alone, gradients and what attention works with.
+function M.workspace(device)
+  local always, training, plain = {}, {}, read_by_pairs(device)
+  local blocks_give = {}
+  for _, op in ipairs(device.lists[device.net].forward) do
+    if op.kind == "block" then
+      blocks_give[op.out.name], blocks_give[buffers.of_stream("output", op.out)] = true, true
+    elseif op.out.carried then
+      always[#always + 1] = rows(device.words[op.out.stream], op.out.name, GLOBAL, op.out.width,
+        "input of the first layer")
+    end
+  end
+  for _, buffer in ipairs(device.buffers.workspace) do
+    if buffer.form ~= "keep" and buffer.form ~= "family" and not blocks_give[buffer.name] then
+      table.insert(buffer.training and training or always, member_of(device, buffer, plain))
+    end
+  end
+  for _, scope in ipairs(device.lists.order) do
+    for _, op in ipairs(device.lists[scope].forward) do
+      if op.kind == "attention" then
+        family_work(sides_of(device, op), op.family, training)
+      end
+    end
+  end
+  return always, training
+end
+
+-- Members as lines of a struct: neighbours of one type and meaning stand in one line.
+function M.lines(members)
+  local lines = {}
+  for _, m in ipairs(members) do
+    local last, star = lines[#lines], m.type == PLAIN and "*" or ""
+    if last and last.type == m.type and last.about == m.about and #last.text < 60 then
+      last.text = ("%s, %s%s"):format(last.text, star, m.name)
+    else
+      lines[#lines + 1] = { type = m.type, about = m.about, text = m.type .. (star == "" and " " or "") .. m.name }
+    end
+  end
+  local texts = {}
+  for i, line in ipairs(lines) do
+    texts[i] = ("%s; /* %s */"):format(line.text, line.about)
+  end
+  return texts
+end
+
+return M

@@ -1,0 +1,92 @@
+-- A wide model's lists, cut into launches: its products are a library's, over all tokens of a batch, and what lies
+-- between two of them is one phase of a kernel.
+--
+-- Input: entries { kind, one, of_backward } in order (cuda_network.lua). Output: launches in order, each one of
+--   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient); a forward product with a bias also
+--                        has bias = { phase, ops }, for where the library does not add and rectify itself
+--   { block, entry }     all launches of a block, repetition by repetition
+--   { phase, ops }       the phase's name; entries
+-- Biases and rectifiers ride on forward products: they round as ours do, the sum first, then what is added to it. Other
+-- activations do not, as elementary functions are our own; nor does the gradient of a bias, whose order of sums is part
+-- of the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in one
+-- phase with it, and would save no launch.
+
+local M = {}
+
+local List = {}
+List.__index = List
+
+function List:op(kind, entry)
+  local last = self[#self]
+  if not last or not last.ops then
+    last = { ops = {} }
+    self[#self + 1] = last
+  end
+  table.insert(last.ops, { kind = kind, one = entry.one, of_backward = entry.of_backward })
+end
+
+local function product(list, entry, adds_bias)
+  list[#list + 1] = { product = "forward", entry = entry,
+    bias = adds_bias(entry.one) and { ops = { { kind = "add_bias", one = entry.one } } } or nil }
+end
+
+local function weight_grad(list, entry, adds_bias)
+  if adds_bias(entry.one.op) then
+    list:op("bias_grad", entry)
+  end
+  list[#list + 1] = { product = "weight", entry = entry }
+end
+
+local function input_grad(list, entry)
+  list[#list + 1] = { product = "input", entry = entry }
+  if entry.one.relu then
+    list:op("rectify_grad", entry)
+  end
+end
+
+local CUTS = { product = product, weight_grad = weight_grad, input_grad = input_grad }
+
+-- A phase of the way forward is called after what its last operation gives, one of the way back after the value whose
+-- gradient it begins with.
+local function name_of(ops)
+  local forward
+  for _, op in ipairs(ops) do
+    forward = not op.of_backward and op.one or forward
+  end
+  local first = ops[1].one
+  if forward then
+    return forward.name or forward.out.name
+  elseif ops[1].kind == "rectify_grad" then
+    return first.relu.name .. "_back"
+  end
+  return (first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
+end
+
+-- Gives a phase its name; the second of a name has a number behind it.
+local function name(phase, scope, known)
+  local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", name_of(phase.ops):upper())
+  known[text] = (known[text] or 0) + 1
+  phase.phase = known[text] > 1 and text .. "_" .. known[text] or text
+end
+
+function M.cut(entries, scope, adds_bias)
+  local list, known = setmetatable({}, List), {}
+  for _, entry in ipairs(entries) do
+    if CUTS[entry.kind] then
+      CUTS[entry.kind](list, entry, adds_bias)
+    elseif entry.kind == "block" or entry.kind == "block_grad" then
+      list[#list + 1] = { block = entry.one.block or entry.one.op.block, entry = entry }
+    else
+      list:op(entry.kind, entry)
+    end
+  end
+  for _, launch in ipairs(list) do
+    local phase = launch.ops and launch or launch.bias
+    if phase then
+      name(phase, scope, known)
+    end
+  end
+  return list
+end
+
+return M

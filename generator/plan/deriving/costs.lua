@@ -1,0 +1,178 @@
+-- What a step costs: floating-point operations and memory, for `plan` and for bench.
+--
+-- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output,
+-- into the plan:
+--   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
+--                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
+--                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
+--                   backward) and of plan.passes (each its own), there also kept_bytes and scratch_bytes
+--   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
+--                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
+--   largest_block   { bytes, size, sequences }: the block that a workspace has room for
+--   longest_training, mean_tokens   of the training lengths; with them what attention keeps (remade.lua)
+-- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
+-- twice the forward, without the output layer.
+
+local memory = require("plan.deriving.memory")
+local outline = require("network.graph.outline")
+local remade = require("plan.deriving.remade")
+local tasks = require("spec.tasks")
+
+local M = { THREADS = 2 }
+
+-- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; of finite data the longest
+-- that are allowed.
+local function all_sizes(lengths, facts)
+  if facts.data then
+    return { tasks.most_streams(facts) }
+  end
+  local list = {}
+  for i, n in ipairs(tasks.lengths(lengths)) do
+    list[i] = tasks.streams(facts, n)
+  end
+  return list
+end
+
+-- Of the list: the longest of every stream, the means of tokens, and those of pairs by the streams of both sides.
+local function means_of(sizes)
+  local longest, tokens, pairs_of = {}, {}, {}
+  for s in ipairs(sizes[1]) do
+    local sum, products = 0, {}
+    longest[s] = 0
+    for _, size in ipairs(sizes) do
+      longest[s], sum = math.max(longest[s], size[s]), sum + size[s]
+      for k in ipairs(size) do
+        products[k] = (products[k] or 0) + size[s] * size[k]
+      end
+    end
+    tokens[s], pairs_of[s] = sum / #sizes, {}
+    for k, product in ipairs(products) do
+      pairs_of[s][k] = product / #sizes
+    end
+  end
+  return longest, tokens, pairs_of
+end
+
+-- Tokens of the longest sequence of training.
+function M.longest(lengths, facts)
+  return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
+end
+
+-- Operations of one sequence, forward. size: tokens of every stream, or those of all streams together.
+function M.forward(plan, size)
+  local count = #plan.streams
+  local sum = 0
+  local function tokens(s)
+    return type(size) == "table" and size[s + 1] or size / count
+  end
+  for _, stream in ipairs(plan.flops.streams) do
+    sum = sum + 2 * stream.weights * tokens(stream.index)
+  end
+  for _, entry in ipairs(plan.flops.attentions) do
+    sum = sum + entry.count * tokens(entry.queries) * tokens(entry.keys)
+  end
+  return sum
+end
+
+-- Operations of a step at the mean training length, into every operation of a list; their sum. means: tokens of every
+-- stream, and pairs; factor: how many times what the list says.
+local function add_flops(plan, list, means, factor)
+  local batch, sum = plan.resolved.train.batch, 0
+  for _, operation in ipairs(list) do
+    local s, k = operation.stream + 1, operation.keys + 1
+    local flops = operation.per_token * means.tokens[s] + operation.per_pair * means.pairs[s][k]
+    operation.flops = math.floor(factor * flops * batch + 0.5)
+    sum = sum + operation.flops
+  end
+  return sum
+end
+
+-- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
+-- largest block, over all repetitions.
+local function add_bytes(plan)
+  local block, kept, scratch = plan.largest_block, {}, {}
+  for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
+    local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
+    to[key] = (to[key] or 0) + room.bytes
+  end
+  local function add(scope, operation)
+    local sums = { kept = 0, scratch = 0 }
+    for _, name in ipairs(operation.buffers) do
+      local own, shared = scope.name .. " " .. name, " " .. name
+      sums.kept = sums.kept + (kept[own] or kept[shared] or 0)
+      sums.scratch = sums.scratch + (kept[own] and 0 or scratch[shared] or 0)
+    end
+    operation.kept_bytes, operation.scratch_bytes = sums.kept, sums.scratch
+  end
+  for _, scope in ipairs(plan.passes) do
+    for _, list in ipairs({ scope.forward, scope.backward }) do
+      for _, operation in ipairs(list) do
+        add(scope, operation)
+      end
+    end
+  end
+end
+
+-- Sizes of which one has the largest block: of finite data all up to the longest that are allowed.
+local function block_sizes(facts, sizes)
+  if not facts.data then
+    return sizes
+  end
+  local list, longest = {}, sizes[1]
+  for T = 1, math.max(table.unpack(longest)) do
+    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
+  end
+  return list
+end
+
+local function derive_memory(plan, sizes, longest)
+  plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
+  plan.largest_block = memory.largest_workspace(plan, sizes)
+  plan.workspace_bytes = plan.largest_block.bytes
+  plan.shared_bytes, plan.tables_bytes = memory.shared(plan, longest), memory.tables(plan, longest)
+  plan.memory_bytes = math.floor(memory.process(plan, M.THREADS))
+end
+
+-- Of what generated code on the CPU leaves out, since no query of a group sees it.
+local function masked(plan, counts)
+  local list = {}
+  for _, family in ipairs(plan.attentions) do
+    if family.mask.kind ~= "none" and counts[family.name] then
+      local count = counts[family.name]
+      list[#list + 1] = { family = family, count = count, of_head = count / family.heads }
+    end
+  end
+  return list
+end
+
+function M.derive(plan, net, facts)
+  local counts = outline.counts(net, plan.network)
+  plan.flops = {
+    streams = counts.streams,
+    attentions = counts.attentions,
+    relative = counts.per_distance // 2,
+    output = counts.per_label // 2,
+    pairs_text = counts.pairs,
+    masked = masked(plan, counts.families),
+  }
+  local sizes = all_sizes(plan.resolved.train.lengths, facts)
+  local longest_of, tokens, pairs_of = means_of(sizes)
+  local longest = math.max(table.unpack(longest_of))
+  plan.longest_training, plan.mean_tokens = longest, 0
+  for i, stream in ipairs(plan.streams) do
+    stream.mean_tokens, stream.longest = tokens[i], longest_of[i]
+    plan.mean_tokens = plan.mean_tokens + tokens[i]
+  end
+  remade.derive(plan)
+  local means = { tokens = tokens, pairs = pairs_of }
+  plan.flops_per_step = 0
+  for i, scope in ipairs(plan.network) do
+    plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
+    add_flops(plan, plan.passes[i].forward, means, scope.times)
+    add_flops(plan, plan.passes[i].backward, means, scope.times)
+  end
+  derive_memory(plan, block_sizes(facts, sizes), longest_of)
+  add_bytes(plan)
+end
+
+return M

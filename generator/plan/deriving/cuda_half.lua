@@ -1,0 +1,413 @@
+-- The plan's CUDA half: which device text is written, and the choices that fix the order of its sums.
+--
+-- Input: the plan with its dimensions and facets, its network and that network's lists. Output: plan.cuda and
+-- plan.device, the network in device code (cuda_network.lua), read by templates/cuda, and plan.cuda_files; or, where
+-- there is no device code for a network, device = false and no_device_code { what, line }.
+--
+--   threads            of a block
+--   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
+--                      sequence of launches of a kernel's phases and of a library's products over the whole batch
+--   multiplies         the device text has products of its own: all, or those of tables
+--   gradients          the type of what a shard adds up
+--   chip, replicas     shards of a step in the two variants: their gradients are folded in order
+--   kernels            files of kernels/ that the device text begins with, before the optimiser's
+--   drawing            random numbers that come with a step, in the order in which they lie: { template, names,
+--                      prefix } for the host, { member, at, count, about } for the device; sequences, T: where every
+--                      sequence of a stream has positions of its own, the function that finds them, and tokens of one
+--   draw_scratch       ints of room that a draw needs
+--   begins, shared     tables are made at the start of a step; there is room that the blocks share
+--   sums               gradients of tables are added up over shards before they reach the parameters
+--   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
+
+--
+-- And into each family of attentions `attends`, besides what cuda_network.lua calls its values:
+--
+--   template           of its attention
+--   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
+--                      the words for it in the text; uneven_heads: not all of them have as many
+--   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
+--   begins, sums       as above, for this family
+--   layer_gradients    attention writes gradients of the layer's parameters
+--   owned              classes of tables whose gradients have a pass of their own behind attention
+--   pairs, pair_scores gradients of pairs are kept for such a pass, or for the keys'; those of scores, too
+--   end_by_layer       the layers' learned numbers of a score are apart
+--   draws              numbers are drawn for it: draw_rows rows of T, positions first, distances from row
+--                      first_distances on; of cross-attention rows of T, then as many of S; draws_before: others lie
+--                      behind them
+
+local attention = require("network.graph.attention")
+local network = require("network.targets.cuda_network")
+local schema = require("spec.schema")
+
+local M = {}
+
+local THREADS = 256
+local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors; chips.lua: others
+local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
+local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
+-- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
+local SLAB = 32 * 64
+local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 = 4 * SLAB }
+local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
+local LIBRARY_WIDTH = 256 -- from here on products over the whole batch are worth their launches
+local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
+local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- of evaluation: tokens times width, about a gigabyte of activations
+-- Channels of a head that a thread has in registers: of a head that is spread over threads, which those of wide models
+-- are, and in other models those that are wider than what a thread alone can hold.
+local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
+local WHOLE_HEAD = 32
+local BLOCK_STATE = 1024 -- bytes of shared memory for what all threads of a block know: enough for most models
+local OTHER_STATE, STATE_STEP = 512, 256 -- of it, what is no array of the network's, at most; it grows in steps
+local OF_FAMILY = 9 -- addresses of tables, sums and draws; those of one are in OTHER_STATE
+
+local PRODUCTS = {
+  float32 = { "cuda/product_fma.cu" },
+  float64 = { "cuda/product_fma.cu" },
+  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu", "cuda/product_mma.cu" },
+  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
+}
+-- float64 stages more than a block of sm_75 may have.
+local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
+local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
+
+-- Threads among which a head's channels are spread: a power of two. Parts are of whole quads; where they are not even,
+-- the last threads have fewer or none.
+local function head_lanes(head_width, precision)
+  local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
+  while quads > lanes * most do
+    lanes = 2 * lanes
+  end
+  return lanes
+end
+
+-- Whether a test holds for a family of the plan.
+local function any(plan, test)
+  for _, family in ipairs(plan.attentions) do
+    if test(family) then
+      return true
+    end
+  end
+  return false
+end
+
+local function trains(family)
+  return family.score.trains
+end
+
+local function trains_across(family)
+  return family.score.trains and family.cross
+end
+
+-- Channels of whole heads that fill a tile of a product, or one head.
+local function slice(family)
+  local heads = 1
+  for count = 1, family.heads do
+    if family.heads % count == 0 and count * family.head_width <= TILE then
+      heads = count
+    end
+  end
+  return heads * family.head_width
+end
+
+local function kernels(plan, multiplies)
+  local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
+    "cuda/functions.cu", "cuda/block.cu" }
+  if any(plan, trains) then
+    list[#list + 1] = "cuda/score.cu"
+  end
+  if any(plan, trains_across) then
+    list[#list + 1] = "cuda/score_cross.cu"
+  end
+  if multiplies then
+    list[#list + 1] = "cuda/slab.cu"
+    for _, name in ipairs(PRODUCTS[plan.precision]) do
+      list[#list + 1] = name
+    end
+    list[#list + 1] = "cuda/product.cu"
+  end
+  list[#list + 1] = "cuda/sums.cu"
+  list[#list + 1] = "cuda/layernorm.cu"
+  if plan.device.drops or plan.noise then
+    list[#list + 1] = "cuda/philox.cu"
+  end
+  if plan.device.drops then
+    list[#list + 1] = "cuda/dropout.cu"
+  end
+  if plan.noise then
+    list[#list + 1] = "cuda/noise.cu"
+  end
+  list[#list + 1] = "cuda/norm.cu"
+  if plan.device.rms then
+    list[#list + 1] = "cuda/rms_norm.cu"
+  end
+  if plan.device.rows[1] then
+    list[#list + 1] = "cuda/activations.cu"
+  end
+  return list
+end
+
+local function owned(family)
+  local gathers = family.score.kind ~= "none" and family.score.cuda.gathers or {}
+  local rows = family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
+  local list = {}
+  for _, class in ipairs(OWNED) do
+    if gathers[class] or class == rows then
+      list[#list + 1] = class
+    end
+  end
+  return list
+end
+
+-- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
+local function keeps_pairs(family)
+  local gathered = family.score.kind ~= "none" and family.score.cuda.gathers.distance
+  local rows = family.relative.kind ~= "none" and family.relative.toeplitz
+  return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
+end
+
+-- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
+local function layers_apart(family)
+  for _, q in ipairs(family.score.learned) do
+    if not q.per_layer then
+      return false
+    end
+  end
+  return family.score.trains
+end
+
+-- Elements whose gradient is for nothing: of each tensor the first and the last one, and `columns` of every `stride`.
+local function constants(plan)
+  local list = {}
+  for _, t in ipairs(plan.tensors) do
+    if not t.learned then
+      local rows = #t.shape == 2 and t.shape[1] or 1
+      local columns = t.shape[#t.shape]
+      list[#list + 1] = { name = t.name, first = t.offset, last = t.offset + (rows - 1) * t.stride + columns - 1,
+        stride = t.stride, columns = columns }
+    end
+  end
+  return #list > 0 and list or nil
+end
+
+-- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
+-- same.
+local function chip_shards(plan, most)
+  local train = plan.resolved.train
+  if train.shards ~= schema.at["train.shards"].default(plan.resolved) then
+    return train.shards
+  end
+  return math.min(train.batch, most)
+end
+
+-- An address for each array of the network, and what every model has.
+local function block_state(plan, device)
+  local arrays = #device.always + #device.training + #device.bits
+    + OF_FAMILY * math.max(0, #plan.attentions - 1)
+  for _, block in ipairs(device.blocks) do
+    arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
+  end
+  return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
+end
+
+-- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
+local function derive_network(plan, net, lists, given)
+  local ok, made = xpcall(function()
+    return network.derive(net, lists, given)
+  end, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end)
+  if not ok and (type(made) ~= "table" or not made.problem) then
+    error(made, 0)
+  end
+  plan.device, plan.no_device_code = ok and made or false, not ok and made or false
+  for family, names in pairs(ok and made.attends or {}) do
+    for name, value in pairs(names) do
+      family.attends[name] = value
+    end
+  end
+  if ok then
+    made.attends = nil
+  end
+end
+
+-- Words for the channels that a thread has of a head.
+local function head_words(family, lanes)
+  local spread, prefix = lanes > 1, family.prefix
+  return {
+    head_lanes = lanes,
+    uneven_heads = family.head_width % (4 * lanes) ~= 0,
+    head_part = family.PREFIX .. (spread and "HEAD_PART" or "HEAD_WIDTH"),
+    channel = spread and (" + %schannel()"):format(prefix) or "",
+    once = spread and ("if (%sleads_head()) "):format(prefix) or "",
+    first_task = spread and ("threadIdx.x / %sHEAD_LANES"):format(family.PREFIX) or "threadIdx.x",
+    tasks = spread and family.PREFIX .. "TASKS" or "THREADS",
+  }
+end
+
+-- What is drawn for a family: rows of numbers, and where those of distances begin.
+local function draws_of(family, attends, places)
+  local positions, distance = family.positions, family.positions.distance
+  local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
+  attends.draws, attends.draws_before = randomized or drawn, false
+  attends.position_draws = randomized and positions.draws or 0
+  attends.distance_draws = drawn and distance.draws or 0
+  attends.distance_rows = distance.independent and 2 or 1
+  attends.first_distances = attends.position_draws
+  attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
+  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none" or places)
+end
+
+-- A family in device code, but for the names of the network's: cuda_network.lua.
+local function attends_of(plan, family, library)
+  local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
+  local geometric, keeps = family.normaliser.kind == "geometric", not library and keeps_pairs(family)
+  local spread = library or family.head_width > WHOLE_HEAD
+  local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
+  attends.template = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl"
+  attends.begins = relative or scored and family.score.cuda.stages[1] ~= nil
+  attends.sums = relative or family.score.trains
+  attends.owned = owned(family)
+  attends.slice = library and family.relative.kind == "transformer_xl" and slice(family)
+  attends.end_by_layer = layers_apart(family)
+  attends.layer_gradients = family.relative.biases or geometric
+  attends.pairs = keeps or geometric and not library
+  attends.pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
+    and true or false
+  attends.uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false
+  return attends
+end
+
+-- The families whose draws place what is added in blocks.
+local function placing(plan, net)
+  local set = {}
+  for _, block in ipairs(plan.streams[2] and {} or net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" then
+        set[attention.placing(block) or plan.first] = true
+      end
+    end
+  end
+  return set
+end
+
+local function derive_families(plan, net, library)
+  local places = placing(plan, net)
+  for _, family in ipairs(plan.attentions) do
+    family.attends = attends_of(plan, family, library)
+    draws_of(family, family.attends, places[family] or false)
+  end
+end
+
+-- ---- what is drawn ----
+
+-- The positions of what is added to a stream's tokens, which several streams draw apart from their families.
+local function input_drawing(plan, words)
+  local draw, prefix = plan.input_draw, words.at .. "input_"
+  return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
+    names = { prefix = prefix, stream = plan.streams[words.index + 1], positions = draw, PREFIX = draw.PREFIX },
+    member = words.input_draws, count = ("in->T[%d]"):format(words.index), about = "[T]",
+    scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
+end
+
+-- Those of every sequence of a stream. A model that has nothing else to draw needs no names for it.
+local function sequence_drawing(plan, words)
+  local stream = plan.streams[words.index + 1]
+  local reader = stream.by_sequence
+  local prefix = plan.attentions[2] and words.at .. "sequence_" or ""
+  return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
+    names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
+    member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(words.index),
+    about = "[sequences][T]", sequences = words.sequences, T = words.T,
+    scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
+end
+
+local function family_drawing(family)
+  local prefix, relative = family.prefix, family.relative
+  local most = family.positions.max_position or family.positions.distance.max_position
+  local scratch = { { family.PREFIX .. "MAX_POSITION", most } }
+  if relative.kind ~= "none" and not relative.toeplitz then
+    scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1", relative.kind == "shaw" and relative.rows + 1 or 2 * most }
+  end
+  return { template = "cuda/family_draws.tpl", prefix = prefix, names = family, family = family,
+    member = prefix .. "draws", count = prefix .. "draw_count(v)",
+    about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
+end
+
+-- Ints of room: those of the draw that needs most.
+local function draw_scratch(drawing)
+  local text, most = "0", 0
+  for _, one in ipairs(drawing) do
+    for _, need in ipairs(one.scratch) do
+      if need[2] > most then
+        text, most = need[1], need[2]
+      end
+    end
+  end
+  return text
+end
+
+-- Everything that is drawn, one behind the other.
+local function derive_drawing(plan)
+  local list = {}
+  for _, drawing in ipairs({ input_drawing, sequence_drawing }) do
+    for _, words in ipairs(plan.device.streams) do
+      list[#list + 1] = drawing(plan, words)
+    end
+  end
+  for _, family in ipairs(plan.attentions) do
+    list[#list + 1] = family.attends.draws and family_drawing(family) or nil
+  end
+  for i, one in ipairs(list) do
+    local before = list[i - 1]
+    one.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"
+    if one.family then
+      one.family.attends.draws_before = list[i + 1] ~= nil
+    end
+  end
+  plan.cuda.drawing, plan.cuda.draw_scratch = list, draw_scratch(list)
+end
+
+function M.derive(plan, net, lists)
+  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
+  local library = plan.width >= LIBRARY_WIDTH
+  local multiplies = not library or any(plan, function(family)
+    return family.relative.kind == "transformer_xl"
+  end)
+  local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
+  plan.cuda = {
+    threads = THREADS,
+    products = library and "library" or "generated",
+    library_width = LIBRARY_WIDTH,
+    multiplies = multiplies,
+    gradients = library and "gradients" or "parameters",
+    chip = chip,
+    replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
+    group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
+    staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
+    constants = constants(plan),
+  }
+  derive_families(plan, net, library)
+  local cuda = plan.cuda
+  cuda.begins = any(plan, function(family)
+    return family.attends.begins
+  end)
+  cuda.sums = learned_places or any(plan, function(family)
+    return family.attends.sums
+  end)
+  cuda.shared = cuda.sums or any(plan, function(family)
+    return family.score.kind ~= "none"
+  end)
+  derive_network(plan, net, lists, { wide = library, evaluates = plan.eval_dropout })
+  if plan.device then
+    derive_drawing(plan)
+  end
+  cuda.block_state = plan.device and block_state(plan, plan.device) or BLOCK_STATE
+  cuda.kernels = plan.device and kernels(plan, multiplies) or {}
+  plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
+  plan.cuda_files = {
+    { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
+    { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },
+  }
+end
+
+return M

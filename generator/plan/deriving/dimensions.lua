@@ -1,0 +1,172 @@
+-- The network without its encoding: dimensions, its families of attentions, the tokens that it adds to the input's,
+-- what it drops out.
+--
+-- Input: a plan with its resolved spec and task. Output, into the plan: layers, of all stacks, width and what follows
+-- from them, streams, tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is
+-- what all layers of a stack have in one place of the block; encoding.lua adds its facets:
+--   name           "self"; functions and types of generated code that are the family's carry it
+--   of_spec        the name that the spec has for it, the same for all of a kind
+--   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
+--   stack          names of what its layers have in generated code: count, parameters (type), member, state (type);
+--                  model.lua settles them
+--   queries, keys  the sides: stream, and at: where the workspace has that stream's length
+--   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
+--   causal         no query may see what is behind it
+--   ranged         a call may be for some of the queries
+--   tiles          decoding keeps keys and values also in tiles, for queries that come one at a time
+--   partial        in the last layer those alone are asked for that somebody reads (labelled_rows.lua)
+--   remade         false, or how weights are made again on the way back, on the CPU: remade.lua
+--   bounded        partial or remade: queries from one to another are asked for
+--   layers, repetitions, heads, head_width, logit_scale; repetitions: of its layers, all loops of the block together;
+--   head_part: channels of a head that fill whole vectors, whatever their width
+--   first_site     of its draws in the counter
+
+local common = require("spec.fields.common")
+
+local M = {}
+
+-- What is dropped out at a rate, under the prefix of its constants.
+function M.dropout(name, rate)
+  if not rate or rate == 0 then
+    return { kind = "none" }
+  end
+  return {
+    kind = "bernoulli",
+    name = name,
+    rate_text = string.format("%.9g", rate),
+    threshold = math.floor(65536 * rate + 0.5),
+    keep_scale = 1 / (1 - rate),
+  }
+end
+
+-- The computation token, where there is one: this token.
+local function computation(times, token)
+  return times and {
+    token = token,
+    all = times + 1,
+    factor = times > 1 and times .. " * " or "",
+    words = times > 1 and times .. " computation tokens" or "a computation token",
+  } or false
+end
+
+local tokens = {}
+
+-- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
+function tokens.encoder(plan, inputs, times)
+  local model = plan.resolved.model
+  plan.computation = computation(times, inputs)
+  if model.readout then
+    plan.tokens, plan.tokens_words = inputs, "input symbols"
+    return
+  end
+  local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
+  plan.tokens = inputs + (spare and 2 or 1)
+  plan.tokens_words = times and "input symbols, the computation token, the empty output"
+    or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
+  plan.empty_token = plan.tokens - 1
+end
+
+-- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where
+-- there is one, and the separator, unless the task has a symbol for it.
+function tokens.decoder(plan, inputs, times)
+  local shared, start = plan.task.shared, plan.task.start
+  local first = inputs + (shared and 0 or plan.task.output_count)
+  plan.computation = computation(times, first)
+  plan.tokens = first + (times and 1 or 0) + (start and 0 or 1)
+  plan.tokens_words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
+    .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
+  local computed = times and plan.computation.words .. " for each of its tokens, " or ""
+  plan.decoder = { first_output = shared and 0 or inputs, separator = start or plan.tokens - 1,
+    words = ("the input, %sa separator and the target"):format(computed) }
+end
+
+-- The same tokens; the input, and computation tokens behind it, are a stream of their own.
+function tokens.encoder_decoder(plan, inputs, times)
+  tokens.decoder(plan, inputs, times)
+  plan.decoder.words = "a separator and the target"
+end
+
+local function derive_tokens(plan)
+  plan.decoder, plan.empty_token = false, false
+  plan.readout = plan.resolved.model.readout or "outputs"
+  tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
+end
+
+local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
+local INPUT = { stream = 0, at = "" }
+local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
+
+local function attention(plan, name, queries, keys, causal)
+  local model = plan.resolved.model
+  local head_width = model.width // model.heads
+  return { name = name, of_spec = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
+    causal = causal, heads = model.heads, head_width = head_width, head_part = head_width & -head_width,
+    logit_scale = 1 / math.sqrt(head_width), dropout_rate = model.attention_dropout }
+end
+
+-- What a description of the kind may name; model.lua makes of them what it does name, each in its block.
+local attentions = {}
+
+function attentions.encoder(plan)
+  return { attention(plan, "self", INPUT, INPUT) }
+end
+
+function attentions.decoder(plan)
+  return { attention(plan, "self", INPUT, INPUT, true) }
+end
+
+function attentions.encoder_decoder(plan)
+  return { attention(plan, "encoder", SOURCE, SOURCE), attention(plan, "decoder", TARGET, TARGET, true),
+    attention(plan, "cross", TARGET, SOURCE) }
+end
+
+-- Gives a family the layers of the block that it is in (builder.lua), how often they run, all loops together,
+-- and the names of what they have in C.
+function M.settle_stack(family, block)
+  family.layers, family.repetitions = block.count, block.count * block.loops
+  family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+    state = block.name .. "_state" }
+end
+
+-- A family of the plan where a network has it: in a block (builder.lua), under a name.
+function M.in_block(family, name, block)
+  local placed = {}
+  for field, value in next, family do
+    placed[field] = value
+  end
+  placed.name = name
+  M.settle_stack(placed, block)
+  return placed
+end
+
+-- What follows from the list of families.
+function M.settle_families(families)
+  local site = 0
+  for _, family in ipairs(families) do
+    family.prefix = #families > 1 and family.name .. "_" or ""
+    family.PREFIX = family.prefix:upper()
+    family.cross = family.queries ~= family.keys
+    family.ranged, family.causal, family.drops = family.ranged or false, family.causal or false, false
+    family.tiles = family.tiles or false
+    family.partial, family.bounded, family.remade = false, false, false
+    family.first_site = site
+    site = site + family.layers + 1 -- the input's, then one for each layer
+  end
+end
+
+function M.derive(plan)
+  local model = plan.resolved.model
+  plan.layers, plan.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
+  plan.feedforward = model.feedforward
+  plan.classes = plan.task.output_count
+  plan.class_columns = (plan.classes + 15) // 16 * 16
+  derive_tokens(plan)
+  plan.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
+  plan.attentions, plan.streams = attentions[model.kind](plan), { { name = "source", index = 0 } }
+  plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
+  plan.first = plan.attentions[1]
+  M.settle_families(plan.attentions)
+  plan.dropout = M.dropout("BRANCH", model.dropout)
+end
+
+return M

@@ -1,0 +1,295 @@
+-- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
+--
+-- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
+-- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; paired,
+-- false, or how gradients of keys and values are summed together where a vector has room for both; projections,
+-- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
+-- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
+-- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
+-- is added to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one
+-- input of a model is placed by the positions of its first family, several are by what stands directly in encoding.
+
+local additive_facet = require("plan.facets.additive")
+local costs = require("plan.deriving.costs")
+local families = require("spec.families")
+local levels = require("plan.deriving.levels")
+local mask_facet = require("plan.facets.mask")
+local normaliser_facet = require("plan.facets.normaliser")
+local positions_facet = require("plan.facets.positions")
+local relative_facet = require("plan.facets.relative")
+local rotation_facet = require("plan.facets.rotation")
+local score_facet = require("plan.facets.score")
+
+local M = {}
+
+-- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
+local function refuse_one_sided(family)
+  local found
+  if family.normaliser.kind == "geometric" then
+    found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
+  elseif family.positions.distance.draws then
+    found = { "positions.reading", "distances are drawn", "difference" }
+  end
+  if found then
+    error({ problem = true, field = ("encoding.%s.%s"):format(family.of_spec, found[1]),
+      what = ("%s for one sequence, but its queries and keys are of two"):format(found[2]), expected = found[3] })
+  end
+end
+
+-- The formula of a family's score; of several families, each has one.
+local function formula_of(score, family)
+  if score and score.families then
+    return score.families[family.of_spec]
+  end
+  return score
+end
+
+-- The formula of a softmax's score, which its temperature divides; without a score it is in the scale of the logits.
+local function tempered(formula, family)
+  local temperature = family.normaliser.temperature or 1
+  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  if temperature == 1 then
+    return formula
+  elseif not formula then
+    family.logit_scale = family.logit_scale / temperature
+    return nil
+  end
+  return { root = formula.builder:apply("div", formula.root, temperature), builder = formula.builder,
+    parameters = formula.parameters }
+end
+
+-- The facets of a family.
+-- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
+-- turn: in place of what it would have, or beside what vectors of distances need. False: no level has room for that.
+local function paired(plan, family)
+  local row = 2 * family.head_width * (plan.precision == "float64" and 8 or 4)
+  if family.normaliser.kind ~= "softmax" or row > levels[1].vector then
+    return false
+  end
+  local beside = family.relative.kind ~= "none"
+  return { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
+end
+
+local function derive_family(plan, family, facts)
+  local resolved = plan.resolved
+  local encoding = families.encoding(resolved.encoding, family.of_spec)
+  family.positions = positions_facet.plan(encoding, family.layers, plan.streams[2] ~= nil)
+  family.rotation = rotation_facet.plan(encoding, family,
+    costs.longest(resolved.train.lengths, facts.task))
+  family.projections = encoding.projections or {}
+  family.mask = mask_facet.plan(encoding, family)
+  family.normaliser = normaliser_facet.plan(encoding, family)
+  family.relative = relative_facet.plan(encoding, family, plan.width)
+  family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,
+    plan.precision)
+  family.score_text = encoding.score
+  if family.cross then
+    refuse_one_sided(family)
+  end
+  family.paired = paired(plan, family)
+  family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+end
+
+-- What hangs on all families: whether blocks of a shard add up more than the gradient, what lies behind the struct
+-- `shared`, headers of the kernels.
+local function derive_shared(plan)
+  local wanted = {}
+  plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.turns, plan.cpu_headers = false, false, false, false, {}
+  for _, family in ipairs(plan.attentions) do
+    local scored = family.score.kind ~= "none"
+    plan.any_sums = plan.any_sums or family.sums
+    family.behind = family.relative.behind or scored
+    family.behind_previous = plan.last_behind
+    plan.last_behind = family.behind and family.name or plan.last_behind
+    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases and family.relative.toeplitz
+    plan.turns = plan.turns or family.relative.turned
+    wanted.turned = wanted.turned or family.relative.turned
+    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
+    wanted.score = wanted.score or scored or family.mask.kind ~= "none"
+    wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
+  end
+  for _, header in ipairs({ "rotation", "turned", "score", "geometric" }) do
+    plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
+  end
+end
+
+-- ---- what is drawn ----
+
+-- Where the draws of each stream begin in the counter: with those of the first family that looks at it.
+local function settle_sites(plan)
+  for _, stream in ipairs(plan.streams) do
+    stream.first_site = 0
+  end
+  for i = #plan.attentions, 1, -1 do
+    local family = plan.attentions[i]
+    plan.streams[family.keys.stream + 1].first_site = family.first_site
+  end
+end
+
+-- What a family draws in begin_step: { stream, member, site }, C text of what is added to a draw's index for its site.
+-- Queries and keys of one stream share a draw. The sites of a stream's positions are those of its attention to itself;
+-- a draw of source positions for a block of the decoder has one of cross-attention's.
+local function settle_sides(plan, family)
+  local positions = family.positions
+  family.sides = {}
+  local function add(stream, member, first)
+    local beyond = first > 0 and " + " .. first or ""
+    table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. beyond })
+  end
+  if positions.kind == "randomized" and not family.cross then
+    add(family.queries.stream, "position", family.first_site)
+  elseif positions.kind == "randomized" then
+    local of_keys = plan.streams[family.keys.stream + 1].first_site
+    add(family.queries.stream, "position", plan.streams[family.queries.stream + 1].first_site)
+    add(family.keys.stream, "key_position", positions.per_layer and family.first_site or of_keys)
+  end
+end
+
+-- What places the vectors that are added to tokens, where that is drawn: the positions, what their constants begin
+-- with, and the draw of block l. Several streams have draws that are no family's (apart).
+local function input_draw(plan)
+  local family = plan.first
+  local apart = plan.streams[2] ~= nil
+  local positions = apart and positions_facet.input(plan.resolved.encoding) or family.positions
+  local draw = { apart = apart, PREFIX = apart and "" or family.PREFIX, prefix = apart and "" or family.prefix }
+  for _, name in ipairs({ "kind", "range", "first", "max_position", "sorted", "sorted_text", "layer_index" }) do
+    draw[name] = positions[name]
+  end
+  return draw.kind ~= "index" and draw
+end
+
+-- Everything that places tokens of a stream: { positions, PREFIX of its constants, field }.
+local function readers(plan, stream)
+  local list, own = {}, plan.resolved.encoding
+  if plan.streams[2] and plan.input_draw then
+    list[1] = { positions = plan.input_draw, PREFIX = plan.input_draw.PREFIX, field = "encoding" }
+  end
+  for _, family in ipairs(plan.attentions[1] and plan.attentions or { plan.first }) do
+    if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
+      list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
+        field = own[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
+    end
+  end
+  return list
+end
+
+-- Of a stream: the numbers that may be given for its draws are those that all its readers can take.
+local function settle_stream(plan, stream)
+  stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
+  local function least(a, b)
+    return a == 0 and b or math.min(a, b)
+  end
+  for _, reader in ipairs(readers(plan, stream)) do
+    local positions, distance = reader.positions, reader.positions.distance or {}
+    if positions.kind ~= "index" then
+      stream.position_range = least(stream.position_range, positions.max_position)
+      stream.first_position = math.max(stream.first_position, positions.first)
+    end
+    if distance.draws then
+      stream.distance_range = least(stream.distance_range, distance.max_position)
+    end
+    stream.by_sequence = stream.by_sequence or positions.kind == "sequence" and reader
+  end
+end
+
+-- The tightest limit of all that places tokens.
+local function limit_of(plan)
+  local limit = false
+  local function add(tokens, field, value)
+    if not limit or tokens < limit.tokens then
+      limit = { tokens = tokens, because = ("%s = %d"):format(field, value) }
+    end
+  end
+  for _, stream in ipairs(plan.streams) do
+    for _, reader in ipairs(readers(plan, stream)) do
+      local range, distance = reader.positions.range, reader.positions.distance or {}
+      if range or distance.range then -- distances alone: one fewer than there are tokens
+        add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
+      end
+    end
+  end
+  if plan.additive.kind == "learned" and not plan.input_draw then
+    add(plan.additive.rows, "encoding.additive.rows", plan.additive.rows)
+  end
+  return limit
+end
+
+-- A number of every stream as C text; false where all are 0.
+local function numbers_text(plan, name)
+  local numbers, any = {}, false
+  for i, stream in ipairs(plan.streams) do
+    numbers[i], any = stream[name], any or stream[name] > 0
+  end
+  return any and "{" .. table.concat(numbers, ", ") .. "}" or false
+end
+
+-- What is drawn, and what reads it: the input, or tables of positions.
+local function derive_draws(plan)
+  settle_sites(plan)
+  plan.input_draw = plan.additive.kind ~= "none" and input_draw(plan)
+  plan.additive.draw = plan.input_draw
+  plan.any_draws, plan.draws_distances, plan.sequence_scratch = false, false, false
+  for _, stream in ipairs(plan.streams) do
+    settle_stream(plan, stream)
+    local own = stream.by_sequence
+    local most = plan.sequence_scratch
+    if own and not (most and most.count >= own.positions.max_position) then
+      plan.sequence_scratch = { name = own.PREFIX .. "MAX_POSITION", count = own.positions.max_position }
+    end
+    plan.draws_distances = plan.draws_distances or stream.distance_range > 0
+    plan.any_draws = plan.any_draws or stream.position_range + stream.distance_range > 0
+  end
+  plan.drawn_text = {}
+  for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
+    plan.drawn_text[name] = numbers_text(plan, name)
+  end
+  for _, family in ipairs(plan.attentions) do
+    settle_sides(plan, family)
+  end
+  -- A row of its table is one token's of every sequence.
+  plan.additive.from_tables = not (plan.input_draw and plan.input_draw.kind == "sequence")
+  local added = plan.additive.kind == "sinusoid"
+  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids or plan.turns
+  plan.tables = added or plan.sinusoids
+  for _, each in ipairs(plan.attentions) do
+    plan.tables = plan.tables or each.rotation.kind == "rope"
+  end
+end
+
+-- What is added to the vectors of tokens, before it is known which attentions there are.
+function M.add(plan, facts)
+  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
+end
+
+function M.derive(plan, facts)
+  for _, family in ipairs(plan.attentions) do
+    derive_family(plan, family, facts)
+  end
+  if not plan.attentions[1] then
+    derive_family(plan, plan.first, facts)
+  end
+  derive_shared(plan)
+  derive_draws(plan)
+  plan.limit = limit_of(plan)
+end
+
+-- How often training meets each position or distance of the range, on average, at least of all that is drawn; nil where
+-- nothing is, or where the lengths are a file's. Needs the plan's costs.
+function M.visits(plan)
+  local train, least = plan.resolved.train, nil
+  if not train.steps or plan.task.data then
+    return nil
+  end
+  for _, stream in ipairs(plan.streams) do
+    for _, reader in ipairs(readers(plan, stream)) do
+      local positions = reader.positions
+      local range = positions.range or positions.distance and positions.distance.range
+      local draws = positions.kind == "sequence" and train.batch or 1
+      local visits = range and train.steps * stream.mean_tokens * draws / range
+      least = visits and math.min(visits, least or visits) or least
+    end
+  end
+  return least
+end
+
+return M

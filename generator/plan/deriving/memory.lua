@@ -1,0 +1,346 @@
+-- What a trainer on the CPU takes, in bytes: for the buffers that the network has (buffers.lua), and beside
+-- them for attention, the tables of positions and packed weights.
+--
+-- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
+-- sequences; a level of levels.lua, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes
+-- of the generated code count them (templates/cpu/workspace.tpl and what it includes, behind_end.tpl,
+-- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
+
+local levels = require("plan.deriving.levels")
+local tuning = require("plan.deriving.tuning")
+
+local M = {}
+
+local CACHE_LINE = 64 -- templates/cpu/take.tpl
+local INTEGER = 4 -- int32_t
+local TURNED_KEYS = 8 -- kernels/cpu/turned.h
+local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/train/engine.c
+local PROGRAM = 2.5e6 -- of a process that has no engine: `trainer info`, gcc 12.2 and glibc 2.36
+
+local function round_up(n, to)
+  return (n + to - 1) // to * to
+end
+
+-- What `take` makes of that many bytes.
+local function taken(bytes)
+  return round_up(bytes, CACHE_LINE)
+end
+
+-- Sizes that are the level's: real, lanes of a vector, rows of a product's tile and of the vocabulary where there are
+-- some, and of a family the keys whose gradients are summed together.
+local function sizes_of(plan, level)
+  level = level or levels[1]
+  local real = plan.precision == "float64" and 8 or 4
+  local sizes = { real = real, lanes = level.vector // real, vector = level.vector,
+    tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
+  sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
+  function sizes.keys(family)
+    local part = math.min(family.head_part, sizes.lanes)
+    return math.max(1, level.key_tile // (family.head_width // part))
+  end
+  function sizes.reals(count)
+    return taken(count * real)
+  end
+  return sizes
+end
+
+-- ---- attention ----
+
+-- Tokens of the queries and of the keys of a family.
+local function sides(family, size)
+  return size[family.queries.stream + 1], size[family.keys.stream + 1]
+end
+
+-- Elements of the weights of a head's group of queries: attention_kept*.tpl.
+local function group_weights(family, sizes, keys)
+  return round_up(keys, sizes.keys(family)) * sizes.lanes
+end
+
+-- Whether weights of so many tokens are made again on the way back.
+local function remakes(family, tokens)
+  return family.remade and (family.remade.always or tokens * tokens > family.remade.pairs)
+end
+
+-- What a layer keeps of an attention.
+local function family_kept(family, sizes, queries, keys, sequences)
+  local groups = (queries + sizes.lanes - 1) // sizes.lanes
+  local of_heads = sequences * family.heads * groups
+  local weights, sums = sizes.reals(of_heads * group_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
+  if family.normaliser.kind == "geometric" then
+    return 2 * weights + (family.normaliser.normalised and sums or 0)
+  end
+  return (remakes(family, keys) and 0 or weights) + sums
+end
+
+-- Room for one head's backward pass.
+local function family_scratch(family, sizes, queries, keys)
+  local groups, lanes = (queries + sizes.lanes - 1) // sizes.lanes, sizes.lanes
+  local beside = family.paired and family.relative.kind ~= "none"
+  local rows = sizes.reals(queries * family.relative.vectors * family.head_width
+    + (family.paired and not beside and lanes or 0))
+  if remakes(family, keys) then
+    groups = family.remade.queries // lanes
+    rows = rows + sizes.reals(groups * group_weights(family, sizes, keys))
+  end
+  local dlogits = groups * group_weights(family, sizes, keys)
+  if family.normaliser.kind == "geometric" then
+    return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
+  elseif family.relative.toeplitz then
+    dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
+  end
+  if family.paired and 2 * family.head_width <= lanes then
+    local pairs = 2 * groups * group_weights(family, sizes, keys)
+    dlogits = beside and dlogits or pairs
+    rows = rows + (beside and sizes.reals(pairs) + sizes.reals(queries * 2 * family.head_width + lanes) or 0)
+  end
+  local turned = family.relative.turned
+    and sizes.reals(family.relative.width * lanes) + sizes.reals(round_up(keys, TURNED_KEYS) * lanes) or 0
+  local keep = family.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
+  return rows + sizes.reals(dlogits) + turned + keep
+end
+
+-- A set of the score's tables for T queries and S keys: score.inc.tpl.
+local function score_set(family, sizes, T, S)
+  local queries, keys = round_up(T, sizes.lanes), round_up(S, sizes.lanes)
+  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
+    distance = round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
+  local bytes, behind = 0, family.ranged and sizes.lanes or 0
+  for _, t in ipairs(family.score.tables or {}) do
+    local more = (t.class == "query" or t.class == "pair") and behind or 0
+    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
+      + (t.row and sizes.reals(counts[t.class]) or 0)
+  end
+  return bytes
+end
+
+-- Rows of vectors of distances for T queries and S keys, at most.
+local function relative_rows(family, T, S)
+  local relative = family.relative
+  if relative.turned then
+    return relative.width -- of the weight's gradient
+  end
+  return relative.toeplitz and T + S - 1 or relative.rows
+end
+
+-- What the blocks of a shard add up: sums.tpl.
+local function family_sums(plan, family, sizes, T, S)
+  local relative, normaliser, bytes = family.relative, family.normaliser, 0
+  if relative.kind ~= "none" then
+    bytes = family.layers * (sizes.reals(relative_rows(family, T, S) * relative.width)
+      + (relative.biases and sizes.reals(2 * plan.width * sizes.lanes) or 0))
+  end
+  if family.score.trains then
+    bytes = bytes + family.score.sets * score_set(family, sizes, T, S)
+  end
+  if normaliser.kind == "geometric" then
+    bytes = bytes + family.layers * taken((plan.width + (normaliser.directional and 3 or 2)) * sizes.vector)
+  end
+  return bytes
+end
+
+-- What lies behind the struct `shared` for an attention: relative_tables.tpl, score.inc.tpl.
+local function family_behind(plan, family, sizes, T, S)
+  local relative, real, bytes = family.relative, sizes.real, 0
+  local function stride(places)
+    return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
+  end
+  if relative.turned then
+    local of_set = round_up(S, TURNED_KEYS) + stride(T + sizes.lanes - 1)
+    bytes = taken(relative.sets * of_set * plan.width * real)
+  elseif relative.behind then
+    local codes = relative.biases and round_up(relative_rows(family, T, S), sizes.tile_rows) * plan.width or 0
+    local sets = relative.biases and relative.sets + family.layers or 0
+    bytes = taken((sets * codes + family.layers * stride(T + S + sizes.lanes - 2) * relative.width) * real)
+  end
+  return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)
+end
+
+-- ---- a workspace ----
+
+local function bytes_of(buffer, sizes, tokens)
+  local rows = round_up(tokens, sizes.tile_rows)
+  local most = math.max(rows, sizes.vocabulary)
+  if buffer.form == "rows" then
+    return sizes.reals(most * buffer.channels)
+  elseif buffer.form == "row" then
+    return sizes.reals(most)
+  elseif buffer.form == "vocabulary" then
+    return sizes.reals(sizes.vocabulary * buffer.channels)
+  end
+  return taken(rows * buffer.channels + sizes.vector) -- "keep"
+end
+
+-- Everything in the workspace of some sequences in training: { name, block, kept, bytes }; block: the name of that
+-- whose repetitions have one each; bytes of all of them.
+function M.rooms(plan, size, sequences, level)
+  local sizes, list = sizes_of(plan, level), {}
+  local function add(name, bytes, kept, block)
+    list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
+  end
+  local function buffer_bytes(b)
+    if b.family then
+      local T, S = sides(b.family, size)
+      return family_kept(b.family, sizes, T, S, sequences)
+    end
+    return bytes_of(b, sizes, sequences * size[b.stream + 1])
+  end
+  for _, block in ipairs(plan.cpu.blocks) do
+    for _, b in ipairs(block.kept) do
+      add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
+    end
+  end
+  for _, b in ipairs(plan.cpu.workspace) do
+    add(b.name, buffer_bytes(b), b.kept)
+  end
+  for _, family in ipairs(plan.attentions) do
+    local T, S = sides(family, size)
+    local sums = family.sums and family_sums(plan, family, sizes, T, S) or 0
+    add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
+  end
+  local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- the first stream's
+  for i, stream in ipairs(plan.streams) do
+    if stream.by_sequence then
+      add(stream.name .. "_position", taken(sequences * size[i] * INTEGER) + scratch, false)
+      scratch = 0
+    end
+  end
+  return list
+end
+
+-- Bytes of all of it: lay_out.
+function M.workspace(plan, size, sequences, level)
+  local sum = 0
+  for _, room in ipairs(M.rooms(plan, size, sequences, level)) do
+    sum = sum + room.bytes
+  end
+  return sum
+end
+
+-- Sequences that go through all layers together: block_sequences of step.c.tpl, but no more than a shard has.
+local function block_sequences(plan, size)
+  local train, tokens = plan.resolved.train, 0
+  for _, length in ipairs(size) do
+    tokens = tokens + length
+  end
+  local shard = (train.batch + train.shards - 1) // train.shards
+  return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
+end
+
+local function covers(size, other)
+  return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
+end
+
+-- Up to how many tokens attention weights are kept, where those of longer sequences are made again; or 0.
+local function last_kept(plan, sizes)
+  local longest, last = 0, 0
+  for _, size in ipairs(sizes) do
+    longest = math.max(longest, size[1])
+  end
+  for _, family in ipairs(plan.attentions) do
+    local kept = family.remade and not family.remade.always and math.floor(math.sqrt(family.remade.pairs)) or 0
+    last = math.max(last, math.min(kept, longest))
+  end
+  return last
+end
+
+-- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
+-- that of the longest is the largest, but for weights of attention that are made again from some length on.
+function M.largest_workspace(plan, all, level)
+  local longest, counts, most = {}, {}, { bytes = 0 }
+  local function consider(size, sequences)
+    local bytes = M.workspace(plan, size, sequences, level)
+    if bytes > most.bytes then
+      most = { bytes = bytes, size = size, sequences = sequences }
+    end
+  end
+  for _, size in ipairs(all) do
+    local sequences = block_sequences(plan, size)
+    if not longest[sequences] then
+      counts[#counts + 1] = sequences
+    end
+    local list = longest[sequences] or {}
+    longest[sequences] = list
+    if not list[1] or not covers(list[#list], size) then
+      list[list[1] and covers(size, list[#list]) and #list or #list + 1] = size
+    end
+  end
+  for _, sequences in ipairs(counts) do
+    for _, size in ipairs(longest[sequences]) do
+      consider(size, sequences)
+    end
+  end
+  for tokens = 1, last_kept(plan, all) do -- a workspace has room for all lengths up to the longest
+    local size = { tokens }
+    consider(size, block_sequences(plan, size))
+  end
+  return most
+end
+
+-- ---- what threads share ----
+
+local function draws(family)
+  local positions, distance, numbers = family.positions, family.positions.distance, 0
+  if positions.kind == "randomized" then
+    numbers = (#family.sides + 1) * positions.draws * positions.max_position -- and scratch
+  end
+  if distance.draws then
+    numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
+  end
+  return numbers * INTEGER
+end
+
+-- Packed weights, the output's among them, draws, and tables behind them.
+function M.shared(plan, size, level)
+  local sizes = sizes_of(plan, level)
+  local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
+  for _, struct in ipairs(plan.structs) do
+    for _, panel in ipairs(struct.panels) do
+      reals = reals + struct.repetitions * panel.elements
+    end
+  end
+  if plan.input_draw and plan.input_draw.apart and plan.input_draw.kind == "randomized" then
+    bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
+  end
+  for _, family in ipairs(plan.attentions) do
+    bytes = bytes + draws(family)
+    behind = behind + (family.behind and family_behind(plan, family, sizes, sides(family, size)) or 0)
+  end
+  bytes = round_up(reals * sizes.real + bytes, sizes.real)
+  return plan.last_behind and taken(bytes) + behind or bytes
+end
+
+-- Tables of positions: parts/position_tables.tpl.
+function M.tables(plan, size)
+  local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
+  channels = channels + (plan.additive.member == "place" and plan.width or 0)
+  if plan.input_draw and plan.input_draw.apart then
+    rows = math.max(rows, plan.input_draw.max_position)
+  end
+  for _, family in ipairs(plan.attentions) do
+    local most = family.positions.max_position or family.positions.distance.max_position
+    rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows
+    channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
+  end
+  return rows * channels * sizes_of(plan).real
+end
+
+-- ---- a process ----
+
+-- What lh_engine_memory takes for so many.
+local function allocated(bytes)
+  return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
+end
+
+-- The most that a process has while it trains with so many threads, once the plan has vector_bytes, shared_bytes,
+-- tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, what threads share, for
+-- each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before the next one takes its
+-- place, and when a run goes on. Without the task's examples and without evaluations, whose activations stay beside
+-- those of training.
+function M.process(plan, threads)
+  local states = #plan.optimizer.states
+  local vector, checkpoint = allocated(plan.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
+  return PROGRAM + allocated((2 + states) * plan.vector_bytes) + allocated(plan.shared_bytes)
+    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes)) + checkpoint
+end
+
+return M

@@ -1,0 +1,476 @@
+-- The model: its network, built from its description, and what follows from that: parameters.
+--
+-- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
+-- (builder.lua) and its lists (scope_lists.lua), and into the plan: structs (of parameters, as C has them),
+-- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of
+-- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (identity.lua),
+-- nil for the network that all checkpoints from before there were others have; cpu (cpu_network.lua); widths, { name,
+-- count } of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
+-- (outline.lua) and passes (passes.lua).
+-- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
+-- or with the field of the spec that it is about.
+
+local attention = require("network.graph.attention")
+local buffers = require("network.lists.buffers")
+local builder = require("network.graph.builder")
+local canonical = require("base.canonical")
+local cpu = require("network.targets.cpu_network")
+local decoding = require("network.lists.decoding")
+local dimensions = require("plan.deriving.dimensions")
+local embeddings = require("network.targets.embeddings")
+local features = require("spec.features")
+local handles = require("network.graph.handles")
+local identity = require("network.graph.identity")
+local labelled_rows = require("network.lists.labelled_rows")
+local lists = require("network.lists.scope_lists")
+local outline = require("network.graph.outline")
+local own_network = require("spec.own_network")
+local parameters = require("network.graph.parameters")
+local passes = require("network.lists.passes")
+local vocabulary_rows = require("network.lists.vocabulary_rows")
+
+local M = {}
+
+local VOCABULARY_SHARE = 4 -- of a block's tokens: from fewer symbols on the first layer has a row of each
+
+local DESCRIPTIONS = {
+  encoder = require("network.models.encoder"),
+  decoder = require("network.models.decoder"),
+  encoder_decoder = require("network.models.encoder_decoder"),
+}
+
+-- What a description sees of the model's section: fields that are left out have their defaults.
+local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
+  bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
+  hidden_dropout = 0 }
+
+local function completed(given, defaults)
+  local whole = {}
+  for name, value in next, defaults do
+    whole[name] = type(value) == "table" and completed({}, value) or value
+  end
+  for name, value in next, given do
+    whole[name] = type(value) == "table" and completed(value, defaults[name] or {}) or value
+  end
+  return whole
+end
+
+local function families_of(plan)
+  local families = { [plan.first.name] = plan.first }
+  for _, family in ipairs(plan.attentions) do
+    families[family.name] = family
+  end
+  return families
+end
+
+-- Activations have channels, attentions heads; streams are the queries' and the keys'.
+local function trace_sites(net)
+  local sites = {}
+  local function activation(name, value)
+    sites[#sites + 1] = { name = name, channels = value.width.count, heads = 0, query = value.stream.index,
+      key = value.stream.index }
+  end
+  local function repetition(block, path)
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" then
+        local own = (op.family.cross or op.named) and path .. "." .. op.family.name or path
+        sites[#sites + 1] = { name = own, channels = 0, heads = op.family.heads, query = op.q.stream.index,
+          key = op.kv.stream.index }
+      end
+    end
+    activation(path .. ".output", block.last)
+  end
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      activation(op.out.name, op.out)
+    elseif op.kind == "block" then
+      for i = 0, op.block.count * op.block.loops - 1 do
+        repetition(op.block, (op.block.path:format(i):gsub("%.$", "")))
+      end
+    end
+  end
+  return sites
+end
+
+-- Widths with a name of their own, in the order of the description; those of facets have theirs in dimensions.tpl.
+local function widths(net)
+  local list = {}
+  for _, width in ipairs(net.widths) do
+    if width.text ~= "WIDTH" and not width.text:find("DIRECTION_WIDTH$") then
+      list[#list + 1] = { name = width.text, count = width.count }
+    end
+  end
+  return list
+end
+
+local function given_of(plan, model, families)
+  return {
+    model = model,
+    tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
+    inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
+    classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
+    families = families or families_of(plan),
+    additive = plan.additive,
+  }
+end
+
+-- ---- a network of the user's own ----
+
+-- Options that nobody reads are slips of the pen.
+local function check_options(given, read, file)
+  for _, name in ipairs(canonical.sorted_keys(given)) do
+    if not read[name] then
+      local names = canonical.sorted_keys(read)
+      error({ problem = true, field = "model.options." .. name, what = "is read by nothing in " .. file.path,
+        expected = #names > 0 and "an option that the network reads: " .. table.concat(names, ", ")
+          or "no options; the network reads none" }, 0)
+    end
+  end
+end
+
+local function has_operation(net, wanted)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if wanted(op) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- What the spec says of positions and the network leaves out would be missed without a word.
+local function check_encoding(plan, net, file)
+  local adds = has_operation(net, function(op)
+    return op.encoding and op.encoding.kind ~= "none"
+  end)
+  local encoding, field = plan.resolved.encoding, nil
+  if plan.additive.kind ~= "none" and not adds then
+    field = "encoding.additive.kind"
+  elseif not net.used_families[1] then
+    for _, name in ipairs({ "rotation", "relative", "mask", "normaliser" }) do
+      field = field or encoding[name] and encoding[name].kind ~= "none" and ("encoding.%s.kind"):format(name) or nil
+    end
+    field = field or encoding.projections and "encoding.projections" or encoding.score and "encoding.score"
+  end
+  if field then
+    error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
+      expected = field == "encoding.additive.kind" and (plan.additive.in_blocks and "block:place(value, net.additive)"
+          or "net:embed(..., { place = net.additive })") .. ", or no such field"
+        or "an attention, or no such field" }, 0)
+  end
+end
+
+-- So would rates that the network leaves out; those of branches are its own affair.
+local function check_dropouts(plan, net, file)
+  local taken, model = {}, plan.resolved.model
+  for _, d in ipairs(net.dropouts) do
+    taken[d.use] = true
+  end
+  for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
+    { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
+    if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
+      error({ problem = true, field = "model." .. entry[1], what = "is read by nothing in " .. file.path,
+        expected = entry[3] .. ", or no such field" }, 0)
+    end
+  end
+end
+
+-- And fields that say what Longhand's own networks are made of, where a spec has them otherwise than they are anyway.
+local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
+
+local function check_fields(model, fields, file)
+  for _, name in ipairs(OF_DESCRIPTIONS) do
+    local outer, inner = name:match("^(%w+)%.(%w+)$")
+    local value = model[name]
+    if outer then
+      value = (model[outer] or {})[inner]
+    end
+    if value ~= nil and not fields["model." .. name] then
+      error({ problem = true, field = "model." .. name, what = "is read by nothing in " .. file.path,
+        expected = ("a description that reads model.%s, or no such field"):format(name) }, 0)
+    end
+  end
+end
+
+-- A sequence is one stream of tokens.
+local function check_streams(net, file)
+  for _, stream in ipairs(net.streams) do
+    if stream.name ~= "source" then
+      error({ problem = true, path = file.path, line = stream.line, col = 1,
+        what = ("there is no stream %s"):format(stream.name), expected = 'net:stream("source"), the one there is' }, 0)
+    end
+  end
+end
+
+-- Among the tokens of an encoder there are none of the output.
+local function check_tied(plan, net, file)
+  local op = net.classified.op
+  if op.tied and not plan.decoder then
+    error({ problem = true, path = file.path, line = op.line, col = 1,
+      what = "the tokens of an encoder have no vectors of the output's symbols",
+      expected = 'model.kind = "decoder", or classify() without tied' }, 0)
+  end
+end
+
+-- Queries, keys and values of one sequence are one product of one value.
+local function check_attentions(net, file)
+  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+    for _, op in ipairs(scope.ops) do
+      if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("attention %s has queries of one value and keys of another"):format(op.family.name),
+          expected = "the same value twice, such as attention(\"self\", h, h)" }, 0)
+      end
+    end
+  end
+end
+
+-- A score knows how many layers there are: model.layers.
+local function check_layers(plan, net, file)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("attention %s is there %d times"):format(op.family.name, block.count),
+          expected = ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
+            .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
+            .. "without a score, such as rope or relative"):format(plan.layers) }, 0)
+      end
+    end
+  end
+end
+
+-- A block without attention is placed by the first attention's positions, of which there may be fewer draws.
+local function check_drawn_places(plan, net, file)
+  local draw, first = plan.additive.draw, plan.first
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "place" and draw and first.positions.per_layer and block.count > first.layers
+        and not attention.placing(block) then
+        error({ problem = true, path = file.path, line = op.line, col = 1,
+          what = ("place() is there %d times, without attention, and positions are drawn for %d layers"):format(
+            block.count, first.layers),
+          expected = 'attention in the same block, or encoding.positions.draw = "pass"' }, 0)
+      end
+    end
+  end
+end
+
+-- The network that a file describes, and which options and fields it has read.
+local function run_own(plan, model, file, families)
+  if plan.streams[2] then
+    error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
+      expected = "encoder, decoder" }, 0)
+  end
+  local read, fields
+  local function build(describe, chunk)
+    return builder.build(function(net)
+      local network, section
+      network, section, read, fields = handles.open(net, model, own_network.method)
+      describe(network, section)
+    end, given_of(plan, model, families), chunk)
+  end
+  local net, problem = own_network.run(file.text, build)
+  if not net then
+    problem.problem, problem.path = true, file.path
+    error(problem, 0)
+  end
+  return net, read, fields
+end
+
+local function build_own(plan, model, file)
+  local net, read, fields = run_own(plan, model, file)
+  check_streams(net, file)
+  check_tied(plan, net, file)
+  check_attentions(net, file)
+  check_encoding(plan, net, file)
+  check_dropouts(plan, net, file)
+  check_options(plan.resolved.model.options or {}, read, file)
+  check_fields(plan.resolved.model, fields, file)
+  plan.own_network.sizes = { layers = fields["model.layers"] or false, heads = net.used_families[1] ~= nil,
+    feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
+  check_layers(plan, net, file)
+  check_drawn_places(plan, net, file)
+  return net
+end
+
+-- ---- what follows ----
+
+-- The network of the kind as it is unless a field says otherwise: what it is adds nothing to digests.
+local function plain_identity(plan, model)
+  local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
+    encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
+    feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
+  return identity.of(builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain)))
+end
+
+local function derive_identity(plan, net, model)
+  local own = identity.of(net)
+  if canonical.text(own) ~= canonical.text(plain_identity(plan, model)) then
+    plan.network_identity = own
+  end
+end
+
+-- What a description sees of the model.
+local function section_of(plan, file)
+  local model = completed(plan.resolved.model, LEFT_OUT)
+  model.source, model.spare_token = nil, nil
+  model.options = file and (model.options or {}) or nil
+  return model
+end
+
+-- The graph of a plan's model, as its description left it, and the section that the description saw.
+function M.network(plan, file)
+  local model = section_of(plan, file)
+  if not file then
+    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model)), model
+  end
+  return build_own(plan, model, file), model
+end
+
+-- Families without facets, by name; of: the family of the plan.
+local function bare_families(plan)
+  local bare = {}
+  for _, family in ipairs(plan.attentions) do
+    bare[family.name] = setmetatable({ of = family, prefix = "", normaliser = { kind = "softmax" },
+      relative = { kind = "none" }, score = {} }, { __index = family })
+  end
+  return bare
+end
+
+-- The attentions that a network has, each with the block that it is in: the description is run once without facets,
+-- since these hang on names and counts of layers. plan.first stays where there are none.
+function M.survey(plan, file)
+  local model, bare, list = section_of(plan, file), bare_families(plan), {}
+  local net = file and run_own(plan, model, file, bare)
+    or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare))
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
+    end
+  end
+  plan.attentions, plan.first = list, list[1] or plan.first
+  dimensions.settle_families(list)
+end
+
+-- Whether a list has activations or gates that no other operation does on the way.
+local function activates(executed)
+  for _, scope in ipairs(executed.order) do
+    for _, op in ipairs(executed[scope].forward) do
+      if op.kind == "activation" or op.kind == "gate" then
+        return true
+      end
+    end
+    for _, op in ipairs(executed[scope].backward) do
+      if op.kind == "relu_grad" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
+local function settle_constants(plan, net)
+  plan.dropouts, plan.linear = {}, false
+  for i, d in ipairs(net.dropouts) do
+    plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
+  end
+  table.sort(plan.dropouts, function(a, b)
+    return a.name < b.name
+  end)
+  plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
+  plan.noise = features.noise(plan.resolved) or false
+  for _, op in ipairs(net.ops) do
+    if op.kind == "embed" then
+      plan.linear, plan.inputs = op.p.kind == "linear", op.p.rows.count
+    end
+  end
+  plan.embedding_scales = embeddings.scales(net)
+  for _, scale in ipairs(plan.embedding_scales) do
+    scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+  end
+end
+
+-- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).
+local function check_places(plan, net)
+  local places, layers = builder.most_places(net), net.layers_before + 1
+  if plan.eval_dropout and places * layers > builder.MOST_PLACES then
+    error({ problem = true, field = "eval.dropout",
+      what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
+        :format(places, layers), expected = ("false, or at most %d"):format(builder.MOST_PLACES) }, 0)
+  end
+end
+
+-- A family's layers are those of the block that it is in; drops: what of its weights is dropped out, and at which place
+-- of the block, or false.
+local function settle_stacks(net)
+  for _, block in ipairs(net.scopes) do
+    for _, op in ipairs(block.ops) do
+      if op.kind == "attention" then
+        dimensions.settle_stack(op.family, block)
+        op.family.drops = op.dropout and { name = op.dropout.name, place = op.place } or false
+      end
+    end
+  end
+end
+
+-- The stream that is decoded token by token, or nil; attentions of its tokens may be asked for some of them.
+local function decodes(plan, net)
+  local stream = decoding.stream(net, plan.decoder, plan.eval_dropout)
+  for _, block in ipairs(stream and net.scopes or {}) do
+    for _, op in ipairs(decoding.attentions(block, stream)) do
+      local family = op.family
+      family.ranged = true
+      family.tiles = family.relative.kind == "none" and family.mask.kind ~= "lines"
+        and family.normaliser.kind == "softmax"
+    end
+  end
+  return stream
+end
+
+-- The rows that somebody reads, or nil where that is all; attentions of labelled tokens alone are asked for these.
+local function reads(net, executed)
+  local part = labelled_rows.derive(net, executed)
+  for _, block in ipairs(part and net.scopes or {}) do
+    for _, op in ipairs(executed[block].forward) do
+      if op.kind == "attention" and part.partial[op] then
+        op.family.partial = true
+      end
+    end
+  end
+  return part
+end
+
+-- The rows of the first layer that are alike, or nil: noise is another for every token, and of a large vocabulary a
+-- block has few tokens of each symbol.
+local function alike(plan, net, executed, part)
+  local small = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens
+  return small and not plan.noise and vocabulary_rows.derive(net, executed, part) or nil
+end
+
+function M.derive(plan, file)
+  local net, model = M.network(plan, file)
+  settle_constants(plan, net)
+  check_places(plan, net)
+  settle_stacks(net)
+  local derived = parameters.derive(net)
+  plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
+  plan.parameters, plan.frozen, plan.initial_values = derived.count, derived.frozen, derived.initial_values
+  plan.widths, plan.trace_sites = widths(net), trace_sites(net)
+  plan.trace_site_count = #plan.trace_sites
+  local executed = lists.derive(net)
+  plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
+  plan.cpu_headers[#plan.cpu_headers + 1] = plan.noise and "noise" or nil
+  local room = buffers.derive(net, executed, plan.eval_dropout)
+  local part = reads(net, executed)
+  plan.cpu = cpu.derive(net, executed, derived.structs, room, part, alike(plan, net, executed, part),
+    decodes(plan, net))
+  plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
+  plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
+  derive_identity(plan, net, model)
+  return net, executed
+end
+
+return M

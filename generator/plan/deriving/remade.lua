@@ -1,0 +1,50 @@
+-- Whether training on the CPU keeps attention's weights for the way back, or makes them again there.
+--
+-- Input: a plan with its network and its longest training length. Output: in its attentions `remade`: false, or
+--   pairs     weights are kept of a sequence of so many pairs of tokens, at most
+--   queries   whose weights are made again together, and go all the way while these are hot in cache
+--   always    none are kept
+-- and `bounded` (dimensions.lua). Kept weights of all attentions, layers and heads, in every loop of a block, are
+-- read once more after all of them were written: past a core's share of the last cache that takes longer than to make
+-- them again.
+
+local M = {}
+
+local MOST_KEPT = 4 << 20 -- bytes, of all uses of all layers and attentions of one sequence
+local MOST_OF_HEAD = 512 << 10 -- of one head, and as much again for the gradients of its logits
+local QUERIES = 32
+
+-- Why weights cannot be made again, or nil: those that drop out are marked when they are used, two streams have no
+-- longest length of their own, and the geometric normaliser keeps more than weights.
+local function obstacle(plan, family)
+  return family.drops and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
+    or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil
+end
+
+-- Pairs of tokens of a sequence up to which weights are kept: each pair has a number in every head of every attention,
+-- two where the normaliser is geometric.
+local function most_pairs(plan)
+  local real, numbers = plan.precision == "float64" and 8 or 4, 0
+  for _, family in ipairs(plan.attentions) do
+    local of_head = family.normaliser.kind == "geometric" and 2 or 1
+    numbers = numbers + of_head * family.heads * family.repetitions
+  end
+  return math.min(MOST_KEPT // (real * numbers), MOST_OF_HEAD // real)
+end
+
+function M.derive(plan)
+  local asked, longest = plan.resolved.train.keep_probabilities, plan.longest_training
+  local pairs = plan.attentions[1] and most_pairs(plan)
+  for _, family in ipairs(plan.attentions) do
+    local why = obstacle(plan, family)
+    if asked == false and why then
+      error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. why,
+        expected = "true, or nothing" }, 0)
+    end
+    family.remade = not why and (asked == false or asked == nil and longest * longest > pairs)
+      and { pairs = pairs, queries = QUERIES, always = asked == false } or false
+    family.bounded = family.partial or family.remade ~= false
+  end
+end
+
+return M

@@ -1,0 +1,291 @@
+-- What cannot change a rounding and may therefore be chosen for a machine: the one table of these choices, and what a
+-- model of registers and caches makes of each.
+--
+-- Input: a plan with its tensors (model.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
+-- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) the
+-- constants that they stand for.
+-- Such a choice may change how work is cut, in which order independent results are made, and what is asked for ahead;
+-- never the order in which one sum is added up. So it is in no digest: trainers that differ in choices alone have the
+-- same bits, and tests/system/test_tune.sh compares them.
+
+local levels = require("plan.deriving.levels")
+
+local M = {}
+
+-- A machine that nothing is known of.
+M.ANY_MACHINE = { l2 = 512 * 1024 }
+
+-- What a load costs beside a multiply-add, which units of their own do at the same time: it is felt where tiles are
+-- small. And how many sums must be under way to hide that each takes four cycles on two units.
+local LOAD, UNDER_WAY = 0.3, 8
+local MOST_BLOCKS = 3 -- of training, that go through the layers together in an evaluation
+local FILLED = 0.75 -- the part of a cache that one program can count on
+
+local function widest_divisor(vectors, most)
+  for columns = math.min(vectors, most), 2, -1 do
+    if vectors % columns == 0 then
+      return columns
+    end
+  end
+  return 1
+end
+
+-- Rows and columns of a tile as written, "6x4".
+local function sides(tile)
+  local rows, columns = tile:match("^(%d+)x(%d+)$")
+  return math.tointeger(rows), math.tointeger(columns)
+end
+
+local function real_bytes(plan)
+  return plan.precision == "float64" and 8 or 4
+end
+
+-- Products of the layers: { inner, columns, count } of what is summed over, what is made, and how often.
+local function products(plan)
+  local list = {}
+  for _, struct in ipairs(plan.structs) do
+    for _, panel in ipairs(struct.panels) do
+      local inner, columns = panel.sizes[1], panel.sizes[2]
+      list[#list + 1] = { inner = inner, columns = columns, count = struct.repetitions }
+      list[#list + 1] = panel.transposed and { inner = columns, columns = inner, count = struct.repetitions } or nil
+    end
+  end
+  return list
+end
+
+-- How much longer than multiply-adds alone all products take with a tile. waste(rows): rows that are computed for each
+-- that is asked for.
+local function tile_cost(plan, level, tile, waste)
+  local rows, most = sides(tile)
+  local cost, whole = 0, 0
+  for _, product in ipairs(products(plan)) do
+    local columns = widest_divisor(product.columns * real_bytes(plan) // level.vector, most)
+    local sums, work = rows * columns, product.inner * product.columns * product.count
+    cost = cost + work * math.max(1, UNDER_WAY / sums) * (1 + LOAD * (rows + columns) / sums)
+    whole = whole + work
+  end
+  return whole > 0 and cost / whole * waste(rows) or 1
+end
+
+-- The cheapest of the tiles; the first one of equals.
+local function cheapest(tiles, cost_of)
+  local best, least
+  for _, tile in ipairs(tiles) do
+    local cost = cost_of(tile)
+    if not least or cost < least then
+      best, least = tile, cost
+    end
+  end
+  return best
+end
+
+local choices = {}
+M.CHOICES = choices
+
+-- Rows x vectors of a product that are summed in registers side by side.
+choices[1] = {
+  name = "product_tile", modes = { "train", "eval" },
+  constants = function(value)
+    local rows, columns = sides(value)
+    return { { "TILE_ROWS", rows }, { "TILE_COLUMNS", columns } }
+  end,
+  values = function(_, level)
+    return level.registers == 32 and { "6x4", "5x5", "4x6", "8x3", "12x2" } or { "6x2", "4x3", "5x2", "12x1" }
+  end,
+  -- Rows are rounded up to whole tiles: half a tile too many in a block.
+  default = function(plan, level, values)
+    return cheapest(values, function(tile)
+      return tile_cost(plan, level, tile, function(rows)
+        return 1 + (rows - 1) / 2 / plan.block_tokens
+      end)
+    end)
+  end,
+  why = "the fewest loads for a multiply-add that %d registers allow, and few rows too many",
+  of = function(level) return level.registers end,
+}
+
+-- The same of a gradient of weights.
+choices[2] = {
+  name = "gradient_tile", modes = { "train" },
+  constants = function(value)
+    local rows, columns = sides(value)
+    return { { "OUTER_ROWS", rows }, { "OUTER_COLUMNS", columns } }
+  end,
+  values = function(_, level)
+    return level.registers == 32 and { "8x3", "4x6", "4x4", "8x2" } or { "4x3", "4x2", "2x4", "8x1" }
+  end,
+  default = function(plan, level, values)
+    return cheapest(values, function(tile)
+      return tile_cost(plan, level, tile, function()
+        return 1
+      end)
+    end)
+  end,
+  why = "the fewest loads for a multiply-add that %d registers allow",
+  of = function(level) return level.registers end,
+}
+
+-- Whether gradients of weights are asked for before they are added to.
+choices[3] = {
+  name = "gradient_prefetch", modes = { "train" },
+  constants = function(value)
+    return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } }
+  end,
+  values = function()
+    return { "yes", "no" }
+  end,
+  default = function()
+    return "yes"
+  end,
+  why = "a gradient has left the first cache before its next block comes",
+  of = function() end,
+}
+
+local function evaluation_channels(buffers)
+  local sum = 0
+  for _, buffer in ipairs(buffers) do
+    sum = sum + (buffer.form == "rows" and not buffer.training and buffer.channels or 0)
+  end
+  return sum
+end
+
+-- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the
+-- block that has the most.
+local function token_reals(plan)
+  local most = 0
+  for _, block in ipairs(plan.cpu.blocks) do
+    most = math.max(most, evaluation_channels(block.kept))
+  end
+  return evaluation_channels(plan.cpu.workspace) + most
+end
+
+local function layer_weights(plan)
+  local most = 0
+  for _, struct in ipairs(plan.structs) do
+    local sum = 0
+    for _, panel in ipairs(struct.panels) do
+      sum = sum + panel.sizes[1] * panel.sizes[2]
+    end
+    most = math.max(most, sum)
+  end
+  return most
+end
+
+-- About as many go through all layers together in an evaluation.
+choices[4] = {
+  name = "evaluation_tokens", modes = { "eval" },
+  constants = function(value)
+    return { { "EVALUATION_TOKENS", math.tointeger(value) } }
+  end,
+  -- Whole blocks of training, since the sums are those of such blocks: the runtime would round anything else down.
+  values = function(plan)
+    local list = {}
+    for i = 1, MOST_BLOCKS do
+      list[i] = ("%d"):format(i * plan.block_tokens)
+    end
+    return list
+  end,
+  -- About as many as leave a layer's weights in the cache beside them; weights that would fill most of it pass through
+  -- it for every block, the more rarely the larger that is. The nearest value, since what of the cache is free is not
+  -- known that exactly.
+  default = function(plan, _, values, machine)
+    local cache, weights = FILLED * machine.l2, layer_weights(plan) * real_bytes(plan)
+    local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * real_bytes(plan))
+    return cheapest(values, function(value)
+      return math.abs(tonumber(value) - room)
+    end)
+  end,
+  why = "activations of a layer, and its weights where they fit, in %d KB of second cache",
+  of = function(_, machine) return machine.l2 // 1024 end,
+}
+
+-- The value of a choice that the model makes.
+local function default_of(choice, plan, level, machine)
+  return choice.default(plan, level, choice.values(plan, level), machine)
+end
+
+-- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }. found:
+-- what was tuned there, { date, values = { name = value } }, or nil.
+local function level_of(plan, level, machine, found)
+  local list = {}
+  for i, choice in ipairs(choices) do
+    local value = found and found.values[choice.name]
+    local constants = choice.constants(value or default_of(choice, plan, level, machine))
+    for j, constant in ipairs(constants) do
+      constants[j] = { name = constant[1], value = constant[2] }
+    end
+    list[i] = { name = choice.name, constants = constants,
+      value = value or default_of(choice, plan, level, machine), from = value and "tuned " .. found.date or "model",
+      why = value and ("tuned here on %s"):format(found.date)
+        or "model: " .. choice.why:format(choice.of(level, machine)) }
+  end
+  return { name = level.name, tag = level.tag, choices = list }
+end
+
+-- All levels' choices, the widest level first, for plan.tuned. machine: nil, or the one that it is built on; found:
+-- what was tuned for it, by level, or nil.
+function M.of(plan, machine, found)
+  local list = {}
+  for i, level in ipairs(levels) do
+    list[i] = level_of(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
+  end
+  return list
+end
+
+-- A constant of tuned.h as the plan has it.
+function M.constant(plan, level, name)
+  for _, of_level in ipairs(plan.tuned) do
+    for _, choice in ipairs(of_level.name == level.name and of_level.choices or {}) do
+      for _, constant in ipairs(choice.constants) do
+        if constant.name == name then
+          return constant.value
+        end
+      end
+    end
+  end
+end
+
+-- What the model makes of every choice at a level: values by name.
+function M.defaults(plan, level, machine)
+  local values = {}
+  for _, choice in ipairs(choices) do
+    values[choice.name] = default_of(choice, plan, level, machine)
+  end
+  return values
+end
+
+-- Values as text, the same for the same ones.
+function M.text(values)
+  local words = {}
+  for i, choice in ipairs(choices) do
+    words[i] = ("%s %s"):format(choice.name, values[choice.name])
+  end
+  return table.concat(words, ", ")
+end
+
+-- The values that choices may have at a level, by name, each a list that is also a set; and the names, a list.
+function M.values(plan, level)
+  local all = {}
+  for i, choice in ipairs(choices) do
+    local list = choice.values(plan, level)
+    for j = 1, #list do
+      list[list[j]] = true
+    end
+    all[i], all[choice.name] = choice.name, list
+  end
+  return all
+end
+
+-- What of a plan the best choices hang on, as text: trainers that have it in common are tuned together.
+function M.shape(plan)
+  local heads = {}
+  for i, family in ipairs(plan.attentions) do
+    heads[i] = ("%s %d x %d"):format(family.name, family.heads, family.head_width)
+  end
+  local model = plan.resolved.model
+  return ("%s %s, %d layers, width %d, feed-forward %d, %s, heads %s, blocks of %d tokens"):format(plan.precision,
+    model.kind, plan.layers, plan.width, plan.feedforward, model.activation or "relu", table.concat(heads, ", "),
+    plan.block_tokens)
+end
+
+return M

@@ -1,0 +1,158 @@
+-- Masks of a plan, pair by pair, and as a picture: what `plan --mask` draws.
+--
+-- Input: an attention of a plan (encoding.lua), its queries and keys; or a plan. Output: M.cells: for each head
+-- { rows }, of each query what its score gains with every key, false where the key is hidden; one head stands for all
+-- where they are alike; M.picture: the text of an SVG at the longest lengths of training, up to 400 tokens.
+-- Deterministic.
+
+local M = {}
+
+-- ---- pairs ----
+
+local sees = {}
+
+function sees.none()
+  return true
+end
+
+function sees.causal(mask, i, j)
+  return j <= i + mask.right
+end
+
+function sees.window(mask, i, j)
+  return j >= i - mask.left and j <= i + mask.right
+end
+
+function sees.antidiagonal(mask, i, j, S)
+  return j >= S + mask.low - mask.stride * i and j <= S + mask.high - mask.stride * i
+end
+
+-- What a head's lines give a pair, or false.
+local function line_value(mask, head, i, j, S)
+  local value = false
+  if mask.causal and j > i then
+    return false
+  elseif head.corner and i == 0 and j == S - 1 then
+    return 0
+  end
+  for _, line in ipairs(head.lines) do
+    if j == line.keys * S + line.first + line.step * i then
+      value = math.max(value or line.value, line.value)
+    end
+  end
+  return value
+end
+
+-- A query that nothing is open to sees all that is not behind it, or all.
+local function row_of(mask, i, S, value)
+  local row, open = {}, false
+  for j = 0, S - 1 do
+    row[j + 1] = value(j)
+    open = open or row[j + 1] ~= false
+  end
+  for j = 0, open and -1 or S - 1 do
+    row[j + 1] = not (mask.kind == "lines" and mask.causal and j > i) and 0
+  end
+  return row
+end
+
+function M.cells(family, T, S)
+  local mask, heads = family.mask, {}
+  for h, head in ipairs(mask.heads or { {} }) do
+    heads[h] = {}
+    for i = 0, T - 1 do
+      heads[h][i + 1] = row_of(mask, i, S, function(j)
+        if mask.kind == "lines" then
+          return line_value(mask, head, i, j, S)
+        end
+        return sees[mask.kind](mask, i, j, S) and 0
+      end)
+    end
+  end
+  return heads
+end
+
+-- ---- the picture ----
+
+local MARGIN, TITLE, GAP = 12, 22, 14
+local WIDEST, LARGEST = 240, 16 -- of a panel, and of a cell
+local LONGEST = 400 -- tokens of a side that are drawn
+
+-- From pale to dark, by where a value stands between the least and the largest of the attention.
+local function colour(value, least, largest)
+  local share = largest > least and (value - least) / (largest - least) or 1
+  return ("#%02x%02x%02x"):format(math.floor(190 - 160 * share + 0.5), math.floor(212 - 120 * share + 0.5),
+    math.floor(240 - 70 * share + 0.5))
+end
+
+local function range_of(heads)
+  local least, largest = math.huge, -math.huge
+  for _, rows in ipairs(heads) do
+    for _, row in ipairs(rows) do
+      for _, value in ipairs(row) do
+        least = value and math.min(least, value) or least
+        largest = value and math.max(largest, value) or largest
+      end
+    end
+  end
+  return least, largest
+end
+
+local function rectangle(x, y, width, height, fill)
+  return ('<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>'):format(x, y, width, height, fill)
+end
+
+-- Runs of equal keys, side by side.
+local function add_row(out, row, at, cell, range)
+  local from = 1
+  while from <= #row do
+    local to = from
+    while to < #row and row[to + 1] == row[from] do
+      to = to + 1
+    end
+    if row[from] then
+      out[#out + 1] = rectangle(at.x + (from - 1) * cell, at.y, (to - from + 1) * cell, cell,
+        colour(row[from], range[1], range[2]))
+    end
+    from = to + 1
+  end
+end
+
+local function add_panel(out, title, rows, x, y, cell, range)
+  local width, height = #rows[1] * cell, #rows * cell
+  out[#out + 1] = ('<text x="%d" y="%d">%s</text>'):format(x, y - 6, title)
+  for i, row in ipairs(rows) do
+    add_row(out, row, { x = x, y = y + (i - 1) * cell }, cell, range)
+  end
+  out[#out + 1] = ('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#888"/>'):format(x, y, width, height)
+end
+
+-- One attention: its heads side by side. Returns how wide and high they are.
+local function add_attention(out, family, y, T, S)
+  local heads = M.cells(family, T, S)
+  local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))
+  local range = { range_of(heads) }
+  local step = math.max(S * cell, 90) + GAP
+  for h, rows in ipairs(heads) do
+    local title = heads[2] and ("%s, head %d"):format(family.name, h - 1) or family.name
+    add_panel(out, title, rows, MARGIN + (h - 1) * step, y + TITLE, cell, range)
+  end
+  return #heads * step - GAP, TITLE + T * cell
+end
+
+-- Queries down, keys right; what is hidden is white.
+function M.picture(plan)
+  local out, y, widest = {}, MARGIN, 0
+  for _, family in ipairs(plan.attentions) do
+    local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]
+    local width, height = add_attention(out, family, y, math.min(queries.longest, LONGEST),
+      math.min(keys.longest, LONGEST))
+    y, widest = y + height + GAP, math.max(widest, width)
+  end
+  local width, height = widest + 2 * MARGIN, y - GAP + MARGIN
+  return ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '
+    .. 'font-family="sans-serif" font-size="12" shape-rendering="crispEdges">\n'):format(width, height, width, height)
+    .. rectangle(0, 0, width, height, "white") .. "\n" .. table.concat(out, "\n") .. "\n</svg>\n"
+end
+
+return M

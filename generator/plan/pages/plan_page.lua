@@ -1,0 +1,203 @@
+-- A plan for people: the page and the JSON of the verb `plan`, and the text of plan.lua.
+--
+-- Input: a plan. Output: text, or a table for the JSON encoder. Nothing is decided here.
+
+local canonical = require("base.canonical")
+local choices = require("plan.pages.choices")
+local costs = require("plan.deriving.costs")
+local describe = require("plan.pages.describe")
+local network_page = require("plan.pages.network_page")
+local wording = require("base.wording")
+
+local M = {}
+
+local grouped = network_page.grouped
+
+-- All choices, for the page and the JSON: also those that were made for this machine.
+local function all_choices(plan)
+  local list, own = choices.list(plan), choices.tuned(plan)
+  return table.move(own, 1, #own, #list + 1, list)
+end
+
+function M.json(plan)
+  local tensors = {}
+  for i, t in ipairs(plan.tensors) do
+    tensors[i] = { name = t.name, shape = t.shape, offset = t.offset }
+  end
+  return {
+    id = plan.id, digest = plan.digest, parameters = plan.parameters,
+    frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
+    memory_bytes = plan.memory_bytes, validation = plan.validation or nil, tensors = tensors,
+    operations = network_page.json(plan),
+    choices = all_choices(plan),
+  }
+end
+
+M.JSON_ORDER = {
+  "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations",
+  "choices", "block", "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes",
+  "scratch_bytes", "flops", "value", "why", "lengths", "examples", "coincide", "training", "evaluation",
+}
+
+local function tensor_lines(plan, lines)
+  for _, t in ipairs(plan.tensors) do
+    lines[#lines + 1] = string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]",
+      grouped(t.offset))
+  end
+end
+
+-- The validation stream, and how much of it is elsewhere, too.
+local function validation_text(validation)
+  local lengths, coincide = validation.lengths, validation.coincide
+  local range = lengths[2] and ("%d..%d"):format(lengths[1], lengths[#lengths]) or ("%d"):format(lengths[1])
+  return ("validation  %s, %s, %s of each, from a stream of their own; at least %.1f%% of their inputs are expected in "
+    .. "training, too, and %.1f%% in the evaluation at the end, where there are no more of so few symbols"):format(
+    wording.count(#lengths, "length"), range, wording.count(validation.examples, "example"), 100 * coincide.training,
+    100 * coincide.evaluation)
+end
+
+-- Whose answers an evaluation of a generative model counts, and what that costs.
+local function answers_text(plan)
+  local ends = plan.task.end_symbol and "ended by the model" or "answer length given"
+  if plan.resolved.eval.decoding == "teacher_forced" then
+    return "answers     of one pass over the target's own tokens (eval.decoding): cheap, and no model's own answers"
+  end
+  local cost = plan.cpu.decoding
+    and "those that have an error there go on token by token from it, with cached keys and values: at most as many "
+      .. "operations again as the pass, in 1 to 2 times its time; on a device, at most a pass for each answer"
+    or "those that have an error there go on together, at most a pass for each answer"
+  return ("answers     the model's own (greedy), %s; a pass over the target's tokens first, %s"):format(ends, cost)
+end
+
+-- The lines about encodings: one for each family of attentions where there are several.
+local function encoding_lines(plan, lines)
+  if not plan.attentions[2] then
+    lines[#lines + 1] = "encoding    " .. describe.encoding(plan)
+    return
+  end
+  for i, family in ipairs(plan.attentions) do
+    lines[#lines + 1] = ("%-12s%s: %s"):format(i == 1 and "encoding" or "", family.name,
+      describe.encoding(plan, family))
+  end
+end
+
+function M.text(plan)
+  local lines = { plan.id .. "  " .. plan.digest, "" }
+  encoding_lines(plan, lines)
+  table.move({
+    string.format("model       %s%s, %s%s", describe.sizes(plan), describe.dropout(plan), plan.precision,
+      describe.model(plan)),
+    string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
+      plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
+      (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
+      plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
+      (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
+        .. (plan.task.loss and ", " .. describe.loss(plan) or "")),
+    "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
+      or ""),
+    string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
+      plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
+    string.format("memory      %.1f MB in training with %d threads, evaluations apart (%.1f MB per vector of "
+      .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
+      plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
+  }, 1, 5, #lines + 1, lines)
+  lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
+  lines[#lines + 1] = plan.decoder and answers_text(plan) or nil
+  table.move({ "", "choices" }, 1, 2, #lines + 1, lines)
+  for _, c in ipairs(all_choices(plan)) do
+    lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
+  end
+  if plan.visits then
+    local visits = plan.visits < 10 and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5))
+    lines[#lines + 1] = string.format("  %-24s %-20s %s", "visits of a position", visits,
+      "in training, by each draw: steps times mean tokens over the range")
+  end
+  lines[#lines + 1] = ""
+  local network = network_page.lines(plan)
+  table.move(network, 1, #network, #lines + 1, lines)
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "tensors"
+  tensor_lines(plan, lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local PLAN_COLUMNS = 110
+local WHOLE = 100 -- characters of a reason that stay in one line
+
+-- A string as Lua literals of at most so many columns, joined.
+local function string_text(value, indent)
+  local pieces = {}
+  for at = 1, math.max(1, #value), PLAN_COLUMNS - 30 do
+    pieces[#pieces + 1] = string.format("%q", value:sub(at, at + PLAN_COLUMNS - 31))
+  end
+  return table.concat(pieces, "\n" .. indent .. "  .. ")
+end
+
+local function list_text(parts, indent)
+  local lines, line = {}, "{"
+  for i, part in ipairs(parts) do
+    local text = part .. (i < #parts and "," or " }")
+    if #line + 1 + #text > PLAN_COLUMNS then
+      lines[#lines + 1] = line
+      line = indent .. "  " .. text
+    else
+      line = line .. " " .. text
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
+end
+
+local function lua_text(value, indent)
+  if type(value) ~= "table" then
+    return type(value) == "string" and string_text(value, indent) or canonical.text(value)
+  end
+  local inner, parts = indent .. "  ", {}
+  if #value > 0 then
+    for i, item in ipairs(value) do
+      parts[i] = lua_text(item, inner)
+    end
+    return list_text(parts, indent)
+  end
+  for i, key in ipairs(canonical.sorted_keys(value)) do
+    parts[i] = inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"
+  end
+  return "{\n" .. table.concat(parts) .. indent .. "}"
+end
+
+local function choice_texts(plan)
+  local out = {}
+  for i, c in ipairs(choices.list(plan)) do
+    local why = #c.why > WHOLE and string_text(c.why, "    ") or ("%q"):format(c.why)
+    out[i] = string.format("    { %q, %s,\n      %s },\n", c.what, lua_text(c.value, ""), why)
+  end
+  return table.concat(out)
+end
+
+local function tensor_texts(plan)
+  local out = {}
+  for i, t in ipairs(plan.tensors) do
+    out[i] = string.format("    { %q, { %s }, offset = %d, stride = %d },\n", t.name, t.shape_text, t.offset, t.stride)
+  end
+  return table.concat(out)
+end
+
+-- The text of plan.lua: what this folder is, for people and for `stale`.
+function M.serialize(plan)
+  return table.concat({
+    "-- Generated by Longhand; do not edit. Change the spec or the template, then run\n",
+    "-- ", plan.command, "\n",
+    "return {\n",
+    string.format("  id = %q,\n  digest = %q,\n  model_digest = %q,\n", plan.id, plan.digest, plan.model_digest),
+    string.format("  parameters = %d,\n  parameter_storage = %d,\n  flops_per_step = %d,\n", plan.parameters,
+      plan.parameter_storage, plan.flops_per_step),
+    "  resolved = " .. lua_text(plan.resolved, "  ") .. ",\n",
+    "  choices = {\n",
+    choice_texts(plan),
+    "  },\n  tensors = {\n",
+    tensor_texts(plan),
+    "  },\n}\n",
+  })
+end
+
+return M

@@ -1,0 +1,71 @@
+-- The defaults in a trainer: whether they are those of a spec, and a copy of the trainer that has those of another.
+--
+-- Input: paths of trainers, defaults (defaults.lua). The text is found by its first line, which must be there once,
+-- with the same room and nothing but 0 behind the text. A copy is read back.
+
+local defaults = require("plan.deriving.defaults")
+local shell = require("base.shell")
+local write = require("base.write")
+
+local M = {}
+
+-- Where the text of a program stands, from its first byte to the last of its room; nil where that is not certain.
+local function place_of(program, room)
+  local pattern = defaults.pattern(room)
+  local first = program:find(pattern)
+  local last = first and first + room - 1
+  if not first or last > #program or program:find(pattern, first + 1)
+    or not program:sub(first, last):find("^[^\0]+\0+$") then
+    return nil
+  end
+  return first, last
+end
+
+-- The text with all of its room.
+local function block_of(new)
+  return new.text .. ("\0"):rep(new.room - #new.text)
+end
+
+-- Whether the trainer has them.
+function M.has(path, new)
+  return (write.read(path) or ""):find(block_of(new), 1, true) ~= nil
+end
+
+-- Writes bytes at an offset of a file that is there; nil and a message.
+local function overwrite(path, offset, bytes)
+  local file, message = io.open(path, "r+b")
+  if not file then
+    return nil, message
+  end
+  local ok, reason = file:seek("set", offset)
+  if ok then
+    ok, reason = file:write(bytes)
+  end
+  local closed, late = file:close()
+  if not ok or not closed then
+    return nil, ("%s: %s"):format(path, reason or late)
+  end
+  return true
+end
+
+-- Makes `to` from `from`. true; nil where `from` has no such room and must be compiled again; false and a message.
+function M.write(from, to, new)
+  local program = write.read(from)
+  local first, last = place_of(program or "", new.room)
+  if not first then
+    return nil
+  end
+  -- cp keeps that it may be executed.
+  local said, code = shell.capture({ "sh", "-c", 'exec cp -- "$1" "$2" 2>&1', "cp", from, to })
+  if code ~= 0 then
+    return false, (said:gsub("%s+$", ""))
+  end
+  local block = block_of(new)
+  local written, message = overwrite(to, first - 1, block)
+  if written and write.read(to) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
+    return false, to .. ": is not what was written"
+  end
+  return written or false, message
+end
+
+return M

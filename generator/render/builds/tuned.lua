@@ -1,0 +1,192 @@
+-- What ./longhand tune found on this machine: a folder of small JSON files, one for each machine, level, compiler and
+-- shape of model, which builds take their choices from (tuning.lua).
+--
+-- Input: a project, a plan. Output: plan.tuned, and warnings about files that are not what they should be: such a file
+-- counts as none. The folder is that of the compiler of device code: LONGHAND_CACHE, or longhand in the user's cache.
+
+local cache = require("base.cache")
+local canonical = require("base.canonical")
+local input = require("base.input")
+local json = require("dkjson")
+local levels = require("plan.deriving.levels")
+local lfs = require("lfs")
+local sha256 = require("base.sha256")
+local shell = require("base.shell")
+local tongues = require("base.tongues")
+local tuning = require("plan.deriving.tuning")
+local write = require("base.write")
+
+local M = {}
+
+local LARGEST = 1 << 16 -- bytes of a file
+local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
+local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
+
+-- The folder; nil where there is none to be had.
+function M.folder()
+  return cache.folder("tuned")
+end
+
+local function first_line(path)
+  local file = io.open(path, "rb")
+  local line = file and file:read("l")
+  if file then
+    file:close()
+  end
+  return line
+end
+
+-- Bytes of a core's data caches, by level.
+local function caches()
+  local bytes = {}
+  for i = 0, 9 do
+    local level, kind = first_line(CPU:format(i, "level")), first_line(CPU:format(i, "type"))
+    local size, unit = (first_line(CPU:format(i, "size")) or ""):match("^(%d+)([KM])$")
+    if level and kind ~= "Instruction" and size then
+      bytes[tonumber(level)] = math.tointeger(size) * (unit == "M" and 1 << 20 or 1 << 10)
+    end
+  end
+  return bytes
+end
+
+-- This machine: { name, l2 }, as tuning.lua wants it; name: processor and caches, for people and as its identity.
+function M.machine()
+  local name = "unknown processor"
+  local file = io.open("/proc/cpuinfo", "rb")
+  for line in file and file:lines() or function() end do
+    name = line:match("^model name%s*:%s*(.-)%s*$")
+    if name then
+      break
+    end
+  end
+  if file then
+    file:close()
+  end
+  local bytes = caches()
+  return { l2 = bytes[2] or tuning.ANY_MACHINE.l2, name = ("%s, %s KB and %s KB of cache a core"):format(
+    name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
+end
+
+-- The compiler as its first line says, asked for once.
+function M.compiler(project)
+  if not project.compiler_words then
+    local text = shell.capture({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
+      "--no-print-directory", "-C", project.root, "print-compiler" })
+    project.compiler_words = tongues.plain((text:gsub("%s+$", "")))
+  end
+  return project.compiler_words
+end
+
+local function short(text)
+  return sha256.digest(text):sub(1, 8)
+end
+
+-- What an entry is for: { machine, level, compiler, shape }.
+function M.key(project, plan, level)
+  return { machine = M.machine().name, level = level, compiler = M.compiler(project), shape = tuning.shape(plan) }
+end
+
+-- The file of a key.
+function M.path(key)
+  local folder = M.folder()
+  return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.text(key)))
+end
+
+-- What is wrong with an entry, { field, found, expected }; nil where nothing is.
+local function problem_of(entry, key, plan)
+  if getmetatable(entry) ~= input.OBJECT then
+    return { field = "the file", found = "no object", expected = "an object" }
+  end
+  for name, value in pairs(key) do
+    if entry[name] ~= value then
+      return { field = name, found = tostring(entry[name]), expected = value }
+    end
+  end
+  if type(entry.date) ~= "string" or not entry.date:find("^%d%d%d%d%-%d%d%-%d%d$") then
+    return { field = "date", found = tostring(entry.date), expected = "a date, 2026-11-23" }
+  elseif getmetatable(entry.choices) ~= input.OBJECT then
+    return { field = "choices", found = type(entry.choices), expected = "an object" }
+  end
+  local legal = tuning.values(plan, levels[key.level])
+  for _, name in ipairs(canonical.sorted_keys(entry.choices)) do
+    local value = entry.choices[name]
+    if not legal[name] then
+      return { field = "choices." .. name, found = "no choice", expected = table.concat(legal, ", ") }
+    elseif type(value) ~= "string" or not legal[name][value] then
+      return { field = "choices." .. name, found = tostring(value), expected = table.concat(legal[name], ", ") }
+    end
+  end
+end
+
+-- The entry of a key: { date, values }; nil without one; nil and a warning where it cannot be used.
+function M.read(key, plan)
+  local path = M.path(key)
+  local text, problem = input.read(path, LARGEST)
+  local entry
+  if text then
+    entry, problem = input.decode(text)
+    problem = entry and problem_of(entry, key, plan) or problem
+  elseif not problem then
+    return nil
+  end
+  if problem then
+    return nil, ("%s: %s%s; expected %s; the model's choices are taken; remove it"):format(path,
+      problem.field and tongues.plain(problem.field) .. ": " or "", tongues.plain(problem.found), problem.expected)
+  end
+  return { date = entry.date, values = entry.choices }
+end
+
+-- Remembers what was chosen; whole or not at all. entry: { date, gain, choices }. The path; or nil and a message.
+function M.write(key, entry)
+  local path = M.path(key)
+  if not path then
+    return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
+  end
+  local all = { date = entry.date, gain = entry.gain, choices = entry.choices }
+  for name, value in pairs(key) do
+    all[name] = value
+  end
+  -- Under a name of its own first: two searches at once would write into the same file.
+  local own = ("%s.%016x"):format(path, math.random(0))
+  local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
+  if written then
+    written, message = os.rename(own, path)
+    if not written then
+      os.remove(own)
+    end
+  end
+  return written and path, message
+end
+
+-- Whether anything was ever tuned for models of this shape: who never did is not asked for a compiler. And a warning
+-- where the folder cannot be read.
+local function any_for(plan)
+  local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
+  if not folder or lfs.attributes(folder, "mode") ~= "directory" then
+    return false
+  end
+  local good, following, state = pcall(lfs.dir, folder)
+  if not good then
+    return false, ("%s; the model's choices are taken"):format(tongues.plain(following))
+  end
+  for name in following, state do
+    if name:sub(1, #prefix) == prefix then
+      return true
+    end
+  end
+  return false
+end
+
+-- Lays upon a plan what is known of this machine. Returns warnings.
+function M.apply(project, plan)
+  local found, any, unread = {}, any_for(plan)
+  local warnings = { unread }
+  for _, level in ipairs(any and levels or {}) do
+    local entry, warning = M.read(M.key(project, plan, level.name), plan)
+    found[level.name], warnings[#warnings + 1] = entry, warning
+  end
+  plan.tuned = tuning.of(plan, M.machine(), found)
+  return warnings
+end
+
+return M

@@ -1,0 +1,390 @@
+-- The template engine: a template and a plan become text, with the template line of every line of it.
+--
+-- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is
+-- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil; extras, names that
+-- templates see before the plan's.
+-- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
+-- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
+-- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
+-- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands
+-- over, and the helpers below, nothing else.
+
+local diagnostics = require("base.diagnostics")
+local literals = require("base.literals")
+local template = require("render.templates.template")
+local tongues = require("base.tongues")
+local wrap = require("render.templates.wrap")
+
+local M = {}
+
+local KERNELS = "kernels"
+local COLUMNS, CONTINUED = wrap.COLUMNS, wrap.CONTINUED -- of a line; blanks before what continues it
+local TONGUES = { "%.c%.tpl$", "%.h%.tpl$", "%.inc%.tpl$", "%.cu%.tpl$" } -- templates whose text is C
+
+local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
+  long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
+
+local function fail(run, what, hint)
+  local here = run.stack[#run.stack]
+  local notes = {}
+  for i = #run.stack - 1, 1, -1 do
+    notes[#notes + 1] = { path = run.stack[i].path, line = run.stack[i].line, what = "included here" }
+  end
+  error({ path = here.path, line = here.line, col = here.col, what = what, hint = hint, notes = notes }, 0)
+end
+
+-- A C identifier from a name such as "x86-64-v3": other characters become one underscore.
+local function ident(name)
+  if type(name) ~= "string" then
+    return nil, ("a name is needed, not %s"):format(type(name))
+  end
+  local text = name:gsub("[^%w]+", "_")
+  if text == "" or text:find("^%d") or KEYWORDS:find("%s" .. text .. "%s") then
+    return nil, ("%q makes no C identifier"):format(name)
+  end
+  return text
+end
+
+-- A helper that puts text into a comment or a string of C.
+local function text_helper(tongue)
+  return function(text)
+    if type(text) ~= "string" then
+      return nil, ("a text is needed, not %s"):format(type(text))
+    end
+    return tongue(text)
+  end
+end
+
+local function known_names(run)
+  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "ipairs", "splice" }
+  for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
+    for name in pairs(scope) do
+      names[#names + 1] = tostring(name)
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function did_you_mean(name, names)
+  local closest = diagnostics.nearest(name, names)
+  return closest and ("did you mean %q?"):format(closest) or nil
+end
+
+-- The line that runs now, from Lua's own call stack: text lines and include say it themselves, other Lua does not.
+local function locate(run)
+  local here = run.stack[#run.stack]
+  for level = 2, 30 do
+    local info = debug.getinfo(level, "fl")
+    if not info then
+      break
+    end
+    if info.func == here.chunk then
+      if here.line ~= info.currentline then
+        here.line, here.col = info.currentline, nil
+      end
+      break
+    end
+  end
+  return here
+end
+
+-- Where a name stands in the line that runs, at or after the hole; the line's first character when it is not found.
+local function point_at(here, name)
+  local source = here.source[here.line] or ""
+  local from = here.col or 1
+  while true do
+    local first, last = source:find(name, from, true)
+    if not first then
+      here.col = here.col or source:find("%S") or 1
+      return
+    end
+    if not source:sub(first - 1, first - 1):find("[%w_]") and not source:sub(last + 1, last + 1):find("[%w_]") then
+      here.col = first
+      return
+    end
+    from = last + 1
+  end
+end
+
+local function lookup(run, name)
+  for i = #run.extras, 1, -1 do
+    if run.extras[i][name] ~= nil then
+      return run.extras[i][name]
+    end
+  end
+  if run.plan[name] ~= nil then
+    return run.plan[name]
+  end
+  point_at(locate(run), tostring(name))
+  fail(run, ("'%s' is not in the plan"):format(name), did_you_mean(tostring(name), known_names(run)))
+end
+
+-- What a hole may hold becomes text.
+local function hole_text(run, expression, parent, value)
+  if type(value) == "string" then
+    if value:find("[\n\r]") then
+      fail(run, ("%s has more than one line"):format(expression), "a hole takes a one-line string or an integer")
+    end
+    return value
+  elseif math.type(value) == "integer" then
+    return ("%d"):format(value)
+  elseif math.type(value) == "float" then
+    fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
+  end
+  local hint = "a hole takes a one-line string or an integer"
+  if value == nil and type(parent) == "table" then
+    local names = {}
+    for name in pairs(parent) do
+      names[#names + 1] = tostring(name)
+    end
+    table.sort(names)
+    hint = did_you_mean(expression:match("([%w_]+)%s*$"), names) or hint
+  end
+  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), hint)
+end
+
+-- Helpers return nil and a reason; in a template that is an error at the place of the call.
+local function helper(run, name, convert)
+  return function(...)
+    local text, reason = convert(...)
+    if not text then
+      point_at(locate(run), name)
+      fail(run, ("%s: %s"):format(name, reason))
+    end
+    return text
+  end
+end
+
+local run_template
+
+local function include(run, name, extra)
+  local here = run.stack[#run.stack]
+  if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then
+    fail(run, "include takes the name of a part and, if you like, a table of names for it")
+  end
+  for i, frame in ipairs(run.stack) do
+    if frame.name == name then
+      local names = {}
+      for k = i, #run.stack do
+        names[#names + 1] = run.stack[k].name
+      end
+      fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
+    end
+  end
+  local indent = run.indent
+  run.indent = indent .. (" "):rep(here.col - 1)
+  run.extras[#run.extras + 1] = extra or {}
+  run_template(run, name)
+  run.extras[#run.extras] = nil
+  run.indent = indent
+end
+
+-- Adds a line of text; depth frames of the stack include the place that it comes from.
+local function add_line(run, text, place, depth)
+  run.lines[#run.lines + 1] = text
+  local chain = { place }
+  for i = depth, 1, -1 do
+    chain[#chain + 1] = { run.stack[i].name, run.stack[i].line }
+  end
+  run.map[#run.map + 1] = chain
+end
+
+local function finish_line(run, line)
+  local text = table.concat(run.pieces)
+  run.pieces = {}
+  add_line(run, text == "" and "" or run.indent .. text, { run.stack[#run.stack].name, line }, #run.stack - 1)
+end
+
+-- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line has eight
+-- blanks more. Words that are false are left out, so that what is off is absent.
+local function wrapped(run, head, words, tail)
+  local here, kept = run.stack[#run.stack], {}
+  for i = 1, words.n do
+    local word = words[i]
+    if type(word) == "string" or math.type(word) == "integer" then
+      kept[#kept + 1] = tostring(word)
+    elseif word ~= false then
+      fail(run, ("argument %d of %s is %s"):format(i, head, word == nil and "nil" or "a " .. type(word)),
+        "a one-line string, an integer, or false for none")
+    end
+  end
+  local indent = run.indent .. (" "):rep(here.col - 1)
+  local line = indent .. head .. "("
+  local lines = {}
+  for i, word in ipairs(kept) do
+    local text = word .. (i < #kept and "," or tail)
+    local gap = i > 1 and " " or ""
+    if #line + #gap + #text > COLUMNS then
+      lines[#lines + 1] = line
+      line, gap = indent .. (" "):rep(CONTINUED), ""
+    end
+    line = line .. gap .. text
+  end
+  lines[#lines + 1] = #kept > 0 and line or line .. tail
+  return lines
+end
+
+-- A call as a statement: call(function, argument, ...).
+local function call(run, head, ...)
+  local here = run.stack[#run.stack]
+  for _, line in ipairs(wrapped(run, head, table.pack(...), ");")) do
+    add_line(run, line, { here.name, here.line }, #run.stack - 1)
+  end
+end
+
+-- The first line or lines of a function's definition: define("static void name", parameter, ...).
+local function define(run, head, ...)
+  local here = run.stack[#run.stack]
+  for _, line in ipairs(wrapped(run, head, table.pack(...), ") {")) do
+    add_line(run, line, { here.name, here.line }, #run.stack - 1)
+  end
+end
+
+-- A hand-written file of kernels/, or of another folder, as it is: no holes, no Lua, no indentation.
+local function splice(run, name, folder)
+  folder = folder or KERNELS
+  if type(name) ~= "string" or type(folder) ~= "string" then
+    fail(run, ("splice takes the name of a file in %s/, or a name and another folder"):format(KERNELS))
+  end
+  local text = run.read(name, folder)
+  if not text then
+    fail(run, ("no such file: %s/%s"):format(folder, name))
+  end
+  local line = 0
+  for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
+    line = line + 1
+    add_line(run, source, { name, line, folder }, #run.stack)
+  end
+end
+
+-- What the code of a template can reach. The names with underscores are what template.lua writes into it.
+local function environment(run)
+  local names = {
+    c_comment = helper(run, "c_comment", text_helper(tongues.c_comment)),
+    c_string = helper(run, "c_string", text_helper(tongues.c_string)),
+    f32 = helper(run, "f32", literals.f32),
+    f64 = helper(run, "f64", literals.f64),
+    ident = helper(run, "ident", ident),
+    ipairs = ipairs,
+    include = function(...)
+      include(run, ...)
+    end,
+    splice = function(...)
+      splice(run, ...)
+    end,
+    call = function(...)
+      call(run, ...)
+    end,
+    define = function(...)
+      define(run, ...)
+    end,
+    __text = function(text)
+      run.pieces[#run.pieces + 1] = text
+    end,
+    __at = function(line, col)
+      local here = run.stack[#run.stack]
+      here.line, here.col = line, col
+    end,
+    __hole = function(expression, parent, value)
+      run.pieces[#run.pieces + 1] = hole_text(run, expression, parent, value)
+    end,
+    __end = function(line)
+      finish_line(run, line)
+    end,
+  }
+  return setmetatable({}, {
+    __index = function(_, name)
+      return names[name] or lookup(run, name)
+    end,
+    __newindex = function(_, name)
+      point_at(locate(run), tostring(name))
+      fail(run, ("a template cannot set '%s'"):format(name), "write: local " .. name)
+    end,
+  })
+end
+
+local function parsed(run, name)
+  if not run.parsed[name] then
+    local text = run.read(name)
+    if not text then
+      if #run.stack == 0 then
+        error({ path = "templates/" .. name, line = 1, col = 1, what = "no such template" }, 0)
+      end
+      fail(run, ("no such template: templates/%s"):format(name))
+    end
+    local result, err = template.parse(name, "templates/" .. name, text)
+    if not result then
+      error(err, 0)
+    end
+    run.parsed[name] = result
+  end
+  return run.parsed[name]
+end
+
+run_template = function(run, name)
+  local source = parsed(run, name)
+  local chunk, message = load(source.code, "=" .. source.path, "t", run.environment)
+  if not chunk then
+    local line = tonumber(message:match(":(%d+):")) or 1
+    error({ path = source.path, line = line, col = 1, what = (message:gsub("^.-:%d+: ", "")) }, 0)
+  end
+  table.insert(run.stack, { name = name, path = source.path, source = source.source, chunk = chunk, line = 1, col = 1 })
+  chunk()
+  table.remove(run.stack)
+end
+
+-- A mistake that Lua found, such as indexing nil: put it into the form of the others. A Ctrl-C is none.
+local function on_error(run, err)
+  if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
+    return err
+  end
+  local here = locate(run)
+  local name = err:match("%(%l+ '([^']+)'%)")
+  point_at(here, name or "\0")
+  local _, shaped = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
+  return shaped
+end
+
+-- One entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
+function M.place(entry)
+  return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
+end
+
+local function is_c(name)
+  for _, ending in ipairs(TONGUES) do
+    if name:find(ending) then
+      return true
+    end
+  end
+  return false
+end
+
+-- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
+-- what the whole template is handed, as by an include.
+function M.render(name, plan, read, finish, extras)
+  local run = {
+    plan = plan, read = read, parsed = {}, stack = {}, extras = { extras }, indent = "", pieces = {}, lines = {},
+    map = {},
+  }
+  run.environment = environment(run)
+  local ok, err = xpcall(run_template, function(err)
+    return on_error(run, err)
+  end, run, name)
+  if not ok then
+    if type(err) ~= "table" then
+      error(err, 0)
+    end
+    return nil, err
+  end
+  local lines, map = run.lines, run.map
+  if is_c(name) then
+    lines, map = wrap.lines(lines, map)
+  end
+  if finish then
+    lines, map = finish(lines, map)
+  end
+  return table.concat(lines, "\n") .. (#lines > 0 and "\n" or ""), map
+end
+
+return M

@@ -1,0 +1,51 @@
+-- Panels (panels.lua) of points in groups, each group with a colour of the palette, in their order.
+--
+-- Input: lines of data to add a block to, its name (letters and digits), groups = { { name, x, y } ... } with lists of
+-- numbers; more = { style, x, y }: of gnuplot, points unless given; { from, to, step } of an axis, which else fits.
+-- Output: a panel; nothing is run here.
+
+local curves = require("lab.study.report.figures.curves")
+
+local M = {}
+
+local MARGIN = 0.06 -- of the range on either side
+
+-- An axis as it is given, or that all numbers fit on.
+local function axis(letter, groups, given)
+  if given then
+    return ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
+  end
+  local low, high = math.huge, -math.huge
+  for _, group in ipairs(groups) do
+    for _, value in ipairs(group[letter]) do
+      low, high = math.min(low, value), math.max(high, value)
+    end
+  end
+  if low > high then
+    low, high = 0, 1
+  end
+  local pad = high > low and MARGIN * (high - low) or math.max(0.01, MARGIN * math.abs(high))
+  return ("set %srange [%.7g:%.7g]\nset %stics %.6g"):format(letter, low - pad, high + pad, letter,
+    curves.tic_step(high - low + 2 * pad))
+end
+
+function M.panel(data, name, groups, title, more)
+  local lines = { ("$%s << EOD"):format(name) }
+  for i, group in ipairs(groups) do
+    for k, x in ipairs(group.x) do
+      lines[#lines + 1] = ("%.7g %.7g %d"):format(x, group.y[k], i)
+    end
+  end
+  local empty = #lines == 1
+  lines[#lines + 1] = "EOD"
+  data[#data + 1] = table.concat(lines, "\n")
+  more = more or {}
+  return { title = title, lines = {
+    axis("x", groups, more.x), axis("y", groups, more.y), ("set cbrange [1:%d]"):format(math.max(2, #groups)),
+    "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
+    empty and "plot NaN" or ("plot $%s using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(name, more.style
+      or "points"),
+  } }
+end
+
+return M

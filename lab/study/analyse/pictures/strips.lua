@@ -1,0 +1,126 @@
+-- A picture of groups of numbers: every number a point, their mean and its interval a bar beside them.
+--
+-- Input: { name, title, xlabel, sets }: set = { name, groups }; group = { name, scores, mean, low, high }, the
+-- last three absent where there are too few scores. Output: a gnuplot script; nothing is run here.
+
+local colours = require("lab.study.report.figures.colours")
+local curves = require("lab.study.report.figures.curves")
+local panels = require("lab.study.analyse.pictures.panels")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local WIDTH, ROW, FRAME = 760, 24, 104 -- pixels: across; a group; around the groups of a set
+local HEAD = 40                        -- and above all
+-- Where things stand in a group's row, whose middle is 0 and whose lower end is 0.5: its points, in their order, and
+-- the bar.
+local FIRST, LAST, BAR = -0.35, 0.1, 0.28
+
+local SETTINGS = {
+  "set termoption noenhanced", "unset key", "set border 1 lc rgb '#444444'",
+  "set tics nomirror scale 0.4 textcolor rgb '#222222'",
+  "set grid x lt 1 lw 0.6 lc rgb '#d0d0d0'",
+}
+
+local function styles_of(sets)
+  local names, seen = {}, {}
+  for _, set in ipairs(sets) do
+    for _, group in ipairs(set.groups) do
+      names[#names + 1] = not seen[group.name] and group.name or nil
+      seen[group.name] = true
+    end
+  end
+  return colours.all(names)
+end
+
+-- The lines of a block of data, "x y colour" of every number.
+local function points_of(set, styles)
+  local lines = {}
+  for y, group in ipairs(set.groups) do
+    local count, colour = #group.scores, tonumber(styles[group.name].colour:sub(2), 16)
+    for i, score in ipairs(group.scores) do
+      lines[#lines + 1] = ("%.9g %.4f %d"):format(score, y + FIRST + (LAST - FIRST) * (i - 0.5) / count, colour)
+    end
+  end
+  return lines
+end
+
+-- Likewise, "mean low high y" of every group that has them.
+local function means_of(set)
+  local lines = {}
+  for y, group in ipairs(set.groups) do
+    lines[#lines + 1] = group.low
+      and ("%.9g %.9g %.9g %.2f"):format(group.mean, group.low, group.high, y + BAR) or nil
+  end
+  return lines
+end
+
+-- What a set draws: name of a block, its lines, how; without what has no lines, of which gnuplot would complain.
+local function layers_of(number, set, styles)
+  local list = {}
+  for _, layer in ipairs({
+    { "seeds", points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
+    { "means", means_of(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
+  }) do
+    if #layer[2] > 0 then
+      local name = ("$%s%d"):format(layer[1], number)
+      list[#list + 1] = { data = ("%s << EOD\n%s\nEOD"):format(name, table.concat(layer[2], "\n")),
+        plot = name .. " " .. layer[3] }
+    end
+  end
+  return list
+end
+
+-- From and to of the axis that all sets share, and its step.
+local function range(sets)
+  local low, high = math.huge, -math.huge
+  for _, set in ipairs(sets) do
+    for _, group in ipairs(set.groups) do
+      for _, score in ipairs(group.scores) do
+        low, high = math.min(low, score), math.max(high, score)
+      end
+    end
+  end
+  local pad = math.max(0.03 * (high - low), 0.1)
+  return low - pad, high + pad, curves.tic_step(high - low + 2 * pad)
+end
+
+local function panel(set, layers, drawing)
+  local names = {}
+  for y, group in ipairs(set.groups) do
+    names[y] = ("%s %d"):format(tongues.gnuplot((group.name:gsub("%%", "%%%%"))), y) -- a label of a tic is a format
+  end
+  drawing[#drawing + 1] = ("set title %s"):format(tongues.gnuplot(set.name))
+  drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#names + 0.5,
+    table.concat(names, ", "))
+  local plots = {}
+  for i, layer in ipairs(layers) do
+    plots[i] = layer.plot
+  end
+  drawing[#drawing + 1] = "plot " .. (#plots > 0 and table.concat(plots, ", ") or "NaN")
+end
+
+function M.script(picture)
+  local styles, most, layers, data, drawing = styles_of(picture.sets), 0, {}, {}, {}
+  for i, set in ipairs(picture.sets) do
+    most = math.max(most, #set.groups)
+    layers[i] = layers_of(i, set, styles)
+    for _, layer in ipairs(layers[i]) do
+      data[#data + 1] = layer.data
+    end
+  end
+  local low, high, step = range(picture.sets)
+  table.move(SETTINGS, 1, #SETTINGS, 1, drawing)
+  drawing[#drawing + 1] = ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low,
+    high, step, tongues.gnuplot(picture.xlabel))
+  drawing[#drawing + 1] = ("set multiplot layout %d,1 title %s"):format(#picture.sets,
+    tongues.gnuplot(picture.title))
+  for i, set in ipairs(picture.sets) do
+    panel(set, layers[i], drawing)
+  end
+  drawing[#drawing + 1] = "unset multiplot"
+  return panels.twice({ name = picture.name, data = data, width = WIDTH,
+    height = HEAD + #picture.sets * (FRAME + ROW * most) }, drawing)
+end
+
+return M

@@ -1,0 +1,165 @@
+-- What a calibration may be asked to do otherwise: the choices on which the paper's equations, its released code and
+-- good sense part, as fields with names, defaults and the two readings (docs/calibration.md).
+--
+-- Input: the words of --set, FIELD=VALUE, and of --reading. Output: M.read gives { self, cross, scores }, the choices
+-- of either family as found_lines.lua takes them; or nil and what is wrong.
+
+local diagnostics = require("base.diagnostics")
+
+local M = {}
+
+local FAMILIES = { "self", "cross" }
+
+local function one_of(...)
+  local words = { ... }
+  return {
+    expected = table.concat(words, ", "),
+    read = function(text)
+      for _, word in ipairs(words) do
+        if text == word then
+          return word
+        end
+      end
+    end,
+  }
+end
+
+-- A count from 1 on, or words.
+local function count_or(word, meaning)
+  return {
+    expected = ("an integer from 1 on, or %s"):format(word),
+    read = function(text)
+      local number = math.tointeger(tonumber(text))
+      return text == word and meaning or number and number >= 1 and number <= 1 << 20 and number or nil
+    end,
+  }
+end
+
+local function number_within(least, most)
+  return {
+    expected = ("a number from %g to %g"):format(least, most),
+    read = function(text)
+      local number = tonumber(text)
+      return number and number >= least and number <= most and number + 0.0 or nil
+    end,
+  }
+end
+
+local DIRECTIONS = {
+  expected = "1 (down the diagonal), -1 (down the anti-diagonal), 0 (down a column); several with commas",
+  read = function(text)
+    local list, known = {}, {}
+    for word in (text .. ","):gmatch("([^,]*),") do
+      local direction = math.tointeger(tonumber(word))
+      if not direction or direction < -1 or direction > 1 or known[direction] then
+        return nil
+      end
+      list[#list + 1], known[direction] = direction, true
+    end
+    return list
+  end,
+}
+
+local ALL = {} -- in the place of a number: no limit
+
+-- { name, type, default, the released code's, the equations', doc }. A name that ends in .self or .cross is of one
+-- family. Where all three agree there is no choice, and no field.
+M.FIELDS = {
+  { "scores", one_of("weights", "logits", "raw"), "weights", "weights", "raw",
+    "what is averaged: weights of attention; what the softmax sees; that times the square root of the head's width" },
+  { "rows", count_or("all", ALL), "6", "6", "all", "first rows alone that lines are read in: digits trained on" },
+  { "columns", count_or("all", ALL), "all", "6", "all", "columns before the last that stand in for lines going down" },
+  { "line", one_of("sum", "mean"), "sum", "sum", "mean", "what a line is worth, of its cells" },
+  { "shortest", count_or("half", "half"), nil, "1", "1",
+    "cells of the shortest line that counts; half of the rows; default: 1 for sums, half for means" },
+  { "precision", one_of("float64", "float32"), "float64", "float32", "float64", "in which sums are made" },
+  { "over", one_of("nonzero", "all"), "nonzero", "nonzero", "all", "lines that enter mean and deviation" },
+  { "equal", one_of("each", "merged"), "each", "merged", "each", "lines of equal value count each, or once" },
+  { "threshold.self", number_within(0, 1e6), "0.87", "0.87", "4", "deviations above the mean, in self-attention" },
+  { "threshold.cross", number_within(0, 1e6), "4.5", "4.5", "4", "likewise in cross-attention" },
+  { "keep", one_of("above", "at_least"), "above", "at_least", "above", "lines above the threshold, or at it, too" },
+  { "spread", number_within(0, 1), "1e-6", "0", "0",
+    "a deviation less than this share of the largest value is noise: nothing is found" },
+  { "value", one_of("relative", "raw"), "relative", "raw", "relative",
+    "what a kept line adds to scores: its value less the largest of head and direction, or its value" },
+  { "directions.self", DIRECTIONS, "1", "1", "1,-1,0", "that lines are looked for in" },
+  { "directions.cross", DIRECTIONS, "-1", "-1", "1,-1,0", "likewise" },
+  { "align.self", one_of("left", "right"), "left", "right", "left", "which column of another width is the same" },
+  { "align.cross", one_of("left", "right"), "right", "right", "left", "likewise" },
+  { "corner", one_of("lines", "all", "none"), "lines", "all", "none",
+    "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
+}
+
+local at = {}
+for i, field in ipairs(M.FIELDS) do
+  at[field[1]] = i
+end
+
+-- A field's text in a reading.
+local function text_of(field, reading)
+  local column = reading == "code" and 4 or reading == "equations" and 5 or 3
+  return field[column]
+end
+
+-- "FIELD=VALUE" into texts.
+local function take(texts, word)
+  local name, value = word:match("^([%w_.]+)=(.*)$")
+  local field = M.FIELDS[at[name]]
+  if not name then
+    return ("--set %s: not of the form FIELD=VALUE"):format(word)
+  elseif not field then
+    local names = {}
+    for i, known in ipairs(M.FIELDS) do
+      names[i] = known[1]
+    end
+    local near = diagnostics.nearest(name, names)
+    return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
+  elseif field[2].read(value) == nil then
+    return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[2].expected)
+  end
+  texts[name] = value
+end
+
+-- The choices as texts by name, those of the reading with what was set.
+local function texts_of(reading, words)
+  local texts = {}
+  for _, field in ipairs(M.FIELDS) do
+    texts[field[1]] = text_of(field, reading)
+  end
+  for _, word in ipairs(words) do
+    local problem = take(texts, word)
+    if problem then
+      return nil, problem
+    end
+  end
+  texts.shortest = texts.shortest or texts.line == "mean" and "half" or "1"
+  return texts
+end
+
+-- What found_lines.lua takes for a family.
+local function of_family(texts, family)
+  local made = {}
+  for _, field in ipairs(M.FIELDS) do
+    local name, only = field[1]:match("^([^.]+)%.?(.*)$")
+    if name ~= "scores" and (only == "" or only == family) then
+      local value = field[2].read(texts[field[1]])
+      made[name] = value ~= ALL and value or nil
+    end
+  end
+  return made
+end
+
+function M.read(reading, words)
+  local texts, problem = texts_of(reading, words)
+  if not texts then
+    return nil, problem
+  end
+  local choices = { scores = texts.scores }
+  for _, family in ipairs(FAMILIES) do
+    choices[family] = of_family(texts, family)
+  end
+  choices.self.corner = "none"
+  return choices
+end
+
+return M

@@ -1,0 +1,191 @@
+-- Lines of attention: which diagonals of a mean attention matrix stand out, and the bias that they make (Duan and Shi
+-- 2024, attention bias calibration; docs/calibration.md).
+--
+-- Input: a matrix { rows, columns, values }, values row-major, queries by keys; a cell that is not finite is masked and
+-- belongs to no line. Choices: { rows, columns, line, shortest, precision, over, equal, threshold, keep, spread, value,
+-- directions, align, corner }, those of fields.lua for one family. Output: see M.find and M.extend.
+--
+-- A line runs in direction (1, D), with rows and columns counted from 0:
+--     D =  1   line = column - row                    0: the main diagonal
+--     D = -1   line = columns - 1 - (row + column)    0: the anti-diagonal through the upper right corner
+--     D =  0   line = columns - 1 - column            0: the last column; aligned left, line = column
+
+local lists = require("base.lists")
+
+local M = {}
+
+M.DIRECTIONS = { 1, -1, 0 }
+
+-- The nearest number that 32 bits hold.
+local function single(value)
+  return (string.unpack("f", string.pack("f", value)))
+end
+
+-- The line of a cell.
+local function line_of(direction, row, column, columns, align)
+  if direction == 1 then
+    return column - row
+  elseif direction == -1 then
+    return columns - 1 - (row + column)
+  end
+  return align == "right" and columns - 1 - column or column
+end
+
+local function is_finite(value)
+  return value == value and value > -math.huge and value < math.huge
+end
+
+-- Sums and cells of all lines of a direction: { line, sum, cells }, by line; rows from the top down.
+local function sums(matrix, direction, choices)
+  local at, list = {}, {}
+  local round = choices.precision == "float32" and single or function(value) return value end
+  local first = direction == 0 and choices.columns and math.max(0, matrix.columns - choices.columns - 1) or 0
+  for row = 0, (choices.rows or matrix.rows) - 1 do
+    for column = first, matrix.columns - 1 do
+      local value = matrix.values[row * matrix.columns + column + 1]
+      if is_finite(value) then
+        local line = line_of(direction, row, column, matrix.columns, choices.align)
+        local entry = at[line]
+        if not entry then
+          entry = { line = line, sum = 0.0, cells = 0 }
+          at[line], list[#list + 1] = entry, entry
+        end
+        entry.sum, entry.cells = round(entry.sum + round(value)), entry.cells + 1
+      end
+    end
+  end
+  table.sort(list, function(a, b) return a.line < b.line end)
+  return list
+end
+
+-- Lines with their values: { line, value, cells }; those that are too short are left out.
+function M.lines(matrix, direction, choices)
+  local list = {}
+  local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
+  for _, entry in ipairs(sums(matrix, direction, choices)) do
+    if entry.cells >= shortest then
+      local value = choices.line == "mean" and entry.sum / entry.cells or entry.sum
+      list[#list + 1] = { line = entry.line, value = value, cells = entry.cells }
+    end
+  end
+  return list
+end
+
+-- Values that enter mean and deviation.
+local function counted(lines, choices)
+  local list, known = {}, {}
+  for _, line in ipairs(lines) do
+    local value = line.value
+    if (choices.over == "all" or value ~= 0) and not (choices.equal == "merged" and known[value]) then
+      list[#list + 1], known[value] = value, true
+    end
+  end
+  return list
+end
+
+-- Mean and population standard deviation.
+local function moments(values)
+  local sum, squares = 0.0, 0.0
+  for _, value in ipairs(values) do
+    sum = sum + value
+  end
+  local mean = sum / #values
+  for _, value in ipairs(values) do
+    squares = squares + (value - mean) ^ 2
+  end
+  return mean, math.sqrt(squares / #values)
+end
+
+local function extremes(lines)
+  local largest, size = -math.huge, 0.0
+  for _, line in ipairs(lines) do
+    largest, size = math.max(largest, line.value), math.max(size, math.abs(line.value))
+  end
+  return largest, size
+end
+
+-- What one direction of one head comes to: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
+-- }: count is that of the values in the statistics; alike says that no line can stand out, because all have one value;
+-- kept are { line, value, raw, z }, value being that of the bias. Lines get their z where there is one.
+function M.direction(matrix, direction, choices)
+  local lines = M.lines(matrix, direction, choices)
+  local values = counted(lines, choices)
+  local found = { direction = direction, lines = lines, count = #values, kept = {} }
+  if #values == 0 then
+    return found
+  end
+  local largest, size = extremes(lines)
+  local mean, deviation = moments(values)
+  found.mean, found.deviation, found.largest = mean, deviation, largest
+  found.threshold = mean + choices.threshold * deviation
+  found.alike = deviation < choices.spread * size
+  for _, line in ipairs(lines) do
+    local value = line.value
+    line.z = deviation > 0 and (value - mean) / deviation or nil
+    local passes = value > found.threshold or choices.keep == "at_least" and value == found.threshold
+    if passes and not found.alike then
+      table.insert(found.kept, { line = line.line, raw = value, z = line.z,
+        value = choices.value == "relative" and value - largest or value })
+    end
+  end
+  return found
+end
+
+-- Whether no line can pass, whatever the attention: the largest z-score among K values is sqrt(K - 1).
+function M.out_of_reach(count, threshold)
+  return count <= threshold * threshold + 1
+end
+
+-- All directions of one head: { directions, kept }, kept being { direction, line, value, raw, z } of those that are
+-- searched. Or nil and what is wrong: more rows asked for than there are.
+function M.find(matrix, choices)
+  if choices.rows and choices.rows > matrix.rows then
+    return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
+      matrix.rows, matrix.rows)
+  end
+  local head = { directions = {}, kept = {} }
+  for i, direction in ipairs(M.DIRECTIONS) do
+    local found, searched = M.direction(matrix, direction, choices), lists.has(choices.directions, direction)
+    head.directions[i], found.searched = found, searched
+    for _, line in ipairs(searched and found.kept or {}) do
+      line.direction = direction
+      table.insert(head.kept, line)
+    end
+  end
+  return head
+end
+
+
+-- The bias of so many rows and columns that lines make: row-major, -inf where none runs, the larger value where two
+-- meet. A matrix, or a row, without an open cell is transparent: all 0. causal: what is behind a query stays closed.
+function M.extend(kept, rows, columns, choices, causal)
+  local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
+  local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0
+  for _, line in ipairs(kept) do
+    at[line.direction][line.line] = line.value
+  end
+  for row = 0, rows - 1 do
+    local open, seen = false, causal and math.min(row + 1, columns) or columns
+    for column = 0, columns - 1 do
+      values[row * columns + column + 1] = -math.huge
+    end
+    for column = 0, seen - 1 do
+      local largest = -math.huge
+      for _, direction in ipairs(M.DIRECTIONS) do
+        local value = at[direction][line_of(direction, row, column, columns, choices.align)]
+        largest = value and math.max(largest, value) or largest
+      end
+      if corner and row == 0 and column == columns - 1 then
+        largest = 0.0
+      end
+      open = open or largest > -math.huge
+      values[row * columns + column + 1] = largest
+    end
+    for column = 0, open and -1 or seen - 1 do
+      values[row * columns + column + 1] = 0.0
+    end
+  end
+  return { rows = rows, columns = columns, values = values }
+end
+
+return M

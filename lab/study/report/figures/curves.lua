@@ -1,0 +1,229 @@
+-- A figure as a gnuplot script that draws an SVG and a PNG.
+--
+-- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
+-- marks, shade, labels }: x and y are axes as scales.lua has them; curves = { { points = { { x, y }, ... }, style,
+-- faint, title, line, band } }, style as colours.lua has it, line the name of what the curve belongs to, band = { { x,
+-- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of
+-- text higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text,
+-- align } }. legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is
+-- run here.
+
+local scales = require("lab.study.report.figures.scales")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local quote = tongues.gnuplot
+
+M.POINTS = 100 -- most points of a curve; more are averaged in neighbours
+
+local WIDTH, HEIGHT = 430, 320 -- of one of several panels, in pixels of the SVG
+
+local FRAME = [[
+set border 3 lw 1 lc rgb "#444444"
+set tics nomirror out scale 0.6 textcolor rgb "#222222"
+set grid y lt 1 lw 0.6 lc rgb "#a0a0a0a0"
+]]
+
+local function number(value)
+  return ("%.6g"):format(value)
+end
+
+-- Neighbours averaged until a curve, or a band, has at most M.POINTS points; and how many went into one.
+function M.thin(points)
+  local group = math.ceil(#points / M.POINTS)
+  if group <= 1 then
+    return points, 1
+  end
+  local thin = {}
+  for first = 1, #points, group do
+    local last, mean = math.min(first + group - 1, #points), {}
+    for part in ipairs(points[first]) do
+      local sum = 0
+      for i = first, last do
+        sum = sum + points[i][part]
+      end
+      mean[part] = sum / (last - first + 1)
+    end
+    thin[#thin + 1] = mean
+  end
+  return thin, group
+end
+
+local function add_block(lines, name, points)
+  lines[#lines + 1] = name .. " << EOD"
+  for _, point in ipairs((M.thin(points))) do
+    local numbers = {}
+    for part, value in ipairs(point) do
+      numbers[part] = number(value)
+    end
+    lines[#lines + 1] = table.concat(numbers, " ")
+  end
+  lines[#lines + 1] = "EOD"
+end
+
+-- The points of all curves and bands, as blocks of data. Names count through all panels.
+local function data(figure)
+  local lines, count = {}, 0
+  for _, panel in ipairs(figure.panels) do
+    for _, curve in ipairs(panel.curves) do
+      count = count + 1
+      curve.block = ("$curve%d"):format(count)
+      add_block(lines, curve.block, curve.points)
+      if curve.band then
+        add_block(lines, ("$band%d"):format(count), curve.band)
+      end
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+-- Transparency goes in front of red, green and blue.
+local function with(style, faint)
+  local colour = faint and "#a8" .. style.colour:sub(2) or style.colour
+  return ("with %s lw %s dt %s%s lc rgb '%s'"):format(faint and "lines" or "linespoints", faint and "1" or "2.2",
+    style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
+end
+
+M.tic_step = scales.step
+
+local function x_tics(panel)
+  if panel.x.ticks then
+    return "(" .. table.concat(panel.x.ticks, ", ") .. ")"
+  end
+  return panel.x.log and "autofreq" or number(scales.step(panel.x[2] - panel.x[1]))
+end
+
+-- How the y axis goes: gnuplot keeps it from panel to panel.
+local function y_scale(axis)
+  if axis.zoom then
+    local beyond = number(100 + scales.REST)
+    return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
+      :format(beyond, beyond, table.concat(scales.tics(axis), ", "))
+  end
+  return "unset nonlinear y\n" .. (axis.log and ("set logscale y %d"):format(axis.log) or "unset logscale y")
+end
+
+local function ranges(panel)
+  local lines = { y_scale(panel.y),
+    ("set xrange [%s:%s]"):format(number(panel.x[1]), number(panel.x[2])),
+    ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
+    panel.x.log and ("set logscale x %d"):format(panel.x.log) or "unset logscale x",
+    "set xtics nomirror " .. x_tics(panel), panel.percent and "set format y '%g%%'" or "set format y '%g'" }
+  lines[#lines + 1] = not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil
+  return table.concat(lines, "\n")
+end
+
+-- What stands behind the curves and beside them.
+local function marks(panel)
+  local lines = { "unset object\nunset arrow\nunset label" }
+  if panel.shade then
+    lines[#lines + 1] = ("set object 1 rectangle from %s,graph 0 to %s,graph 1 fc rgb '#e8999977' fs solid noborder "
+      .. "behind"):format(number(panel.shade[1]), number(panel.shade[2]))
+  end
+  for i, mark in ipairs(panel.marks or {}) do
+    lines[#lines + 1] = ("set arrow %d from %s,graph 0 to %s,graph 1 nohead dt (8,5) lw 1.4 lc rgb '#888888'"):format(i,
+      number(mark[1]), number(mark[1]))
+  end
+  for _, level in ipairs(panel.levels or {}) do
+    lines[#lines + 1] = ("set label %s at graph 1.01, first %s left offset 0,%s tc rgb '#777777'"):format(
+      quote(level[2]), number(level[1]), number(level[3] or 0))
+  end
+  for _, label in ipairs(panel.labels or {}) do
+    lines[#lines + 1] = ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]),
+      number(label[2]), label[4])
+  end
+  return table.concat(lines, "\n")
+end
+
+local function plot(panel)
+  local parts = {}
+  for i, level in ipairs(panel.levels or {}) do
+    parts[#parts + 1] = ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
+      i == 1 and "(2,3)" or "(8,3)")
+  end
+  for _, curve in ipairs(panel.curves) do
+    parts[#parts + 1] = curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'")
+      :format(curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
+  end
+  for _, faint in ipairs({ true, false }) do
+    for _, curve in ipairs(panel.curves) do
+      if (curve.faint or false) == faint then
+        parts[#parts + 1] = ("%s using 1:2 %s %s"):format(curve.block,
+          curve.title and "title " .. quote(curve.title) or "notitle", with(curve.style, faint))
+      end
+    end
+  end
+  return #parts > 0 and "plot " .. table.concat(parts, ", \\\n     ") or "plot NaN notitle"
+end
+
+local function panel_text(panel)
+  return table.concat({
+    "set title " .. quote(panel.title or "") .. " textcolor rgb '#222222'",
+    "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3 textcolor rgb '#222222'",
+    "set ylabel " .. quote(scales.label(panel.ylabel, panel.y)) .. " offset -0.6,0 textcolor rgb '#222222'",
+    ranges(panel), marks(panel), plot(panel),
+  }, "\n")
+end
+
+-- The names of the curves in a place of their own.
+local function legend_text(legend)
+  local parts = {}
+  for _, entry in ipairs(legend) do
+    parts[#parts + 1] = ("2 title %s %s"):format(quote(entry.title), with(entry.style))
+  end
+  return table.concat({
+    "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel",
+    "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y",
+    "set xrange [0:1]\nset yrange [0:1]",
+    "set key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'",
+    "plot " .. table.concat(parts, ", \\\n     "),
+  }, "\n")
+end
+
+-- The drawing of a figure, and its size in pixels.
+local function drawing(figure)
+  local last_levels = false
+  for _, panel in ipairs(figure.panels) do
+    last_levels = last_levels or panel.levels and #panel.levels > 0
+  end
+  local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(last_levels and 17 or 3)
+  if #figure.panels == 1 then
+    return frame .. "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb '#222222'\n"
+      .. panel_text(figure.panels[1]), 800, 480
+  end
+  local places = #figure.panels + 1
+  local across = places <= 4 and 2 or places <= 9 and 3 or 4
+  local down = math.ceil(places / across)
+  local parts = { frame .. "set key off", ("set multiplot layout %d,%d"):format(down, across) }
+  for _, panel in ipairs(figure.panels) do
+    parts[#parts + 1] = panel_text(panel)
+  end
+  parts[#parts + 1] = legend_text(figure.legend)
+  parts[#parts + 1] = "unset multiplot\nset border 3"
+  return table.concat(parts, "\n"), across * WIDTH, down * HEIGHT
+end
+
+-- The script; it writes <name>.svg and <name>.png where it runs.
+function M.script(figure)
+  local blocks = data(figure)
+  local picture, width, height = drawing(figure)
+  local size = #figure.panels == 1 and 15 or 12
+  return table.concat({
+    "set encoding utf8",
+    blocks,
+    ("set terminal svg noenhanced size %d,%d dynamic font 'Helvetica,%d' background rgb 'white'"):format(width, height,
+      size),
+    ("set output '%s.svg'"):format(figure.name),
+    picture,
+    "unset output",
+    ("set terminal pngcairo noenhanced size %d,%d font 'Sans,%d' linewidth 2 pointscale 1.6"):format(2 * width,
+      2 * height, size * 1.6 // 1),
+    ("set output '%s.png'"):format(figure.name),
+    picture,
+    "unset output",
+    "",
+  }, "\n")
+end
+
+return M

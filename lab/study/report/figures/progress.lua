@@ -1,0 +1,145 @@
+-- Loss and accuracy while models train, set by set: a figure of a report.
+--
+-- Input: a study with its cells read, an item { lines, panels, splits }, the bold and faint curves of figures.lua.
+-- Output: panels as curves.lua draws them, none where nothing was measured on the way. A panel for each set, and for
+-- every value of the axis `panels`: "loss" is that of the batches of training, "epoch" their running accuracy
+-- (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts epochs where all runs say how
+-- many steps one has, else steps.
+
+local captions = require("lab.study.report.tables.captions")
+local entries = require("lab.study.report.tables.table_entries")
+local metrics = require("lab.study.read.metrics")
+local reached = require("lab.study.report.tables.reached")
+local runs = require("lab.study.read.runs")
+local scales = require("lab.study.report.figures.scales")
+local views = require("lab.study.report.tables.views")
+
+local M = {}
+
+M.LOSS = "loss"
+M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
+
+local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
+
+-- Steps of an epoch of a run; nil where it does not say.
+local function epoch_of(run)
+  return run.facts.data and run.facts.data.epoch_batches
+end
+
+-- What metrics.jsonl says, in one reading: { loss, epoch }, lists of { step, value }: the loss that is logged, in nats
+-- per token, and the running accuracy in percent, of whole epochs or, where there are none, of windows of steps.
+local function logged(run)
+  local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
+  for _, row in ipairs(runs.metrics(run)) do
+    loss[#loss + 1] = row.loss and { row.step, row.loss } or nil
+    if epoch and row.epoch and row.epoch_accuracy and row.epoch > last then
+      last = row.epoch
+      running[#running + 1] = { last * epoch, 100 * row.epoch_accuracy }
+    elseif not epoch and (row.accuracy or row.accuracy_teacher_forced) then
+      running[#running + 1] = { row.step, 100 * (row.accuracy or row.accuracy_teacher_forced) }
+    end
+  end
+  return { [M.LOSS] = loss, epoch = running }
+end
+
+-- Curves of the runs of a cell at its chosen learning rate, those that have points. read: what `logged` said of each
+-- run, which is asked once.
+local function lists_of(cell, split, in_epochs, metric, read)
+  local lists = {}
+  for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+    local points
+    if split == M.LOSS or split == "epoch" then
+      read[run] = read[run] or logged(run)
+      points = read[run][split]
+    else
+      points = reached.points(run, split, metric)
+    end
+    for _, point in ipairs(in_epochs and points or {}) do
+      point[1] = point[1] / epoch_of(run)
+    end
+    lists[#lists + 1] = #points > 0 and points or nil
+  end
+  return lists
+end
+
+-- Whether all runs that are shown say how many steps an epoch has.
+local function all_have_epochs(cells)
+  for _, cell in ipairs(cells) do
+    for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+      if not epoch_of(run) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- { name, cell } of the item's lines in the panel of a value; false: there is no axis of panels.
+local function lines_of(study, item, value)
+  local lines = {}
+  for _, name in ipairs(views.axis(study, item.lines)) do
+    local cell = views.find(study, views.with(item.where, { [item.lines] = name, [item.panels or item.lines] = value
+      or name }))
+    lines[#lines + 1] = cell and { name = name, cell = cell } or nil
+  end
+  return lines
+end
+
+local function panel_of(split, title, in_epochs, study)
+  return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
+    ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.metric(study)
+      or captions.answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
+    percent = split == "epoch" or split ~= M.LOSS and metrics.of[study.scored.metric].unit == "percent", curves = {},
+    marks = {} }
+end
+
+-- The panels of a value of the axis of panels, by set, without those where nothing was measured.
+local function panels_of(study, item, value, splits, context)
+  local lines, cells, panels = lines_of(study, item, value), {}, {}
+  for i, entry in ipairs(lines) do
+    cells[i] = entry.cell
+  end
+  local in_epochs = all_have_epochs(cells)
+  for _, split in ipairs(splits) do
+    local set = TITLES[split] or views.SETS[split]
+    panels[split] = panel_of(split, value and views.label(item.panels, value) .. (#splits > 1 and ": " .. set or "")
+      or set, in_epochs, study)
+  end
+  for _, entry in ipairs(lines) do
+    local read = {} -- of one cell: the metrics of a whole study are more than memory holds
+    for _, split in ipairs(splits) do
+      local panel, lists = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
+      for _, points in ipairs(lists) do
+        panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
+      end
+      context.add(panel, lists, context.styles[entry.name], views.label(item.lines, entry.name), entry.cell)
+    end
+  end
+  for _, split in ipairs(splits) do
+    if #panels[split].curves == 0 then
+      panels[split] = nil
+    else
+      scales.fit(panels[split])
+    end
+  end
+  return panels
+end
+
+-- styles: by name; add(panel, lists, style, title, cell): bold and faint curves. Second comes whether they show
+-- { loss, other }.
+function M.panels(study, item, styles, add)
+  local context, splits, by_value = { styles = styles, add = add }, item.splits or M.SPLITS, {}
+  for i, value in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
+    by_value[i] = panels_of(study, item, value, splits, context)
+  end
+  local panels, has = {}, {}
+  for _, split in ipairs(splits) do
+    for _, of in ipairs(by_value) do
+      panels[#panels + 1] = of[split]
+      has.loss, has.other = has.loss or of[split] and split == M.LOSS, has.other or of[split] and split ~= M.LOSS
+    end
+  end
+  return panels, has
+end
+
+return M

@@ -1,0 +1,147 @@
+-- A figure on the page: the names of its lines, a picture of each panel, and the numbers of each as a table.
+--
+-- Input: a figure as figures.lua and compare.lua make them; of its curves that are no single seeds `cell` is the number
+-- of the cell that all of it is of, `cells` by x where each point is of another. Output: HTML that is XML too. A script
+-- (page_script.lua) hides lines by their names, and reads the numbers from the tables.
+
+local curves = require("lab.study.report.figures.curves")
+local html = require("lab.study.report.page.html")
+local picture = require("lab.study.report.page.picture")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local escape = tongues.html
+
+-- The lines of a figure, { title, style }: those of its list of names, else its curves.
+local function lines_of(figure)
+  local list, numbers = {}, {}
+  local function add(title, style)
+    if title and not numbers[title] then
+      list[#list + 1] = { title = title, style = style }
+      numbers[title] = #list
+    end
+  end
+  local shown = {}
+  for _, panel in ipairs(figure.panels) do
+    for _, curve in ipairs(panel.curves) do
+      shown[curve.line] = true
+    end
+  end
+  for _, entry in ipairs(figure.legend or {}) do
+    add(shown[entry.title] and entry.title, entry.style)
+  end
+  for _, panel in ipairs(figure.panels) do
+    for _, curve in ipairs(panel.curves) do
+      add(curve.line, curve.style)
+    end
+  end
+  return list, numbers
+end
+
+local function legend(figure, lines)
+  local items = {}
+  for i, line in ipairs(lines) do
+    items[i] = ('<li data-toggle="%d">%s<span>%s</span></li>'):format(i, picture.key(line.style), escape(line.title))
+  end
+  for _, panel in ipairs(figure.panels) do
+    if panel.shade then
+      items[#items + 1] = '<li><span class="swatch"></span><span>training lengths</span></li>'
+      break
+    end
+  end
+  return ('<ul class="legend" aria-label="Curves">%s</ul>'):format(table.concat(items))
+end
+
+local function number_text(panel, value)
+  return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
+end
+
+-- The bold curves of a panel by their line's number, each with its points by x; and all x, rising.
+local function series_of(panel, numbers)
+  local series, xs, seen = {}, {}, {}
+  for _, curve in ipairs(panel.curves) do
+    if not curve.faint then
+      local one = { curve = curve, number = numbers[curve.line], at = {}, band = {} }
+      series[#series + 1], one.points = one, curves.thin(curve.points)
+      for _, point in ipairs(one.points) do
+        local x = point[1]
+        one.at[x] = point[2]
+        xs[#xs + 1] = not seen[x] and x or nil
+        seen[x] = true
+      end
+      for _, point in ipairs((curves.thin(curve.band or {}))) do
+        one.band[point[1]] = point
+      end
+    end
+  end
+  table.sort(xs)
+  return series, xs
+end
+
+local function value_cell(panel, one, x)
+  local value, band, cells = one.at[x], one.band[x], one.curve.cells
+  local text = value and number_text(panel, value) or ""
+  if value and cells and cells[x] then
+    text = ('<a href="#cell-%d">%s</a>'):format(cells[x], text)
+  end
+  return ('<td data-line="%d">%s%s</td>'):format(one.number, text, value and band
+    and (" <small>(%s to %s)</small>"):format(number_text(panel, band[2]), number_text(panel, band[3])) or "")
+end
+
+-- The numbers of a panel; columns lead to the runs that they are made of.
+local function values(panel, series, xs)
+  local heads, rows = { ('<th scope="col">%s</th>'):format(escape(panel.xlabel)) }, {}
+  for _, one in ipairs(series) do
+    local title, cell = escape(one.curve.line), one.curve.cell
+    heads[#heads + 1] = ('<th scope="col" data-line="%d">%s</th>'):format(one.number, cell
+      and ('<a href="#cell-%d">%s</a>'):format(cell, title) or title)
+  end
+  for i, x in ipairs(xs) do
+    local cells = {}
+    for j, one in ipairs(series) do
+      cells[j] = value_cell(panel, one, x)
+    end
+    rows[i] = ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(picture.x(panel, x), x, table.concat(cells))
+  end
+  local of = panel.title and panel.title ~= "" and panel.title or "the curves"
+  local body = ("<table><caption>%s</caption><thead><tr>%s</tr></thead><tbody>\n%s\n</tbody></table>"):format(
+    escape(panel.ylabel) .. (panel.percent and ", percent" or ""), table.concat(heads), table.concat(rows, "\n"))
+  return ('<details class="numbers"><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(
+    escape(of), html.box("Numbers of " .. of, body))
+end
+
+-- What the picture shows, in words: each line from its first to its last number.
+local function alternative(panel, series)
+  local parts = {}
+  for i, one in ipairs(series) do
+    local first, last = one.points[1], one.points[#one.points]
+    parts[i] = ("%s: %s at %.6g, %s at %.6g"):format(one.curve.line ~= "" and one.curve.line or "curve",
+      number_text(panel, first[2]), first[1], number_text(panel, last[2]), last[1])
+  end
+  return ("%s%s%s by %s. %s."):format(panel.title or "", panel.title and panel.title ~= "" and ": " or "",
+    panel.ylabel .. (panel.percent and " in percent" or ""), panel.xlabel, table.concat(parts, "; "))
+end
+
+local function panel_body(panel, numbers)
+  local series, xs = series_of(panel, numbers)
+  local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
+  return ('<div class="panel" data-axis="%s">%s<div class="plot">%s</div>%s</div>'):format(escape(panel.xlabel), title,
+    picture.panel(panel, numbers, alternative(panel, series)), values(panel, series, xs))
+end
+
+function M.body(figure)
+  local lines, numbers = lines_of(figure)
+  local panels, beside = {}, false
+  for _, panel in ipairs(figure.panels) do
+    beside = beside or panel.levels and #panel.levels > 0
+  end
+  for i, panel in ipairs(figure.panels) do
+    panel.beside = beside -- all panels are of one width
+    panels[i] = panel_body(panel, numbers)
+  end
+  return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(legend(figure, lines),
+    table.concat(panels, "\n"), figure.caption and ("<figcaption>%s</figcaption>"):format(escape(figure.caption)) or "")
+end
+
+return M

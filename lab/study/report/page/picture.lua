@@ -1,0 +1,197 @@
+-- One panel of a figure as SVG, for the page.
+--
+-- Input: a panel as curves.lua has it, the number of each line by its name, a text that says the same. Output: text,
+-- XML. Colours are properties that the page sets for its light and its dark ground; whatever belongs to a line is in a
+-- group that says which, so that it can be hidden.
+
+local colours = require("lab.study.report.figures.colours")
+local curves = require("lab.study.report.figures.curves")
+local scales = require("lab.study.report.figures.scales")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local WIDTH, HEIGHT = 460, 300
+local LEFT, RIGHT, TOP, BOTTOM = 48, 14, 30, 44
+local LEVELS = 66 -- on the right, in the place of RIGHT, for names of levels
+local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- tics that are closer have no number
+local LEVEL_HEIGHT = 28 -- of a level's name, two lines
+local MARKS = 8 -- of a curve
+
+-- By gnuplot's numbers of points.
+local POINTS = {
+  [1] = "m-4,0h8m-4,-4v8", [2] = "m-3,-3l6,6m0,-6l-6,6", [3] = "m-4,0h8m-4,-4v8m-3,-7l6,6m0,-6l-6,6",
+  [5] = "m-2.7,-2.7h5.4v5.4h-5.4z", [7] = "m-3.2,0a3.2,3.2 0 1,0 6.4,0a3.2,3.2 0 1,0 -6.4,0",
+  [9] = "m0,-3.6l3.5,6.2h-7z", [11] = "m0,3.6l3.5,-6.2h-7z", [13] = "m0,-4.2l3.4,4.2l-3.4,4.2l-3.4,-4.2z",
+}
+
+local function dashes(style)
+  local numbers = style.dash:match("%((.*)%)")
+  return numbers and (' stroke-dasharray="%s"'):format(numbers) or ""
+end
+
+-- The properties that the page's rules of colours go by.
+local function properties(style)
+  return ('style="--light:%s;--dark:%s"'):format(colours.against(style.colour, colours.LIGHT),
+    colours.against(style.colour, colours.DARK))
+end
+
+local function path(class, points, more)
+  local parts = {}
+  for i, point in ipairs(points) do
+    parts[i] = ("%.1f,%.1f"):format(point[1], point[2])
+  end
+  return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
+end
+
+-- Where a panel's numbers stand in the picture. beside: there is room for names of levels.
+local function frame_of(panel)
+  local right = WIDTH - (panel.beside and LEVELS or RIGHT)
+  local bottom = HEIGHT - BOTTOM
+  return { right = right, bottom = bottom,
+    x = function(value)
+      return LEFT + (right - LEFT) * scales.place(panel.x, value)
+    end,
+    y = function(value)
+      return bottom - (bottom - TOP) * scales.place(panel.y, value)
+    end }
+end
+
+-- How far from the picture's left a value of the x axis stands.
+function M.x(panel, value)
+  return frame_of(panel).x(value)
+end
+
+local function text(class, x, y, what)
+  return ('<text class="%s" x="%.1f" y="%.1f">%s</text>'):format(class, x, y, tongues.html(what))
+end
+
+local function axes(panel, frame)
+  local parts, last = {}, math.huge
+  for _, value in ipairs(scales.tics(panel.y)) do
+    local y = frame.y(value)
+    parts[#parts + 1] = ('<path class="grid" d="M%d,%.1fH%.1f"/>'):format(LEFT, y, frame.right)
+    if last - y >= TIC_HEIGHT then
+      parts[#parts + 1], last = text("end", LEFT - 6, y + 4, ("%g%s"):format(value, panel.percent and "%" or "")), y
+    end
+  end
+  last = -math.huge
+  for _, value in ipairs(scales.tics(panel.x)) do
+    local x = frame.x(value)
+    parts[#parts + 1] = ('<path class="axis" d="M%.1f,%.1fv5"/>'):format(x, frame.bottom)
+    if x - last >= TIC_WIDTH then
+      parts[#parts + 1], last = text("middle", x, frame.bottom + 18, ("%g"):format(value)), x
+    end
+  end
+  parts[#parts + 1] = ('<path class="axis" d="M%d,%dV%.1fH%.1f"/>'):format(LEFT, TOP, frame.bottom, frame.right)
+  parts[#parts + 1] = text("middle", (LEFT + frame.right) / 2, HEIGHT - 8, panel.xlabel)
+  parts[#parts + 1] = text("start", 4, 16, scales.label(panel.ylabel, panel.y))
+  return table.concat(parts)
+end
+
+-- Names of flat lines, beside them and apart from each other: the number in a line of its own.
+local function level_names(panel, frame)
+  local order, parts = {}, {}
+  for i, level in ipairs(panel.levels) do
+    order[i] = { y = frame.y(level[1]), name = level[2] }
+  end
+  table.sort(order, function(a, b)
+    return a.y > b.y
+  end)
+  for i, entry in ipairs(order) do
+    local below = order[i - 1]
+    entry.at = math.min(entry.y, below and below.at - LEVEL_HEIGHT or frame.bottom - LEVEL_HEIGHT / 4)
+    local word, number = entry.name:match("^(.*) (%S+)$")
+    local x = frame.right + 6
+    parts[#parts + 1] = word and text("start", x, entry.at - 2, word) .. text("start", x, entry.at + 11, number)
+      or text("start", x, entry.at + 4, entry.name)
+  end
+  return table.concat(parts)
+end
+
+local function behind(panel, frame)
+  local parts = {}
+  if panel.shade then
+    local from, to = frame.x(panel.shade[1]), frame.x(panel.shade[2])
+    parts[1] = ('<rect class="shade" x="%.1f" y="%d" width="%.1f" height="%.1f"/>'):format(from, TOP,
+      math.max(2, to - from), frame.bottom - TOP)
+  end
+  for _, mark in ipairs(panel.marks or {}) do
+    parts[#parts + 1] = ('<path class="limit" d="M%.1f,%dV%.1f"/>'):format(frame.x(mark[1]), TOP, frame.bottom)
+  end
+  for i, level in ipairs(panel.levels or {}) do
+    parts[#parts + 1] = ('<path class="level" d="M%d,%.1fH%.1f" stroke-dasharray="%s"/>'):format(LEFT,
+      frame.y(level[1]), frame.right, i == 1 and "2 3" or "8 3")
+  end
+  return table.concat(parts)
+end
+
+local function places_of(points, frame)
+  local places = {}
+  for i, point in ipairs((curves.thin(points))) do
+    places[i] = { frame.x(point[1]), frame.y(point[2]) }
+  end
+  return places
+end
+
+-- Up along the upper quartiles and back along the lower ones.
+local function band(points, frame)
+  local places, thin = {}, curves.thin(points)
+  for i, point in ipairs(thin) do
+    places[i] = { frame.x(point[1]), frame.y(point[3]) }
+    places[2 * #thin + 1 - i] = { frame.x(point[1]), frame.y(point[2]) }
+  end
+  return path("band", places)
+end
+
+local function marks(places, style, number)
+  local parts, step = {}, math.max(1, math.ceil(#places / MARKS))
+  for i = 1 + number % step, #places, step do
+    parts[#parts + 1] = ("M%.1f,%.1f%s"):format(places[i][1], places[i][2], POINTS[style.point])
+  end
+  return ('<path class="mark" d="%s"/>'):format(table.concat(parts))
+end
+
+local function curve_text(curve, frame, number)
+  local places = places_of(curve.points, frame)
+  if curve.faint then
+    return path("seed", places, dashes(curve.style))
+  end
+  return (curve.band and band(curve.band, frame) or "") .. path("mean", places, dashes(curve.style))
+    .. marks(places, curve.style, number)
+end
+
+-- Curves in groups by their line, single seeds behind the mean.
+local function lines(panel, frame, numbers)
+  local groups, order = {}, {}
+  for _, curve in ipairs(panel.curves) do
+    local number = numbers[curve.line]
+    if not groups[number] then
+      groups[number] = { ('<g data-line="%d" %s>'):format(number, properties(curve.style)) }
+      order[#order + 1] = groups[number]
+    end
+    table.insert(groups[number], curve_text(curve, frame, number))
+  end
+  for i, group in ipairs(order) do
+    order[i] = table.concat(group) .. "</g>"
+  end
+  return table.concat(order)
+end
+
+-- numbers: of lines by name.
+function M.panel(panel, numbers, alternative)
+  local frame = frame_of(panel)
+  return ('<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" viewBox="0 0 %d %d">%s%s%s%s'
+    .. '<path class="rule" d="M0,%dV%.1f"/></svg>'):format(tongues.html(alternative), WIDTH, HEIGHT,
+    behind(panel, frame), axes(panel, frame), panel.levels and level_names(panel, frame) or "",
+    lines(panel, frame, numbers), TOP, frame.bottom)
+end
+
+-- A piece of a line, for the list of names.
+function M.key(style)
+  return ('<svg xmlns="http://www.w3.org/2000/svg" class="key" aria-hidden="true" viewBox="0 0 36 14" %s>'
+    .. '<path class="mean" d="M1,7H35"%s/><path class="mark" d="M18,7%s"/></svg>'):format(properties(style),
+    dashes(style), POINTS[style.point])
+end
+
+return M

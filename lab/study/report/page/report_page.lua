@@ -1,0 +1,145 @@
+-- The HTML page of a report.
+--
+-- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of },
+-- as report.lua makes it. Output: the page's text. Every number of a table leads to the runs it is made of.
+
+local beside = require("lab.study.report.page.beside")
+local figure = require("lab.study.report.page.figure")
+local html = require("lab.study.report.page.html")
+local page = require("lab.study.report.page.page")
+local readings = require("lab.study.read.readings")
+local tongues = require("base.tongues")
+local views = require("lab.study.report.tables.views")
+local wording = require("base.wording")
+
+local M = {}
+
+local escape = tongues.html
+
+local function paragraph(text, class)
+  return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))
+end
+
+local function code_block(text)
+  return ("<p><code>%s</code></p>"):format(escape(text))
+end
+
+local function settings_table(report)
+  local rows = {}
+  local paper = report.paper
+  for i, item in ipairs(report.settings) do
+    local class = item.differs and ' class="flag"' or ""
+    rows[i] = ('<tr><th scope="row">%s</th><td>%s</td>%s</tr>'):format(escape(item.what), escape(item.ours), paper
+      and ("<td%s>%s</td>"):format(class, escape(item.paper or "")) or "")
+  end
+  return html.box("What was run", ('<table class="facts"><caption>What was run%s</caption><thead><tr>'
+    .. '<th scope="col">setting</th><th scope="col">here</th>%s</tr></thead><tbody>%s</tbody></table>'):format(
+    paper and ", and what the paper ran" or "", paper and '<th scope="col">paper</th>' or "",
+    table.concat(rows, "\n")))
+end
+
+local function readings_body(report)
+  local rows = {}
+  for i, item in ipairs(report.readings) do
+    local answers = {}
+    for j, answer in ipairs(item.answers) do
+      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
+    end
+    rows[i] = ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question),
+      escape(table.concat(answers, "; ")))
+  end
+  return html.box("Readings", ('<table class="facts"><caption>%s</caption><thead><tr><th scope="col">question</th>'
+    .. '<th scope="col">answer</th></tr></thead><tbody>%s</tbody></table>'):format(readings.TITLE,
+    table.concat(rows, "\n")))
+end
+
+local function run_row(run)
+  local flags = table.concat(run.facts.flags or {}, " ")
+  local notes = #run.notes > 0 and (' <small>%s</small>'):format(escape(table.concat(run.notes, "; "))) or ""
+  return ('<tr><th scope="row">%s</th><td>%s</td><td>%s%s</td><td>%s</td><td>%s</td><td class="facts">'
+    .. '<code>%s</code></td><td><code>%s</code></td></tr>'):format(run.seed and ("%d"):format(run.seed) or "?",
+    run.learning_rate and ("%g"):format(run.learning_rate) or "?", escape(run.state), notes,
+    run.score and ("%.1f"):format(run.score) or "", run.test and ("%d"):format(run.test.step) or "", escape(run.dir),
+    escape(flags))
+end
+
+-- One cell: its runs, and how they are made.
+local function cell_body(report, cell)
+  local rows, s = {}, cell.summary
+  for i, run in ipairs(cell.runs) do
+    rows[i] = run_row(run)
+  end
+  local facts = {}
+  for _, difference in ipairs(s.differences) do
+    facts[#facts + 1] = paragraph("Runs differ in " .. difference, "flag")
+  end
+  facts[#facts + 1] = cell.anew and paragraph("Runs of an earlier version, which a sweep would train anew: "
+    .. cell.anew, "flag") or nil
+  local name = views.key_text(report.study, cell)
+  return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
+    s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
+    code_block(report.command_of(cell)), table.concat(facts), html.box("Runs of " .. name,
+    ('<table><caption>Runs of %s</caption><thead><tr><th scope="col">seed</th><th scope="col">learning rate</th>'
+    .. '<th scope="col">state</th><th scope="col">score</th><th scope="col">step</th><th scope="col">folder</th>'
+    .. '<th scope="col">flags of the trainer</th></tr></thead><tbody>%s</tbody></table>'):format(escape(name),
+    table.concat(rows, "\n"))))
+end
+
+local function cells_body(report)
+  local parts = {}
+  for i, cell in ipairs(report.study.cells) do
+    parts[i] = cell_body(report, cell)
+  end
+  return paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
+    .. table.concat(parts, "\n")
+end
+
+-- What an analysis said, and its picture: as an image, since anybody may have written the file, and an image runs
+-- nothing.
+local function analysis_body(analysis)
+  local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
+    beside.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
+  local text = analysis.text:gsub("[^\n]+", escape)
+  return picture .. html.box(analysis.what, ("<pre>%s</pre>"):format(text))
+end
+
+local function problems_body(report)
+  local items = {}
+  for i, text in ipairs(report.problems) do
+    items[i] = "<li>" .. escape(text) .. "</li>"
+  end
+  return "<ul>" .. table.concat(items, "\n") .. "</ul>"
+end
+
+function M.render(report)
+  local sections = {}
+  local function add(title, body)
+    sections[#sections + 1] = { title = title, body = body }
+  end
+  for _, part in ipairs(report.parts) do
+    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part))
+  end
+  for _, analysis in ipairs(report.beside or {}) do
+    add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
+  end
+  local tables = {}
+  for i, model in ipairs(report.every_cell) do
+    tables[i] = html.table(model)
+  end
+  add("Every cell", table.concat(tables, "\n"))
+  if #report.readings > 0 then
+    add("Readings", readings_body(report))
+  end
+  add("Runs", cells_body(report))
+  if #report.problems > 0 then
+    add("What could not be read", problems_body(report))
+  end
+  local lead = {}
+  for i, text in ipairs(report.lead) do
+    lead[i] = paragraph(text, report.flagged[i] and "flag" or nil)
+  end
+  return page.render({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
+    .. code_block(report.command), sections = sections })
+end
+
+return M

@@ -1,0 +1,89 @@
+-- What the runs of a study took: rates tried and how one was chosen, parameters, tokens, operations, hours.
+--
+-- Input: a study with its cells read (cells.lua) and plan_of (open.lua). Output: M.of gives what one run took, {
+-- parameters, tokens, flops }, numbers or nil where nobody knows; M.table a table as views.lua makes them. Tokens are
+-- those of all streams of the sequences that a run was trained on, operations what plan states for a step times the
+-- steps: both are means over the training lengths, and of files bounds, by the longest sequence.
+
+local captions = require("lab.study.report.tables.captions")
+local entries = require("lab.study.report.tables.table_entries")
+local views = require("lab.study.report.tables.views")
+local wording = require("base.wording")
+
+local M = {}
+
+local MOST_RATES = 4 -- that are listed one by one
+
+local function steps_of(run)
+  return run.test and run.test.step or run.facts.step
+end
+
+function M.of(study, cell, run)
+  local plan, steps = study.plan_of and study.plan_of(cell), steps_of(run)
+  local taken = { parameters = run.facts.parameters or plan and plan.parameters }
+  if plan and steps then
+    taken.tokens, taken.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
+    taken.bound = plan.task.data and not plan.task.data.made or false
+  end
+  return taken
+end
+
+-- 1234567 -> "1,234,567"; from a thousand million on "1.23e+15".
+local function count_text(value)
+  if not value then
+    return entries.MISSING
+  elseif value >= 1e9 then
+    return ("%.2e"):format(value)
+  end
+  local text = ("%d"):format(value // 1)
+  for at = #text - 3, 1, -3 do
+    text = text:sub(1, at) .. "," .. text:sub(at + 1)
+  end
+  return text
+end
+
+local function rates_text(rates)
+  local texts = {}
+  for _, rate in ipairs(rates) do
+    texts[#texts + 1] = rate.rate > 0 and ("%g"):format(rate.rate) or nil
+  end
+  if #texts > MOST_RATES then
+    return ("%d, %s to %s"):format(#texts, texts[1], texts[#texts])
+  end
+  return #texts > 0 and table.concat(texts, ", ") or entries.MISSING
+end
+
+local function row_of(study, cell)
+  local s = cell.summary
+  local taken = s.top and M.of(study, cell, s.top) or {}
+  local bound, hours = taken.bound and "at most " or "", s.hours
+  local time = hours.mean and 3600 * hours.mean
+  local texts = { rates_text(s.rates), s.best and ("%g"):format(s.best.rate) or entries.MISSING,
+    captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
+    taken.tokens and bound .. count_text(taken.tokens) or "not known",
+    taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
+    time and wording.duration(time) or entries.MISSING,
+    time and wording.duration(time * hours.count) or entries.MISSING }
+  local row = { title = views.key_text(study, cell), cells = {} }
+  for i, text in ipairs(texts) do
+    row.cells[i] = { texts = { text }, number = cell.number, missing = text == entries.MISSING }
+  end
+  return row
+end
+
+function M.table(study)
+  local columns, rows, any = {}, {}, false
+  for i, title in ipairs({ "rates tried", "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time",
+    "all runs" }) do
+    columns[i] = { title = title }
+  end
+  for i, cell in ipairs(study.cells) do
+    rows[i], any = row_of(study, cell), any or cell.summary.top ~= nil
+  end
+  local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
+    .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
+  return any and { name = "cost", title = "What it took", about = about, corner = "cell", subs = { "" },
+    columns = columns, rows = rows, notes = {} } or nil
+end
+
+return M

@@ -1,0 +1,97 @@
+-- How long runs took to get somewhere: steps and time of training until an evaluation on the way has a value, a table
+-- of a report.
+--
+-- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as views.lua makes them, a
+-- row for each value of an axis: over the runs at a cell's chosen learning rate that got there, mean and deviation of
+-- the step of the first evaluation at or above the threshold (percent), and of the seconds of training until then. A
+-- row where none got there is blank. M.seconds_at and M.first serve figures over time.
+
+local captions = require("lab.study.report.tables.captions")
+local entries = require("lab.study.report.tables.table_entries")
+local metrics = require("lab.study.read.metrics")
+local runs = require("lab.study.read.runs")
+local statistics = require("lab.study.read.statistics")
+local views = require("lab.study.report.tables.views")
+local wording = require("base.wording")
+
+local M = {}
+
+-- Seconds of training at a step, between the lines of metrics.jsonl; nil where they are not recorded.
+function M.seconds_at(clock, step)
+  local before = { 0, 0 }
+  for _, mark in ipairs(clock) do
+    if mark[1] >= step then
+      local share = mark[1] > before[1] and (step - before[1]) / (mark[1] - before[1]) or 1
+      return before[2] + share * (mark[2] - before[2])
+    end
+    before = mark
+  end
+  return nil
+end
+
+-- The x of the first point { x, percent } at or above a threshold; nil where there is none.
+function M.first(points, threshold)
+  for _, point in ipairs(points) do
+    if point[2] >= threshold then
+      return point[1]
+    end
+  end
+end
+
+-- { step, percent } of the evaluations on the way. Without sets there is one evaluation, of what is held out.
+function M.points(run, split, metric)
+  local points = {}
+  for _, point in ipairs(run.during) do
+    local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
+    points[#points + 1] = mean and mean[metric] and { point.step, metrics.of[metric].factor * mean[metric] } or nil
+  end
+  return points
+end
+
+-- { runs, steps, seconds } of a cell: how many were evaluated on the way, lists of those that got there.
+local function measured(study, cell, split, threshold)
+  local got = { runs = 0, steps = {}, seconds = {} }
+  for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
+    local points = M.points(run, split, study.scored.metric)
+    local step = M.first(points, threshold)
+    got.runs = got.runs + (#points > 0 and 1 or 0)
+    got.steps[#got.steps + 1] = step
+    got.seconds[#got.seconds + 1] = step and M.seconds_at(runs.clock(run), step)
+  end
+  return got
+end
+
+local function entry(list, form, scale, cell)
+  local mean, sd = statistics.mean(list), statistics.sd(list)
+  return { value = mean, number = cell and cell.number,
+    texts = { mean and entries.number_text(form, mean / scale, sd and sd / scale) or "" } }
+end
+
+local function row_of(row, item, length)
+  local got, note = row.got, entries.about(row.cell, "mean", {})
+  local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
+  return { title = views.label(item.rows, row.name), cells = { entry(got.steps, "%.0f", 1, row.cell),
+    entry(got.seconds, "%.2f", length, row.cell), { texts = { count }, about = note,
+      number = row.cell and row.cell.number } } }
+end
+
+function M.table(study, item)
+  local split, found, seconds = item.split or study.scored.select or "test", {}, {}
+  for i, name in ipairs(views.axis(study, item.rows)) do
+    local cell = views.find(study, views.with(item.where, { [item.rows] = name }))
+    found[i] = { name = name, cell = cell, got = measured(study, cell, split, item.threshold) }
+    table.move(found[i].got.seconds, 1, #found[i].got.seconds, #seconds + 1, seconds)
+  end
+  local unit, length = wording.unit(seconds)
+  local columns, rows = { { title = "steps" }, { title = unit }, { title = "runs" } }, {}
+  for i, row in ipairs(found) do
+    rows[i] = row_of(row, item, length)
+  end
+  local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
+    .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
+  return { title = views.title_of(item, what), about = views.about(item, what, captions.rates_sentence(study)),
+    corner = item.rows, subs = { "" },
+    columns = columns, rows = rows, notes = entries.notes(rows, columns) }
+end
+
+return M

@@ -1,0 +1,125 @@
+-- Everything that a report read, as two tidy CSV files: runs.csv has a line per run, report.csv one per run and length,
+-- or number on another axis, which the last column names.
+--
+-- Input: a study with its cells read. Output: files for write.files, which write themselves line by line.
+
+local captions = require("lab.study.report.tables.captions")
+local cost = require("lab.study.report.tables.cost")
+local evaluations = require("lab.study.read.evaluations")
+local lists = require("base.lists")
+local runs = require("lab.study.read.runs")
+local tongues = require("base.tongues")
+
+local M = {}
+
+local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen", "chosen_on",
+  "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }
+-- What lines of eval.jsonl measure, in their order.
+M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
+  "ended_early", "not_ended", "loss", "sd_over_sequences" }
+local LENGTH_COLUMNS = { "seed", "learning_rate", "step", "split", "length", "examples", "draws", "decoding" }
+table.move(M.MEASURES, 1, #M.MEASURES, #LENGTH_COLUMNS + 1, LENGTH_COLUMNS)
+LENGTH_COLUMNS[#LENGTH_COLUMNS + 1] = "axis"
+
+local function number(value, form)
+  return value and form:format(value) or ""
+end
+
+-- The study, the place in its grid, seed and learning rate.
+function M.front(study, cell, run)
+  local fields = { tongues.csv(study.name or "") }
+  for _, axis in ipairs(study.axes) do
+    fields[#fields + 1] = tongues.csv(cell.key[axis.name] or "")
+  end
+  fields[#fields + 1] = number(run.seed, "%d")
+  fields[#fields + 1] = number(run.learning_rate, "%.9g")
+  return table.concat(fields, ",")
+end
+
+-- The first line of a file, with the names of what M.front has in front.
+function M.head(study, columns)
+  local names = { "study" }
+  for _, axis in ipairs(study.axes) do
+    names[#names + 1] = tongues.csv(axis.name)
+  end
+  return table.concat(names, ",") .. "," .. table.concat(columns, ",") .. "\n"
+end
+
+-- What is scored of a run, where it has a score, and whether it is one of the rate that was chosen, by which set.
+local function score_fields(study, cell, run)
+  local evaluation, best = runs.evaluation(run, study.scored.split), cell.summary.best
+  if not run.score then
+    return { study.scored.metric, "", "", "", "" }
+  end
+  local chosen = best ~= nil and lists.has(best.runs, run)
+  return { study.scored.metric, evaluation.split, number(run.score, "%.9g"), chosen and "1" or "0",
+    captions.chosen_set(cell) or "" }
+end
+
+local function run_line(study, cell, run)
+  local taken = run.score and cost.of(study, cell, run) or {}
+  local fields = { M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d") }
+  local score = score_fields(study, cell, run)
+  table.move(score, 1, #score, #fields + 1, fields)
+  for _, text in ipairs({ run.decoding or "", number(taken.parameters, "%d"), number(taken.tokens, "%.0f"),
+    number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"), tongues.csv(run.id or cell.id),
+    run.digest or "", tongues.csv(run.dir) }) do
+    fields[#fields + 1] = text
+  end
+  return table.concat(fields, ",") .. "\n"
+end
+
+-- The lines of one evaluation as one text.
+local function length_lines(study, cell, run, evaluation)
+  local front = ("%s,%d,%s,"):format(M.front(study, cell, run), evaluation.step, evaluation.split)
+  local lines, counts, decoding = {}, evaluation.counts, evaluation.decoding or ""
+  for i, length in ipairs(evaluation.lengths) do
+    local values = {}
+    for j, name in ipairs(M.MEASURES) do
+      local value = evaluation[name] and evaluation[name][i] or ""
+      values[j] = type(value) == "number" and ("%.9g"):format(value) or value
+    end
+    lines[i] = ("%s%d,%d,%d,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, decoding,
+      table.concat(values, ","), run.axis)
+  end
+  return table.concat(lines)
+end
+
+-- A file of a line, or several, for each run.
+function M.file(path, head, study, line_of)
+  return { path = path, write = function(file)
+    local ok, message = file:write(head)
+    for _, cell in ipairs(study.cells) do
+      for _, run in ipairs(cell.runs) do
+        if ok then
+          ok, message = file:write(line_of(cell, run))
+        end
+      end
+    end
+    return ok, message
+  end }
+end
+
+function M.runs(study)
+  return M.file("runs.csv", M.head(study, RUN_COLUMNS), study, function(cell, run)
+    return run_line(study, cell, run)
+  end)
+end
+
+function M.files(study)
+  return {
+    M.runs(study),
+    M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
+      local texts, done = {}, {}
+      for _, name in ipairs(evaluations.SPLITS) do
+        local evaluation = run[name]
+        if evaluation and not done[evaluation] then
+          done[evaluation], texts[#texts + 1] = true, length_lines(study, cell, run, evaluation)
+        end
+      end
+      return table.concat(texts)
+    end),
+  }
+end
+
+return M

@@ -1,0 +1,81 @@
+-- Where differences come from: within the values of an axis, between seeds, and between these values; a table of a
+-- report, of students that several teachers have, say.
+--
+-- Input: a study with its cells read, an item { rows, of }. Output: a table as views.lua makes them, a row for each
+-- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between is
+-- the root of the variance that these means have beyond what it explains, by the method of moments for one random
+-- effect (mean squares between less mean squares within, over the effective number of runs of each); 0 where they have
+-- no more.
+
+local captions = require("lab.study.report.tables.captions")
+local entries = require("lab.study.report.tables.table_entries")
+local metrics = require("lab.study.read.metrics")
+local statistics = require("lab.study.read.statistics")
+local views = require("lab.study.report.tables.views")
+
+local M = {}
+
+-- { mean, within, between, groups, runs } of lists of scores; within and between are nil where they cannot be told.
+function M.of_groups(lists)
+  local groups, all, squares, within = {}, {}, 0, 0
+  for _, list in ipairs(lists) do
+    if #list > 0 then
+      local mean = statistics.mean(list)
+      groups[#groups + 1] = { mean = mean, count = #list }
+      squares = squares + (#list) ^ 2
+      for _, score in ipairs(list) do
+        all[#all + 1], within = score, within + (score - mean) ^ 2
+      end
+    end
+  end
+  local grand, between = statistics.mean(all), 0
+  for _, group in ipairs(groups) do
+    between = between + group.count * (group.mean - grand) ^ 2
+  end
+  local result = { mean = grand, groups = #groups, runs = #all }
+  if #all > #groups then
+    result.within = math.sqrt(within / (#all - #groups))
+  end
+  if result.within and #groups > 1 then
+    local effective = (#all - squares / #all) / (#groups - 1)
+    result.between = math.sqrt(math.max(0, (between / (#groups - 1) - result.within ^ 2) / effective))
+  end
+  return result
+end
+
+local function row_of(study, item, name)
+  local lists, cell, notes = {}, nil, {}
+  for i, value in ipairs(views.axis(study, item.of)) do
+    cell = views.find(study, views.with(item.where, { [item.rows] = name, [item.of] = value }))
+    lists[i] = cell and cell.summary.best and cell.summary.best.scores or {}
+    local note = entries.about(cell, "mean", {})
+    notes[#notes + 1] = note and ("%s: %s"):format(views.label(item.of, value), note)
+  end
+  local got = M.of_groups(lists)
+  local about = #notes > 0 and table.concat(notes, "; ") or nil
+  local cells = {}
+  for i, value in ipairs({ got.mean or false, got.within or false, got.between or false }) do
+    cells[i] = { missing = not value, value = value or nil, number = cell and cell.number,
+      texts = { entries.number_text("%.1f", value or nil) .. (about and value and i == 1 and "*" or "") } }
+  end
+  cells[4] = { texts = { ("%d of %d"):format(got.runs, got.groups) } }
+  cells[1].about = about
+  return { title = views.label(item.rows, name), cells = cells }
+end
+
+function M.table(study, item)
+  local columns = { { title = "mean" }, { title = "sd within" }, { title = "sd between" },
+    { title = ("runs of %ss"):format(item.of) } }
+  local rows = {}
+  for i, name in ipairs(views.axis(study, item.rows)) do
+    rows[i] = row_of(study, item, name)
+  end
+  local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.metric(study),
+    metrics.of[study.scored.metric].unit, item.of)
+  return { title = views.title_of(item, what), corner = item.rows, subs = { "" }, columns = columns, rows = rows,
+    about = captions.before("variance components of one random effect; at the chosen learning rate of each cell",
+      captions.details(study, true)),
+    notes = entries.notes(rows, columns) }
+end
+
+return M

@@ -1,0 +1,210 @@
+-- A network as data for the interpreter of the tests (kernels/ref/network.h), from the graph as its description left
+-- it: nothing is fused, shared or derived.
+--
+-- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
+-- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,
+-- tensor_count, site. Values, tensors, families and blocks are numbers, from 0; -1 is none.
+
+local builder = require("network.graph.builder")
+local parameters = require("network.graph.parameters")
+
+local M = {}
+
+local NONE = -1
+
+local function flag(is)
+  return is and 1 or 0
+end
+
+local TENSORS, PARTS = 6, 3 -- LH_REF_TENSORS, LH_REF_PARTS
+
+local function tensors_of(net)
+  local list, number_of = {}, {}
+  for i, t in ipairs(parameters.derive(net).tensors) do
+    list[i] = { name = t.name, rows = t.rank == 2 and t.shape[1] or 1, columns = t.shape[t.rank] }
+    number_of[t.name] = i - 1
+  end
+  return list, number_of
+end
+
+-- --- tensors by role, as the enums of network.h -------------------------------------------------------------------
+
+local roles = {}
+
+function roles.product(op)
+  local names = {}
+  for i, name in ipairs(op.p.tensors) do
+    names[i], names[PARTS + i] = name .. ".weight", name .. ".bias"
+  end
+  return names
+end
+
+function roles.norm(op)
+  return { op.p.path .. ".scale", op.p.path .. ".offset" }
+end
+
+function roles.embed(op)
+  if op.p.kind == "linear" then
+    return { op.p.path .. ".weight", "embed.position.weight", op.p.path .. ".bias" }
+  end
+  return { op.p.tensor, "embed.position.weight" }
+end
+
+function roles.place(op)
+  return { false, op.p and op.p.tensor }
+end
+
+function roles.attention(op)
+  local path = op.path
+  if op.family.normaliser.kind == "geometric" then
+    return { false, path .. "geometric.content_bias", false, path .. "geometric.scale", path .. "geometric.offset",
+      path .. "direction.scale" }
+  end
+  local relative = op.family.relative.kind == "shaw" and "table" or "weight"
+  return { path .. "relative." .. relative, path .. "relative.content_bias", path .. "relative.position_bias" }
+end
+
+function roles.classify(op)
+  return op.tied and { op.tied.tensor } or { "output.weight", false, false, "output.bias" }
+end
+
+-- --- scopes -------------------------------------------------------------------------------------------------------
+
+-- Numbers of a scope's values in the order in which they come to be.
+local function number_values(scope, width_of, outer)
+  local values, number_of = {}, {}
+  local function add(value, outside)
+    values[#values + 1] = { width = width_of(value), stream = value.stream.index, outside = outside or NONE }
+    number_of[value] = #values - 1
+  end
+  if scope.entry then
+    add(scope.entry)
+  end
+  for _, inner in ipairs(scope.externals) do
+    add(inner, outer[inner.external])
+  end
+  for _, op in ipairs(scope.ops) do
+    add(op.out)
+  end
+  return values, number_of
+end
+
+-- Channels that there are: those that fill a width up are the generated code's.
+local function widths(net)
+  return function(value)
+    local op = value.op
+    if op and op.kind == "classify" then
+      return net.classes.count
+    elseif op and op.kind == "product" and op.p.shown then
+      return #op.p.tensors * op.p.shown
+    end
+    return value.width.count
+  end
+end
+
+local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "direction" } }
+
+local function operation_of(state, op, number_of, prefix, first_tensor)
+  local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
+    f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
+    first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
+    blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
+    embedding = op.kind == "embed" and state.embeddings or 0,
+    additive = op.encoding and op.encoding.kind or "none", interleaved = flag(op.encoding and op.encoding.interleaved),
+    grid = op.encoding and op.encoding.grid or 0,
+    period = op.encoding and op.encoding.period or 0, rate = op.dropout and op.dropout.rate or 0,
+    stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
+  for i = 1, 3 do
+    local value = op[(OPERANDS[op.kind] or { "x" })[i]]
+    record.x[i] = value and number_of[value] or NONE
+  end
+  state.embeddings = state.embeddings + (op.kind == "embed" and 1 or 0)
+  local names = roles[op.kind] and roles[op.kind](op) or {}
+  for i = 1, TENSORS do
+    local number = names[i] and state.number_of[prefix .. names[i]]
+    record.tensors[i] = number and number - first_tensor or NONE
+  end
+  if op.kind == "product" then
+    record.parts = #op.p.tensors
+  elseif op.kind == "attention" then
+    state.families[#state.families + 1] = op.family
+    record.family = #state.families - 1
+  elseif op.kind == "block" then
+    record.block = state.block_number[op.block]
+  end
+  record.x, record.tensors = table.concat(record.x, ", "), table.concat(record.tensors, ", ")
+  return record
+end
+
+-- The tensors of a block's first repetition, in the network's list.
+local function tensors_with(state, prefix)
+  local first, count = 0, 0
+  for i, t in ipairs(state.tensors) do
+    if t.name:sub(1, #prefix) == prefix then
+      first, count = count == 0 and i - 1 or first, count + 1
+    end
+  end
+  return first, count
+end
+
+local function scope_of(state, scope, outer)
+  local values, number_of = number_values(scope, state.width_of, outer)
+  local is_block = scope ~= state.net
+  local prefix = is_block and scope.path:format(0) or ""
+  local first, count = 0, #state.tensors
+  if is_block then
+    first, count = tensors_with(state, prefix)
+  end
+  local operations = {}
+  for i, op in ipairs(scope.ops) do
+    operations[i] = operation_of(state, op, number_of, prefix, first)
+  end
+  return { name = scope.name, values = values, operations = operations, entry = is_block and number_of[scope.entry] or
+    NONE, last = is_block and number_of[scope.last] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
+    first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, number_of
+end
+
+-- --- families -----------------------------------------------------------------------------------------------------
+
+local function rotation_of(rotation)
+  local s = rotation.scaling or { kind = "none" }
+  local factor = s.factor or 1
+  return { base = rotation.base, scaling = s.kind == "none" and "unscaled" or s.kind, factor = factor,
+    original_length = s.original_length or 1, beta_slow = s.beta_slow or 1, beta_fast = s.beta_fast or 1,
+    attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
+end
+
+local function family_of(family)
+  local normaliser, mask = family.normaliser, family.mask
+  return { heads = family.heads, rotates = flag(family.rotation.kind ~= "none"),
+    rotation = rotation_of(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
+    relative = family.relative.kind, clip = family.relative.clip or 0,
+    period = family.positions and family.positions.period or 0,
+    farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
+    scored = flag(family.score.kind and family.score.kind ~= "none"), geometric = flag(normaliser.kind == "geometric"),
+    directional = flag(normaliser.directional), normalised = flag(normaliser.normalised),
+    left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
+    left_only = flag(mask.left_only), lines = mask.list or {}, from_right = flag(mask.columns == "right"),
+    causal = flag(mask.list and mask.causal), corner = mask.corner or "none" }
+end
+
+function M.derive(net)
+  local state = { net = net, families = {}, embeddings = 0, block_number = {}, width_of = widths(net) }
+  state.tensors, state.number_of = tensors_of(net)
+  for i, block in ipairs(net.scopes) do
+    state.block_number[block] = i
+  end
+  local network, outer = scope_of(state, net, {})
+  local scopes = { network }
+  for i, block in ipairs(net.scopes) do
+    scopes[i + 1] = scope_of(state, block, outer)
+  end
+  local families = {}
+  for i, family in ipairs(state.families) do
+    families[i] = family_of(family)
+  end
+  return { classes = net.classes.count, places = builder.most_places(net), tensors = state.tensors,
+    families = families, scopes = scopes }
+end
+
+return M
