@@ -59,8 +59,8 @@ function M.add(parser, add_set)
   add_device_code(sweep, "train", true)
   sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
     .. "spec/sites (docs/cluster.md)")
-  sweep:flag("--dry-run"):description("measure, and say how many hours it would take here; with --slurm, print the "
-    .. "script of the job")
+  sweep:flag("--dry-run"):description("train nothing, and say how many hours it would take here, as measured with the "
+    .. "trainers that are there (one is built where none is); with --slurm, print the script of the job")
   sweep:option("--seconds"):argname("N"):convert(converters.span):description("with watch: between two looks; "
     .. "default: 5")
   sweep:flag("--once"):description("with watch: one look, and no more")

@@ -2,8 +2,10 @@
 --
 -- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
 -- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
--- others. Where examples are in files, a step takes a time of its own and some for its operations, as measured at two
--- lengths, and what is counted is what the lengths in the files come to.
+-- others. Nothing is measured for cells trained for epochs of examples that a task makes: the trainer alone knows how
+-- many steps these have, and a measurement would make the examples, which takes minutes. Where examples are in files, a
+-- step takes a time of its own and some for its operations, as measured at two lengths, and what is counted is what the
+-- lengths in the files come to.
 
 local bench = require("lab.study.run.bench")
 local canonical = require("base.canonical")
@@ -82,10 +84,25 @@ local function measure(item, options)
   return rates
 end
 
+-- Whether it is known how many steps a run of the cell has.
+local function is_known(cell)
+  return cell.wanted.steps ~= nil or cell.data_work ~= nil
+end
+
+-- Those of the items whose cells have times that can be known.
+function M.known(items)
+  local list = {}
+  for _, item in ipairs(items) do
+    item.cell.data_work = data_work.of(item.cell)
+    list[#list + 1] = is_known(item.cell) and item or nil
+  end
+  return list
+end
+
 -- Measures one trainer of each group that has one.
 local function measure_groups(items, options)
   local known, list = {}, {}
-  for _, item in ipairs(items) do
+  for _, item in ipairs(M.known(items)) do
     local group = group_of(item.cell)
     if item.fresh and not known[group] and #list < MOST then
       known[group] = measure(item, options)
@@ -137,11 +154,6 @@ local function seconds_of(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
--- Whether it is known how many steps a run of the cell has.
-local function is_known(cell)
-  return cell.wanted.steps ~= nil or cell.data_work ~= nil
-end
-
 local function add(sums, cell, train, eval)
   sums.cells, sums.runs = sums.cells + 1, sums.runs + #cell.missing
   sums.train, sums.eval = sums.train + train, sums.eval + eval
@@ -175,7 +187,10 @@ local function table_of(study, known, mean)
     end
   end
   for _, cell in ipairs(study.cells) do
-    local train, eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
+    local train, eval = 0, 0
+    if is_known(cell) then
+      train, eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
+    end
     add(total, cell, train, eval)
     for axis, value in pairs(cell.key) do
       add(by_value[axis][value], cell, train, eval)
@@ -208,22 +223,23 @@ end
 function M.timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = mean_of(list)
-  for _, item in ipairs(items) do
-    item.cell.data_work = data_work.of(item.cell)
-  end
   return #list > 0 and function(cell, runs)
+    if not is_known(cell) then
+      return nil
+    end
     local rates = known[group_of(cell)] or mean
     local train, eval = seconds_of(cell, runs, rates)
     local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
-    return is_known(cell) and (train + eval) / share or nil
+    return (train + eval) / share
   end or nil
 end
 
--- options: threads, replicas (at most so many runs side by side), device. nil where no trainer could be measured.
+-- options: threads, replicas (at most so many runs side by side), device. nil where times can be known, and no trainer
+-- could be measured.
 function M.lines(study, items, options)
   study = without_waiting(study)
   local known, list = measure_groups(items, options)
-  if #list == 0 then
+  if #list == 0 and #M.known(items) > 0 then
     return nil
   end
   local lines, total = table_of(study, known, mean_of(list))
@@ -231,10 +247,10 @@ function M.lines(study, items, options)
     lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
       wording.duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
-  lines[#lines + 1] = "measured:"
+  lines[#lines + 1] = #list > 0 and "measured:" or nil
   local scaled = 0
   for _, cell in ipairs(study.cells) do
-    scaled = scaled + (known[group_of(cell)] and 0 or 1)
+    scaled = scaled + (is_known(cell) and not known[group_of(cell)] and 1 or 0)
   end
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)

@@ -400,7 +400,7 @@ local function dry_run(options, study)
     stale = stale + (item.compiled and 0 or 1)
   end
   local one
-  one, code = trainers.ensure_one(options.project, items, say)
+  one, code = trainers.ensure_one(options.project, estimate.known(items), say)
   local lines = one and estimate.lines(study, items, { threads = build.processors(), device = options.device,
     replicas = most * threads })
   if not lines then

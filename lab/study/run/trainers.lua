@@ -146,8 +146,11 @@ function M.build(project, items, say)
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
 end
 
--- One to measure with: one that is there, or else the first, built now. nil and an exit code.
+-- One to measure with, where any is asked for: one that is there, or else the first, built now. nil and an exit code.
 function M.ensure_one(project, items, say)
+  if #items == 0 then
+    return true
+  end
   for _, item in ipairs(items) do
     if item.fresh then
       return true

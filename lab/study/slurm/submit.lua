@@ -167,7 +167,7 @@ local function make_plan(options, site, cells, most)
     return nil, code, "longhand: " .. message
   end
   if options.action == "dry_run" then
-    trainers.ensure_one(options.project, items, say)
+    trainers.ensure_one(options.project, estimate.known(items), say)
   else
     trainers.build(options.project, items, say)
     for _, item in ipairs(items) do
