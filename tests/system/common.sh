@@ -55,6 +55,14 @@ until_true() {
     return 1
 }
 
+# Halts processes. One that has been sent a signal before all its threads stand still may take that first.
+halt() { [ $# -gt 0 ] && kill -STOP "$@" && until_true are_halted "$@"; }
+are_halted() {
+    for halted in "$@"; do
+        grep -q '^State:[[:space:]]*T' "/proc/$halted/status" || return
+    done
+}
+
 # Whether SIGTERM has been sent to each of these processes, which are halted: it is pending (bit 14).
 are_told() {
     for told in "$@"; do

@@ -44,6 +44,7 @@ trainers() {
 }
 
 nobody_trains() { ! trainers; }
+trainers_are_told() { are_told $(trainers); }
 both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1*/metrics.jsonl; }
 
 bundles() {
@@ -69,12 +70,12 @@ holds_what_it_says() {
 # Begins, and halts the trainers once both cells train, two threads each: they might be through before they are told.
 begin() {
     env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/said" 2>&1 &
-    until_true both_train && kill -STOP $(trainers) || { cat "$work/said" && return 1; }
+    until_true both_train && halt $(trainers) || { cat "$work/said" && return 1; }
 }
 
 # It is TERM that a Ctrl-C becomes, too.
 stops() {
-    begin && kill -TERM $! && sleep 0.5 && kill -CONT $(trainers) && wait $!
+    begin && kill -TERM $! && until_true trainers_are_told && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
     grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
@@ -83,7 +84,7 @@ stops() {
 # Nobody is left to stop the trainers, which notice.
 killed() {
     rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
-    [ $? -eq 137 ] && sleep 3 && kill -CONT $(trainers) && until_true nobody_trains &&
+    [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
 }
 

@@ -43,7 +43,7 @@ trainers() {
 }
 
 kill_one() { kill -9 $(trainers | head -1); }
-halt_all() { kill -STOP $(trainers); }
+halt_all() { halt $(trainers); }
 
 trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
 nobody_trains() { ! trainers; }
