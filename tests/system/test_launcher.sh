@@ -63,7 +63,9 @@ asks_without_compiler() {
     ends_with 2 "missing argument 'spec'" env PATH="$work/bin" ./longhand build || return
     ends_with 0 'Usage: longhand build' env PATH="$work/bin" ./longhand build --help || return
     [ ! -e "$work/apt" ] || return
-    [ "$(id -u)" != 0 ] || ends_with 4 'this needs: make gcc' env PATH="$work/bin" ./longhand build $SPEC
+    [ "$(id -u)" != 0 ] || ends_with 4 'this needs: make gcc' env PATH="$work/bin" ./longhand build $SPEC || return
+    [ "$(id -u)" != 0 ] || ends_with 4 'this needs: make clang-19 libomp-19-dev libc6-dev' env PATH="$work/bin" \
+        CC=clang-19 ./longhand build $SPEC
 }
 
 # What one analysis alone needs is asked for by that one alone.
