@@ -13,12 +13,11 @@ static double uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 /* In [-1, 1), in steps of 2^-23: times a bound and rounded to a float it is still below the bound. */
 static double uniform_signed(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
-static double random_value(const lh_tensor *tensor, uint32_t word) {
+/* below: the probability of a normal deviate below -2, where a truncated one begins. */
+static double random_value(const lh_tensor *tensor, double below, uint32_t word) {
     if (tensor->init == LH_INIT_UNIFORM) return tensor->value * uniform_signed(word);
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(uniform(word));
-    double low = lh_normal_cumulative(-2.0);
-    double p = low + uniform(word) * (1.0 - 2.0 * low);
-    return tensor->value * lh_normal_quantile(p);
+    return tensor->value * lh_normal_quantile(below + uniform(word) * (1.0 - 2.0 * below));
 }
 
 static void put(void *parameters, int real_bytes, int64_t at, double value) {
@@ -29,11 +28,12 @@ static void put(void *parameters, int real_bytes, int64_t at, double value) {
 static void fill(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
     int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1;
     int64_t columns = tensor->rank == 2 ? tensor->shape[1] : tensor->shape[0];
+    double below = lh_normal_cumulative(-2.0);
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t c = 0; c < columns; c++) {
             double value = tensor->value;
             if (tensor->init == LH_INIT_VALUES) value = values[(int64_t)tensor->value + r * columns + c];
-            else if (tensor->init != LH_INIT_CONSTANT) value = random_value(tensor, lh_rng_word(&rng));
+            else if (tensor->init != LH_INIT_CONSTANT) value = random_value(tensor, below, lh_rng_word(&rng));
             put(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
         }
     }
