@@ -45,22 +45,44 @@ static void launch(const lh_spec *spec, const char *kernel, int blocks, void *ar
                  &error);
 }
 
-/* A product of the library's, added up in double; with its bias, or without. */
+/* A matrix, or its transpose, in double. */
+static double *read_matrix(const void *from, int real_bytes, int rows, int columns, bool turned) {
+    double *matrix = lh_model_reserve((size_t)rows * (size_t)columns * sizeof *matrix);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            matrix[i * columns + j] = lh_real_at(from, real_bytes, turned ? j * rows + i : i * columns + j);
+    return matrix;
+}
+
+/* A row of a product of the library's as it leaves it; with its bias, or without. */
+static void put_row(const lh_cuda_product *p, int real_bytes, bool plain, int row, const double *sums) {
+    for (int column = 0; column < p->columns; column++) {
+        int64_t to = (int64_t)row * p->columns + column;
+        double sum = real_bytes == sizeof(float) ? (double)(float)sums[column] : sums[column];
+        if (p->bias && !plain) sum += lh_real_at(p->bias, real_bytes, column);
+        if (p->rectified && !plain) sum = fmax(sum, 0);
+        if (real_bytes == sizeof(double)) ((double *)p->out)[to] = sum;
+        else ((float *)p->out)[to] = (float)sum;
+    }
+}
+
+/* A product of the library's, each element added up in double in the order of the inner dimension. */
 static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
-    for (int row = 0; row < p->rows; row++)
-        for (int column = 0; column < p->columns; column++) {
-            int64_t to = (int64_t)row * p->columns + column;
-            double sum = p->adds ? lh_real_at(p->out, real_bytes, to) : 0;
-            for (int64_t k = 0; k < p->inner; k++)
-                sum += lh_real_at(p->a, real_bytes, p->turned_a ? k * p->rows + row : (int64_t)row * p->inner + k) *
-                       lh_real_at(p->b, real_bytes,
-                                  p->turned_b ? (int64_t)column * p->inner + k : k * p->columns + column);
-            if (real_bytes == sizeof(float)) sum = (double)(float)sum;
-            if (p->bias && !plain) sum += lh_real_at(p->bias, real_bytes, column);
-            if (p->rectified && !plain) sum = fmax(sum, 0);
-            if (real_bytes == sizeof(double)) ((double *)p->out)[to] = sum;
-            else ((float *)p->out)[to] = (float)sum;
+    double *a = read_matrix(p->a, real_bytes, p->rows, p->inner, p->turned_a);
+    double *b = read_matrix(p->b, real_bytes, p->inner, p->columns, p->turned_b);
+    double *sums = lh_model_reserve((size_t)p->columns * sizeof *sums);
+    for (int64_t row = 0; row < p->rows; row++) {
+        for (int64_t column = 0; column < p->columns; column++)
+            sums[column] = p->adds ? lh_real_at(p->out, real_bytes, row * p->columns + column) : 0;
+        for (int64_t k = 0; k < p->inner; k++) {
+            const double factor = a[row * p->inner + k], *from = b + k * p->columns;
+            for (int column = 0; column < p->columns; column++) sums[column] += factor * from[column];
         }
+        put_row(p, real_bytes, plain, (int)row, sums);
+    }
+    free(a);
+    free(b);
+    free(sums);
 }
 
 /* A step of a wide model, or the evaluation of the sequences `shape` from `first` on. */
