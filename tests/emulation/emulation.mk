@@ -30,6 +30,9 @@ EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -
 	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
 # A GPU refuses addresses that are not aligned, a host takes them.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
+# Whether compiling or running takes longer decides: wide models compute most, those of test_reference.c little. Bits are
+# the same, since no products are contracted.
+emulation_O = $(if $(findstring wide,$(1)),-O1,$(if $(filter $(1),$(EMULATED_SPECS)),-Og,-O0))
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
 
 emulation: $(EMULATION_TESTS) ## tests of device code on the host; needs a C++ compiler
@@ -48,7 +51,7 @@ $(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/
 	@printf 'EMULATED_KERNEL(%s)\n' $(call symbol,train,$*) $(call symbol,evaluate,$*) >> $@
 
 $(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
-	$(CXX) $(EMULATION_CXXFLAGS) -O1 -g0 $(ALIGNED) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(CXX) $(EMULATION_CXXFLAGS) $(call emulation_O,$(*F)) -g0 $(ALIGNED) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(EMULATION_OBJECTS)
 	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
@@ -67,6 +70,8 @@ LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
 DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
 $(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
 	RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+# It multiplies matrices.
+$(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call runs,x86-64-v3))
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(1) $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
 
