@@ -211,7 +211,8 @@ local function warn_score(seen, formula, warn)
   local reached = reached_by(formula.root)
   for _, p in ipairs(formula.parameters) do
     if p.learned and smooth[p] and not reached[p] then
-      warn(("%s never gets a gradient: %s"):format(holders.named(seen, "encoding.parameters." .. p.name), CANCELS))
+      warn(("%s never gets a gradient: %s"):format(holders.named(seen.holder, "encoding.parameters." .. p.name),
+        CANCELS))
     elseif p.learned and not smooth[p] then
       warn(("%s never gets a gradient: only steps of the score hang on it (floor, bucket, an index, a comparison)")
         :format(holders.named(seen, "encoding.parameters." .. p.name)))
@@ -238,7 +239,7 @@ local function warn_keys(seen, formula, warn)
     and (not formula or select(2, reached_by(formula.root)))
   if stands_still and (own or own == nil and model.bias == "all") then
     warn(("%s: the biases of keys never get a gradient: %s"):format(own
-      and holders.named(seen, "encoding.projections.bias") or "model.bias", CANCELS))
+      and holders.named(seen.holder, "encoding.projections.bias") or "model.bias", CANCELS))
   end
 end
 
@@ -246,7 +247,7 @@ function M.warn(context, warn)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do
     local seen = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
-      family = name ~= "self" and name or nil }, { __index = context })
+      family = name ~= "self" and name or nil, holder = context }, { __index = context })
     local formula = score.families and score.families[name] or score.root and score
     warn_vectors(seen, warn)
     warn_keys(seen, formula, warn)

@@ -147,7 +147,7 @@ function TestOneSided.test_what_softmax_cancels_is_told()
     return table.concat(spec_of(encoding, kind or "encoder").warnings, "\n")
   end
   local cancels = " never gets a gradient: all keys of a query gain the same by it, which softmax cancels"
-  for _, kind in ipairs({ "encoder", "decoder" }) do
+  for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
     lu.assertEquals(warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
   end
   local own = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
@@ -172,7 +172,9 @@ function TestOneSided.test_biases_of_keys_are_told()
   end
   lu.assertEquals(warnings("kind = 'none'"), "model.bias" .. said)
   lu.assertEquals(warnings("kind = 'alibi'", "encoder_decoder"), "model.bias" .. said)
-  lu.assertEquals(warnings("kind = 'lst_relative_clean'"), "encoding.projections.bias" .. said)
+  for _, kind in ipairs({ "encoder", "encoder_decoder" }) do
+    lu.assertEquals(warnings("projections = { bias = true }", kind), "encoding.projections.bias" .. said)
+  end
   for _, encoding in ipairs({ "kind = 'rope'", "kind = 'geometric'", "projections = { bias = false }",
     "score = function(x) return tanh(x.score) end", "score = function(x) return x.score * x.distance end" }) do
     lu.assertEquals(warnings(encoding), "", encoding)
