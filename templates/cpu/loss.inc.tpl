@@ -81,63 +81,69 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
-/* Counts label `at` of the block by its logits [CLASS_COLUMNS], which are used up. */
-INLINE void score_label(const lh_cpu_block *block, int at, real *logits, answer *a, lh_sums *sum, lh_sums *own) {
-    int label = block->labels[at];
-    judge(logits, label, block->mask[at], a);
-    if (block->answers) block->answers[at] = (uint16_t)class_of(CLASSES, logits);
-% if task.counted then
-    if (!block->mask[at]) return;
-% end
-    const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
-    sum->loss += loss;
-    own->loss += loss;
-}
-
-/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], answers and sums of single sequences, from
- * x [${tokens}][WIDTH]. */
-static void classify(const workspace *w, const real *x, lh_sums *sums) {
-    const lh_cpu_block *block = w->block;
+/* Logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
+INLINE void label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
 % if not cpu.tied then
     const parameters *p = w->parameters;
 % end
+% if not places then
     int labels = w->step->shape.labels;
-    real *out = block->logits;
-    for (int s = 0; s < w->sequences; s++) {
+% end
+    class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH, ${weight}, ${bias}, logits);
+}
+
+% if cpu.decoding then
+/* Logits [CLASS_COLUMNS] of a label from those [CLASSES] that were kept of it. */
+INLINE void given_logits(const real *from, real *logits) {
+    memcpy(logits, from, CLASSES * sizeof(real));
+    for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
+}
+
+/* Loss, counts and, where asked for, answers and sums of single sequences. Logits [sequences][labels][CLASSES] are
+ * written where asked for, from x [${tokens}][WIDTH]; without x they are there. */
+% else
+/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], answers and sums of single sequences, from
+ * x [${tokens}][WIDTH]. */
+% end
+static void classify(const workspace *w, const real *x, lh_sums *sums) {
+    const lh_cpu_block *block = w->block;
+    int labels = w->step->shape.labels;
+    real *all = block->logits;
+    for (int s = 0; s < block->sequences; s++) {
         lh_sums *sum = block->summed > 0 ? sums + s / block->summed : sums;
-        lh_sums own = {0};
+        lh_sums *own = block->each ? &block->each[s] : NULL;
         answer a = {0, 0};
+        if (own) *own = (lh_sums){0};
         for (int i = 0; i < labels; i++) {
+            const int at = s * labels + i, label = block->labels[at];
+            real *kept = all ? all + (size_t)at * CLASSES : NULL;
             real logits[CLASS_COLUMNS];
-            class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH,
-                    ${weight}, ${bias}, logits);
-            if (out) memcpy(out + (size_t)(s * labels + i) * CLASSES, logits, CLASSES * sizeof(real));
-            score_label(block, s * labels + i, logits, &a, sum, &own);
+% if cpu.decoding then
+            if (x) label_logits(w, x, s, i, logits);
+            else given_logits(kept, logits);
+            if (x && kept) memcpy(kept, logits, CLASSES * sizeof(real));
+% else
+            label_logits(w, x, s, i, logits);
+            if (kept) memcpy(kept, logits, CLASSES * sizeof(real));
+% end
+            judge(logits, label, block->mask[at], &a);
+            if (block->answers) block->answers[at] = (uint16_t)class_of(CLASSES, logits);
+% if task.counted then
+            if (!block->mask[at]) continue;
+% end
+            const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
+            sum->loss += loss;
+            if (own) own->loss += loss;
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")
-        % call("add_sequence", "&a", not task.counted and "labels", "&own")
-        if (block->each) block->each[s] = own;
+        if (own) add_sequence(&a, ${task.counted and "own" or "labels, own"});
     }
 }
 % if cpu.decoding then
 
-/* The same from logits that are there. */
+/* Loss, counts, answers and sums from logits that are there. */
 static void score_block(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums) {
-    int labels = step->shape.labels;
-    const real *from = block->logits;
-    for (int s = 0; s < block->sequences; s++) {
-        lh_sums *sum = block->summed > 0 ? sums + s / block->summed : sums;
-        lh_sums own = {0};
-        answer a = {0, 0};
-        for (int i = 0; i < labels; i++, from += CLASSES) {
-            real logits[CLASS_COLUMNS];
-            memcpy(logits, from, CLASSES * sizeof(real));
-            for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
-            score_label(block, s * labels + i, logits, &a, sum, &own);
-        }
-        % call("add_sequence", "&a", not task.counted and "labels", "sum")
-        % call("add_sequence", "&a", not task.counted and "labels", "&own")
-        if (block->each) block->each[s] = own;
-    }
+    const workspace w = {.step = step, .block = block};
+    classify(&w, NULL, sums);
 }
 % end
