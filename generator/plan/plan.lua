@@ -5,6 +5,7 @@
 -- begin with where there is one (spec/checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
 -- for the diagnostics where a formula turns out too large for code, or a network is none.
+-- Invariant: a step reads what the steps before it have entered, and returns its part; no name is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")
 local costs = require("plan.deriving.costs")
@@ -17,6 +18,7 @@ local encoding = require("plan.deriving.encoding")
 local experiment = require("plan.deriving.experiment")
 local model = require("plan.deriving.model")
 local optimizer = require("plan.deriving.optimizer")
+local remade = require("plan.deriving.remade")
 local symbols = require("plan.deriving.symbols")
 local tongues = require("base.tongues")
 local tuning = require("plan.deriving.tuning")
@@ -50,8 +52,9 @@ local function file_list(plan)
   return files
 end
 
-local function build(resolved, facts)
-  local plan = {
+-- What is known before anything is derived.
+local function head(resolved, facts)
+  return {
     abi = ABI,
     id = resolved.id,
     symbol = symbols.of(resolved.id),
@@ -62,20 +65,33 @@ local function build(resolved, facts)
     defaults = defaults.of(resolved, facts.init),
     init = facts.init and { shown = facts.init.shown, checksum = facts.init.checksum },
   }
-  experiment.derive(plan, facts.task, facts.network)
-  dimensions.derive(plan)
-  encoding.add(plan, facts)
-  model.survey(plan, facts.network)
-  encoding.derive(plan, facts)
-  local net, lists = model.derive(plan, facts.network)
-  plan.files = file_list(plan)
-  plan.tuned = tuning.of(plan)
-  optimizer.derive(plan)
-  costs.derive(plan, net, facts.task)
-  plan.visits = encoding.visits(plan)
-  cuda.derive(plan, net, lists)
-  plan.about = describe.comments(plan)
-  plan.digest, plan.model_digest = digests.plan(plan), digests.model(plan)
+end
+
+local function build(resolved, facts)
+  local plan = {}
+  local function enter(part)
+    for name, value in next, part do
+      assert(plan[name] == nil, name)
+      plan[name] = value
+    end
+  end
+  enter(head(resolved, facts))
+  enter(experiment.of(plan, facts.task, facts.network))
+  enter(dimensions.of(plan))
+  local added = encoding.added(plan, facts)
+  enter(model.attentions(plan, added, facts.network))
+  enter(encoding.of(plan, facts, added))
+  local of_model, net, lists = model.of(plan, facts.network)
+  enter(of_model)
+  enter(costs.training(plan, facts.task))
+  remade.settle(plan)
+  enter({ files = file_list(plan), tuned = tuning.of(plan) })
+  enter(optimizer.of(plan))
+  enter(costs.of(plan, net, facts.task))
+  enter({ visits = encoding.visits(plan) })
+  enter(cuda.of(plan, net, lists))
+  enter({ about = describe.comments(plan) })
+  enter({ digest = digests.plan(plan), model_digest = digests.model(plan) })
   if facts.init then
     checkpoint.check(plan, facts.init)
   end

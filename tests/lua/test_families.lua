@@ -25,17 +25,20 @@ local function two_families(self_facets, cross)
   local plan, score = plans.scored(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross
   local width = plan.width
-  plan.attentions[1].queries, plan.attentions[1].keys = TARGET, TARGET
+  local own = plan.attentions[1]
+  own.queries, own.keys, own.partial, own.bounded, own.remade = TARGET, TARGET, false, false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
-  plan.attentions[2] = { name = "cross", of_spec = "cross", stack = LAYERS, ranged = true, queries = TARGET,
-    keys = SOURCE, layers = plan.layers, heads = 4, head_width = width // 4,
-    head_part = (width // 4) & -(width // 4), logit_scale = 1 / math.sqrt(width // 4) }
+  plan.attentions[2] = { name = "cross", of_spec = "cross", stack = LAYERS, ranged = true, tiles = false, drops = false,
+    partial = false, bounded = false, remade = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
+    layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4) }
   dimensions.settle_families(plan.attentions)
   return plan, score
 end
 
 local function derive(plan, score)
-  encoding_module.derive(plan, { task = plans.task(5, 5, "n"), score = score })
+  for name, value in pairs(encoding_module.of(plan, { task = plans.task(5, 5, "n"), score = score }, plan.additive)) do
+    plan[name] = value
+  end
   plan.about = describe.comments(plan)
   return plan
 end

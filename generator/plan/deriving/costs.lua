@@ -1,7 +1,7 @@
 -- What a step costs: floating-point operations and memory, for `plan` and for bench.
 --
--- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output,
--- into the plan:
+-- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
+-- M.training: what follows from the lengths; what attention keeps hangs on the longest (remade.lua). Of M.of:
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
 --                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
@@ -9,13 +9,11 @@
 --   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
 --                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
 --   largest_block   { bytes, size, sequences }: the block that a workspace has room for
---   longest_training, mean_tokens   of the training lengths; with them what attention keeps (remade.lua)
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
 -- twice the forward, without the output layer.
 
 local memory = require("plan.deriving.memory")
 local outline = require("network.graph.outline")
-local remade = require("plan.deriving.remade")
 local tasks = require("spec.tasks")
 
 local M = { THREADS = 2 }
@@ -58,6 +56,17 @@ function M.longest(lengths, facts)
   return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
 end
 
+-- Of the training lengths, into the streams the same.
+function M.training(plan, facts)
+  local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))
+  local sum = 0
+  for i, stream in ipairs(plan.streams) do
+    stream.mean_tokens, stream.longest = tokens[i], longest[i]
+    sum = sum + tokens[i]
+  end
+  return { longest_training = math.max(table.unpack(longest)), mean_tokens = sum }
+end
+
 -- Operations of one sequence, forward. size: tokens of every stream, or those of all streams together.
 function M.forward(plan, size)
   local count = #plan.streams
@@ -89,8 +98,8 @@ end
 
 -- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
 -- largest block, over all repetitions.
-local function add_bytes(plan)
-  local block, kept, scratch = plan.largest_block, {}, {}
+local function add_bytes(plan, block)
+  local kept, scratch = {}, {}
   for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
     local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
     to[key] = (to[key] or 0) + room.bytes
@@ -125,12 +134,13 @@ local function block_sizes(facts, sizes)
   return list
 end
 
-local function derive_memory(plan, sizes, longest)
-  plan.vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4)
-  plan.largest_block = memory.largest_workspace(plan, sizes)
-  plan.workspace_bytes = plan.largest_block.bytes
-  plan.shared_bytes, plan.tables_bytes = memory.shared(plan, longest), memory.tables(plan, longest)
-  plan.memory_bytes = math.floor(memory.process(plan, M.THREADS))
+local function memory_of(plan, sizes, longest)
+  local block = memory.largest_workspace(plan, sizes)
+  local bytes = { vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4),
+    largest_block = block, workspace_bytes = block.bytes, shared_bytes = memory.shared(plan, longest),
+    tables_bytes = memory.tables(plan, longest) }
+  bytes.memory_bytes = math.floor(memory.process(plan, bytes, M.THREADS))
+  return bytes
 end
 
 -- Of what generated code on the CPU leaves out, since no query of a group sees it.
@@ -145,9 +155,9 @@ local function masked(plan, counts)
   return list
 end
 
-function M.derive(plan, net, facts)
+function M.of(plan, net, facts)
   local counts = outline.counts(net, plan.network)
-  plan.flops = {
+  local flops = {
     streams = counts.streams,
     attentions = counts.attentions,
     relative = counts.per_distance // 2,
@@ -156,23 +166,17 @@ function M.derive(plan, net, facts)
     masked = masked(plan, counts.families),
   }
   local sizes = all_sizes(plan.resolved.train.lengths, facts)
-  local longest_of, tokens, pairs_of = means_of(sizes)
-  local longest = math.max(table.unpack(longest_of))
-  plan.longest_training, plan.mean_tokens = longest, 0
-  for i, stream in ipairs(plan.streams) do
-    stream.mean_tokens, stream.longest = tokens[i], longest_of[i]
-    plan.mean_tokens = plan.mean_tokens + tokens[i]
-  end
-  remade.derive(plan)
-  local means = { tokens = tokens, pairs = pairs_of }
-  plan.flops_per_step = 0
+  local longest, tokens, pairs_of = means_of(sizes)
+  local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
   for i, scope in ipairs(plan.network) do
-    plan.flops_per_step = plan.flops_per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
+    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
     add_flops(plan, plan.passes[i].forward, means, scope.times)
     add_flops(plan, plan.passes[i].backward, means, scope.times)
   end
-  derive_memory(plan, block_sizes(facts, sizes), longest_of)
-  add_bytes(plan)
+  local part = memory_of(plan, block_sizes(facts, sizes), longest)
+  part.flops, part.flops_per_step = flops, per_step
+  add_bytes(plan, part.largest_block)
+  return part
 end
 
 return M

@@ -1,8 +1,8 @@
 -- The plan's CUDA half: which device text is written, and the choices that fix the order of its sums.
 --
--- Input: the plan with its dimensions and facets, its network and that network's lists. Output: plan.cuda and
--- plan.device, the network in device code (cuda_network.lua), read by templates/cuda, and plan.cuda_files; or, where
--- there is no device code for a network, device = false and no_device_code { what, line }.
+-- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda and device, the
+-- network in device code (cuda_network.lua), read by templates/cuda, and cuda_files; or, where there is no device code
+-- for a network, device = false and no_device_code { what, line }. cuda:
 --
 --   threads            of a block
 --   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
@@ -109,7 +109,7 @@ local function slice(family)
   return heads * family.head_width
 end
 
-local function kernels(plan, multiplies)
+local function kernels(plan, device, multiplies)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/block.cu" }
   if any(plan, trains) then
@@ -127,20 +127,20 @@ local function kernels(plan, multiplies)
   end
   list[#list + 1] = "cuda/sums.cu"
   list[#list + 1] = "cuda/layernorm.cu"
-  if plan.device.drops or plan.noise then
+  if device.drops or plan.noise then
     list[#list + 1] = "cuda/philox.cu"
   end
-  if plan.device.drops then
+  if device.drops then
     list[#list + 1] = "cuda/dropout.cu"
   end
   if plan.noise then
     list[#list + 1] = "cuda/noise.cu"
   end
   list[#list + 1] = "cuda/norm.cu"
-  if plan.device.rms then
+  if device.rms then
     list[#list + 1] = "cuda/rms_norm.cu"
   end
-  if plan.device.rows[1] then
+  if device.rows[1] then
     list[#list + 1] = "cuda/activations.cu"
   end
   return list
@@ -209,8 +209,8 @@ local function block_state(plan, device)
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
--- A network that has no device code is one for CPUs alone: plan.no_device_code says why.
-local function derive_network(plan, net, lists, given)
+-- The network in device code; or false, and why there is none.
+local function network_of(net, lists, given)
   local ok, made = xpcall(function()
     return network.derive(net, lists, given)
   end, function(err)
@@ -219,15 +219,13 @@ local function derive_network(plan, net, lists, given)
   if not ok and (type(made) ~= "table" or not made.problem) then
     error(made, 0)
   end
-  plan.device, plan.no_device_code = ok and made or false, not ok and made or false
   for family, names in pairs(ok and made.attends or {}) do
     for name, value in pairs(names) do
       family.attends[name] = value
     end
   end
-  if ok then
-    made.attends = nil
-  end
+  made.attends = nil
+  return ok and made or false, not ok and made or false
 end
 
 -- Words for the channels that a thread has of a head.
@@ -347,10 +345,10 @@ local function draw_scratch(drawing)
 end
 
 -- Everything that is drawn, one behind the other.
-local function derive_drawing(plan)
+local function drawing_of(plan, device)
   local list = {}
   for _, drawing in ipairs({ input_drawing, sequence_drawing }) do
-    for _, words in ipairs(plan.device.streams) do
+    for _, words in ipairs(device.streams) do
       list[#list + 1] = drawing(plan, words)
     end
   end
@@ -364,17 +362,17 @@ local function derive_drawing(plan)
       one.family.attends.draws_before = list[i + 1] ~= nil
     end
   end
-  plan.cuda.drawing, plan.cuda.draw_scratch = list, draw_scratch(list)
+  return list
 end
 
-function M.derive(plan, net, lists)
+function M.of(plan, net, lists)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= LIBRARY_WIDTH
   local multiplies = not library or any(plan, function(family)
     return family.relative.kind == "transformer_xl"
   end)
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
-  plan.cuda = {
+  local cuda = {
     threads = THREADS,
     products = library and "library" or "generated",
     library_width = LIBRARY_WIDTH,
@@ -387,7 +385,6 @@ function M.derive(plan, net, lists)
     constants = constants(plan),
   }
   derive_families(plan, net, library)
-  local cuda = plan.cuda
   cuda.begins = any(plan, function(family)
     return family.attends.begins
   end)
@@ -397,17 +394,16 @@ function M.derive(plan, net, lists)
   cuda.shared = cuda.sums or any(plan, function(family)
     return family.score.kind ~= "none"
   end)
-  derive_network(plan, net, lists, { wide = library, evaluates = plan.eval_dropout })
-  if plan.device then
-    derive_drawing(plan)
-  end
-  cuda.block_state = plan.device and block_state(plan, plan.device) or BLOCK_STATE
-  cuda.kernels = plan.device and kernels(plan, multiplies) or {}
-  plan.least_architecture = LEAST_ARCHITECTURE[plan.precision]
-  plan.cuda_files = {
-    { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
-    { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },
-  }
+  local device, why = network_of(net, lists, { wide = library, evaluates = plan.eval_dropout })
+  cuda.drawing = device and drawing_of(plan, device) or nil
+  cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil
+  cuda.block_state = device and block_state(plan, device) or BLOCK_STATE
+  cuda.kernels = device and kernels(plan, device, multiplies) or {}
+  return { cuda = cuda, device = device, no_device_code = why,
+    least_architecture = LEAST_ARCHITECTURE[plan.precision], cuda_files = {
+      { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
+      { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },
+    } }
 end
 
 return M

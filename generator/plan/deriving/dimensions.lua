@@ -1,14 +1,14 @@
 -- The network without its encoding: dimensions, its families of attentions, the tokens that it adds to the input's,
 -- what it drops out.
 --
--- Input: a plan with its resolved spec and task. Output, into the plan: layers, of all stacks, width and what follows
--- from them, streams, tokens and what they are, classes, attentions, dropout, block_tokens. A family of attentions is
--- what all layers of a stack have in one place of the block; encoding.lua adds its facets:
+-- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and what follows from them,
+-- streams, tokens and what they are, classes, dropout, block_tokens. And of M.attentions, for model.lua, what a
+-- description of the kind may name. A family of attentions is what all layers of a stack have in one place of the
+-- block; encoding.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   of_spec        the name that the spec has for it, the same for all of a kind
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
---   stack          names of what its layers have in generated code: count, parameters (type), member, state (type);
---                  model.lua settles them
+--   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
 --   queries, keys  the sides: stream, and at: where the workspace has that stream's length
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
 --   causal         no query may see what is behind it
@@ -17,7 +17,7 @@
 --   partial        in the last layer those alone are asked for that somebody reads (labelled_rows.lua)
 --   remade         false, or how weights are made again on the way back, on the CPU: remade.lua
 --   bounded        partial or remade: queries from one to another are asked for
---   layers, repetitions, heads, head_width, logit_scale; repetitions: of its layers, all loops of the block together;
+--   layers, repetitions, heads, head_width; repetitions: of its layers, all loops of the block together;
 --   head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter
 
@@ -54,16 +54,16 @@ local tokens = {}
 -- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
-  plan.computation = computation(times, inputs)
   if model.readout then
-    plan.tokens, plan.tokens_words = inputs, "input symbols"
-    return
+    return { computation = computation(times, inputs), tokens = inputs, tokens_words = "input symbols",
+      empty_token = false, decoder = false }
   end
   local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
-  plan.tokens = inputs + (spare and 2 or 1)
-  plan.tokens_words = times and "input symbols, the computation token, the empty output"
+  local count = inputs + (spare and 2 or 1)
+  local words = times and "input symbols, the computation token, the empty output"
     or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
-  plan.empty_token = plan.tokens - 1
+  return { computation = computation(times, inputs), tokens = count, tokens_words = words, empty_token = count - 1,
+    decoder = false }
 end
 
 -- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where
@@ -71,26 +71,19 @@ end
 function tokens.decoder(plan, inputs, times)
   local shared, start = plan.task.shared, plan.task.start
   local first = inputs + (shared and 0 or plan.task.output_count)
-  plan.computation = computation(times, first)
-  plan.tokens = first + (times and 1 or 0) + (start and 0 or 1)
-  plan.tokens_words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
+  local computed = computation(times, first)
+  local count = first + (times and 1 or 0) + (start and 0 or 1)
+  local words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
     .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
-  local computed = times and plan.computation.words .. " for each of its tokens, " or ""
-  plan.decoder = { first_output = shared and 0 or inputs, separator = start or plan.tokens - 1,
-    words = ("the input, %sa separator and the target"):format(computed) }
+  local behind = times and computed.words .. " for each of its tokens, " or ""
+  return { computation = computed, tokens = count, tokens_words = words, empty_token = false,
+    decoder = { first_output = shared and 0 or inputs, separator = start or count - 1,
+      words = plan.resolved.model.kind == "decoder" and ("the input, %sa separator and the target"):format(behind)
+        or "a separator and the target" } }
 end
 
 -- The same tokens; the input, and computation tokens behind it, are a stream of their own.
-function tokens.encoder_decoder(plan, inputs, times)
-  tokens.decoder(plan, inputs, times)
-  plan.decoder.words = "a separator and the target"
-end
-
-local function derive_tokens(plan)
-  plan.decoder, plan.empty_token = false, false
-  plan.readout = plan.resolved.model.readout or "outputs"
-  tokens[plan.resolved.model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
-end
+tokens.encoder_decoder = tokens.decoder
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
 local INPUT = { stream = 0, at = "" }
@@ -100,11 +93,10 @@ local function attention(plan, name, queries, keys, causal)
   local model = plan.resolved.model
   local head_width = model.width // model.heads
   return { name = name, of_spec = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
-    causal = causal, heads = model.heads, head_width = head_width, head_part = head_width & -head_width,
-    logit_scale = 1 / math.sqrt(head_width), dropout_rate = model.attention_dropout }
+    cross = queries ~= keys, causal = causal or false, heads = model.heads, head_width = head_width,
+    head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end
 
--- What a description of the kind may name; model.lua makes of them what it does name, each in its block.
 local attentions = {}
 
 function attentions.encoder(plan)
@@ -120,23 +112,28 @@ function attentions.encoder_decoder(plan)
     attention(plan, "cross", TARGET, SOURCE) }
 end
 
--- Gives a family the layers of the block that it is in (builder.lua), how often they run, all loops together,
--- and the names of what they have in C.
-function M.settle_stack(family, block)
-  family.layers, family.repetitions = block.count, block.count * block.loops
-  family.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
-    state = block.name .. "_state" }
+-- What a description of the kind may name; model.lua makes of them what it does name, each in its block.
+function M.attentions(plan)
+  return attentions[plan.resolved.model.kind](plan)
 end
 
--- A family of the plan where a network has it: in a block (builder.lua), under a name.
+-- A family where a network has it: in a block (builder.lua), under a name. It has the layers of the block, runs as
+-- often, all loops together, and has the names of what they have in C.
 function M.in_block(family, name, block)
   local placed = {}
   for field, value in next, family do
     placed[field] = value
   end
   placed.name = name
-  M.settle_stack(placed, block)
+  placed.layers, placed.repetitions = block.count, block.count * block.loops
+  placed.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+    state = block.name .. "_state" }
   return placed
+end
+
+-- The families of a plan; of one without attention the one by which its tokens are placed.
+function M.families(plan)
+  return plan.attentions[1] and plan.attentions or { plan.first }
 end
 
 -- What follows from the list of families.
@@ -145,28 +142,23 @@ function M.settle_families(families)
   for _, family in ipairs(families) do
     family.prefix = #families > 1 and family.name .. "_" or ""
     family.PREFIX = family.prefix:upper()
-    family.cross = family.queries ~= family.keys
-    family.ranged, family.causal, family.drops = family.ranged or false, family.causal or false, false
-    family.tiles = family.tiles or false
-    family.partial, family.bounded, family.remade = false, false, false
     family.first_site = site
     site = site + family.layers + 1 -- the input's, then one for each layer
   end
 end
 
-function M.derive(plan)
+function M.of(plan)
   local model = plan.resolved.model
-  plan.layers, plan.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
-  plan.feedforward = model.feedforward
-  plan.classes = plan.task.output_count
-  plan.class_columns = (plan.classes + 15) // 16 * 16
-  derive_tokens(plan)
-  plan.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
-  plan.attentions, plan.streams = attentions[model.kind](plan), { { name = "source", index = 0 } }
-  plan.streams[2] = model.kind == "encoder_decoder" and { name = "target", index = 1 } or nil
-  plan.first = plan.attentions[1]
-  M.settle_families(plan.attentions)
-  plan.dropout = M.dropout("BRANCH", model.dropout)
+  local part = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
+  part.layers, part.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
+  part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
+  part.classes = plan.task.output_count
+  part.class_columns = (part.classes + 15) // 16 * 16
+  part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
+  part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
+    or nil }
+  part.dropout = M.dropout("BRANCH", model.dropout)
+  return part
 end
 
 return M

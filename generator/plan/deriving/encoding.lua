@@ -1,16 +1,18 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
--- Input: a plan with its network; the task's header and the formula of the score (facts of plan.lua). Output, into each
--- family of attentions: positions, rotation, mask, normaliser, relative, score, as facets/*.lua have them; paired,
--- false, or how gradients of keys and values are summed together where a vector has room for both; projections,
--- as the spec has them, tempered, words of what else the scale of logits has in it, and where its positions are drawn
--- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
--- own (by_sequence); into the plan: additive; limit on the tokens, false without one; input_draw, the positions of what
--- is added to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one
--- input of a model is placed by the positions of its first family, several are by what stands directly in encoding.
+-- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
+-- what is added to tokens (M.added, before it is known which families there are). Output, into each family: positions,
+-- rotation, mask, normaliser, relative, score, as facets/*.lua have them; paired, false, or how gradients of keys and
+-- values are summed together where a vector has room for both; projections, as the spec has them, tempered, words of
+-- what else the scale of logits has in it, and where its positions are drawn (sides); into each stream the ranges of
+-- what is drawn of it, and the positions of its sequences where each has its own (by_sequence). Of M.of: additive;
+-- limit on the tokens, false without one; input_draw, the positions of what is added to tokens where these are drawn;
+-- whether anything is drawn; which tables of positions there are. The one input of a model is placed by the positions
+-- of its first family, several are by what stands directly in encoding.
 
 local additive_facet = require("plan.facets.additive")
 local costs = require("plan.deriving.costs")
+local dimensions = require("plan.deriving.dimensions")
 local families = require("spec.families")
 local levels = require("plan.deriving.levels")
 local mask_facet = require("plan.facets.mask")
@@ -45,20 +47,14 @@ local function formula_of(score, family)
 end
 
 -- The formula of a softmax's score, which its temperature divides; without a score it is in the scale of the logits.
-local function tempered(formula, family)
-  local temperature = family.normaliser.temperature or 1
-  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
-  if temperature == 1 then
+local function tempered(formula, temperature)
+  if temperature == 1 or not formula then
     return formula
-  elseif not formula then
-    family.logit_scale = family.logit_scale / temperature
-    return nil
   end
   return { root = formula.builder:apply("div", formula.root, temperature), builder = formula.builder,
     parameters = formula.parameters }
 end
 
--- The facets of a family.
 -- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
 -- turn: in place of what it would have, or beside what vectors of distances need. False: no level has room for that.
 local function paired(plan, family)
@@ -70,6 +66,7 @@ local function paired(plan, family)
   return { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
 end
 
+-- The facets of a family.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
   local encoding = families.encoding(resolved.encoding, family.of_spec)
@@ -80,37 +77,32 @@ local function derive_family(plan, family, facts)
   family.mask = mask_facet.plan(encoding, family)
   family.normaliser = normaliser_facet.plan(encoding, family)
   family.relative = relative_facet.plan(encoding, family, plan.width)
-  family.score = score_facet.plan(tempered(encoding.score and formula_of(facts.score, family) or nil, family), family,
-    plan.precision)
+  local temperature = family.normaliser.temperature or 1
+  local formula = encoding.score and formula_of(facts.score, family) or nil
+  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
+  family.score = score_facet.plan(tempered(formula, temperature), family, plan.precision)
   family.score_text = encoding.score
   if family.cross then
     refuse_one_sided(family)
   end
   family.paired = paired(plan, family)
   family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+  family.behind = family.relative.behind or family.score.kind ~= "none"
 end
 
 -- What hangs on all families: whether blocks of a shard add up more than the gradient, what lies behind the struct
--- `shared`, headers of the kernels.
-local function derive_shared(plan)
-  local wanted = {}
-  plan.any_sums, plan.last_behind, plan.signed_sinusoids, plan.turns, plan.cpu_headers = false, false, false, false, {}
+-- `shared`, which of them use tables of positions.
+local function shared(plan)
+  local part = { any_sums = false, last_behind = false, signed_sinusoids = false, turns = false }
   for _, family in ipairs(plan.attentions) do
-    local scored = family.score.kind ~= "none"
-    plan.any_sums = plan.any_sums or family.sums
-    family.behind = family.relative.behind or scored
-    family.behind_previous = plan.last_behind
-    plan.last_behind = family.behind and family.name or plan.last_behind
-    plan.signed_sinusoids = plan.signed_sinusoids or family.relative.biases and family.relative.toeplitz
-    plan.turns = plan.turns or family.relative.turned
-    wanted.turned = wanted.turned or family.relative.turned
-    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
-    wanted.score = wanted.score or scored or family.mask.kind ~= "none"
-    wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
+    part.any_sums = part.any_sums or family.sums
+    family.behind_previous = part.last_behind
+    part.last_behind = family.behind and family.name or part.last_behind
+    part.signed_sinusoids = part.signed_sinusoids or family.relative.biases and family.relative.toeplitz
+    part.turns = part.turns or family.relative.turned
   end
-  for _, header in ipairs({ "rotation", "turned", "score", "geometric" }) do
-    plan.cpu_headers[#plan.cpu_headers + 1] = wanted[header] and header or nil
-  end
+  return part
 end
 
 -- ---- what is drawn ----
@@ -159,12 +151,12 @@ local function input_draw(plan)
 end
 
 -- Everything that places tokens of a stream: { positions, PREFIX of its constants, field }.
-local function readers(plan, stream)
+local function readers(plan, stream, drawn)
   local list, own = {}, plan.resolved.encoding
-  if plan.streams[2] and plan.input_draw then
-    list[1] = { positions = plan.input_draw, PREFIX = plan.input_draw.PREFIX, field = "encoding" }
+  if plan.streams[2] and drawn then
+    list[1] = { positions = drawn, PREFIX = drawn.PREFIX, field = "encoding" }
   end
-  for _, family in ipairs(plan.attentions[1] and plan.attentions or { plan.first }) do
+  for _, family in ipairs(dimensions.families(plan)) do
     if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
       list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
         field = own[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
@@ -174,12 +166,12 @@ local function readers(plan, stream)
 end
 
 -- Of a stream: the numbers that may be given for its draws are those that all its readers can take.
-local function settle_stream(plan, stream)
+local function settle_stream(plan, stream, drawn)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
   local function least(a, b)
     return a == 0 and b or math.min(a, b)
   end
-  for _, reader in ipairs(readers(plan, stream)) do
+  for _, reader in ipairs(readers(plan, stream, drawn)) do
     local positions, distance = reader.positions, reader.positions.distance or {}
     if positions.kind ~= "index" then
       stream.position_range = least(stream.position_range, positions.max_position)
@@ -193,7 +185,7 @@ local function settle_stream(plan, stream)
 end
 
 -- The tightest limit of all that places tokens.
-local function limit_of(plan)
+local function limit_of(plan, additive, drawn)
   local limit = false
   local function add(tokens, field, value)
     if not limit or tokens < limit.tokens then
@@ -201,15 +193,15 @@ local function limit_of(plan)
     end
   end
   for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(readers(plan, stream)) do
+    for _, reader in ipairs(readers(plan, stream, drawn)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
       if range or distance.range then -- distances alone: one fewer than there are tokens
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
   end
-  if plan.additive.kind == "learned" and not plan.input_draw then
-    add(plan.additive.rows, "encoding.additive.rows", plan.additive.rows)
+  if additive.kind == "learned" and not drawn then
+    add(additive.rows, "encoding.additive.rows", additive.rows)
   end
   return limit
 end
@@ -223,54 +215,57 @@ local function numbers_text(plan, name)
   return any and "{" .. table.concat(numbers, ", ") .. "}" or false
 end
 
--- What is drawn, and what reads it: the input, or tables of positions.
-local function derive_draws(plan)
+-- What is drawn, into each stream and family and into a part.
+local function add_draws(part, plan, drawn)
   settle_sites(plan)
-  plan.input_draw = plan.additive.kind ~= "none" and input_draw(plan)
-  plan.additive.draw = plan.input_draw
-  plan.any_draws, plan.draws_distances, plan.sequence_scratch = false, false, false
+  part.any_draws, part.draws_distances, part.sequence_scratch = false, false, false
   for _, stream in ipairs(plan.streams) do
-    settle_stream(plan, stream)
-    local own = stream.by_sequence
-    local most = plan.sequence_scratch
+    settle_stream(plan, stream, drawn)
+    local own, most = stream.by_sequence, part.sequence_scratch
     if own and not (most and most.count >= own.positions.max_position) then
-      plan.sequence_scratch = { name = own.PREFIX .. "MAX_POSITION", count = own.positions.max_position }
+      part.sequence_scratch = { name = own.PREFIX .. "MAX_POSITION", count = own.positions.max_position }
     end
-    plan.draws_distances = plan.draws_distances or stream.distance_range > 0
-    plan.any_draws = plan.any_draws or stream.position_range + stream.distance_range > 0
+    part.draws_distances = part.draws_distances or stream.distance_range > 0
+    part.any_draws = part.any_draws or stream.position_range + stream.distance_range > 0
   end
-  plan.drawn_text = {}
+  part.input_draw, part.drawn_text = drawn, {}
   for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
-    plan.drawn_text[name] = numbers_text(plan, name)
+    part.drawn_text[name] = numbers_text(plan, name)
   end
   for _, family in ipairs(plan.attentions) do
     settle_sides(plan, family)
   end
-  -- A row of its table is one token's of every sequence.
-  plan.additive.from_tables = not (plan.input_draw and plan.input_draw.kind == "sequence")
-  local added = plan.additive.kind == "sinusoid"
-  plan.sinusoids = added and plan.additive.member == "sinusoid" or plan.signed_sinusoids or plan.turns
-  plan.tables = added or plan.sinusoids
-  for _, each in ipairs(plan.attentions) do
-    plan.tables = plan.tables or each.rotation.kind == "rope"
+end
+
+-- Which tables of positions there are.
+local function add_tables(part, plan, additive)
+  local added = additive.kind == "sinusoid"
+  part.sinusoids = added and additive.member == "sinusoid" or part.signed_sinusoids or part.turns
+  part.tables = added or part.sinusoids
+  for _, family in ipairs(plan.attentions) do
+    part.tables = part.tables or family.rotation.kind == "rope"
   end
 end
 
--- What is added to the vectors of tokens, before it is known which attentions there are.
-function M.add(plan, facts)
-  plan.additive = additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
+-- What is added to the vectors of tokens, but for what places it.
+function M.added(plan, facts)
+  return additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
-function M.derive(plan, facts)
-  for _, family in ipairs(plan.attentions) do
+function M.of(plan, facts, added)
+  for _, family in ipairs(dimensions.families(plan)) do
     derive_family(plan, family, facts)
   end
-  if not plan.attentions[1] then
-    derive_family(plan, plan.first, facts)
+  local drawn = added.kind ~= "none" and input_draw(plan)
+  local part, additive = shared(plan), { draw = drawn }
+  for name, value in next, added do
+    additive[name] = value
   end
-  derive_shared(plan)
-  derive_draws(plan)
-  plan.limit = limit_of(plan)
+  additive.from_tables = not (drawn and drawn.kind == "sequence") -- a row of its table is one token's of every sequence
+  add_draws(part, plan, drawn)
+  add_tables(part, plan, additive)
+  part.additive, part.limit = additive, limit_of(plan, additive, drawn)
+  return part
 end
 
 -- How often training meets each position or distance of the range, on average, at least of all that is drawn; nil where
@@ -281,7 +276,7 @@ function M.visits(plan)
     return nil
   end
   for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(readers(plan, stream)) do
+    for _, reader in ipairs(readers(plan, stream, plan.input_draw)) do
       local positions = reader.positions
       local range = positions.range or positions.distance and positions.distance.range
       local draws = positions.kind == "sequence" and train.batch or 1

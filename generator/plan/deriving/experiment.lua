@@ -1,8 +1,8 @@
 -- What spec.c tells the runtime of the experiment besides its model: the task, and of training what is compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output, into the plan: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths
--- stand in; validation: { lengths, examples, coincide } of the validation stream, or false.
+-- Output: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths stand in;
+-- validation: { lengths, examples, coincide } of the validation stream, or false.
 
 local formulas = require("spec.formulas")
 local literals = require("base.literals")
@@ -95,17 +95,14 @@ local function task_fields(facts, task)
   }
 end
 
-function M.derive(plan, facts, network)
-  local resolved = plan.resolved
-  plan.own_network = network or false
-  plan.task = task_fields(facts, resolved.task)
-  plan.lists = {}
-  plan.train = train_fields(resolved.train, plan.lists)
-  plan.clip = resolved.train.clip
-  plan.validation = validation.of(resolved) or false
-  if plan.validation then
-    plan.validation.coincide = validation.coincide(resolved, facts)
+function M.of(plan, facts, network)
+  local resolved, lists = plan.resolved, {}
+  local stream = validation.of(resolved) or false
+  if stream then
+    stream.coincide = validation.coincide(resolved, facts)
   end
+  return { own_network = network or false, task = task_fields(facts, resolved.task), lists = lists,
+    train = train_fields(resolved.train, lists), clip = resolved.train.clip, validation = stream }
 end
 
 return M

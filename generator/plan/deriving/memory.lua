@@ -336,11 +336,11 @@ end
 -- each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before the next one takes its
 -- place, and when a run goes on. Without the task's examples and without evaluations, whose activations stay beside
 -- those of training.
-function M.process(plan, threads)
+function M.process(plan, bytes, threads)
   local states = #plan.optimizer.states
-  local vector, checkpoint = allocated(plan.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
-  return PROGRAM + allocated((2 + states) * plan.vector_bytes) + allocated(plan.shared_bytes)
-    + allocated(plan.tables_bytes) + threads * (vector + allocated(plan.workspace_bytes)) + checkpoint
+  local vector, checkpoint = allocated(bytes.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
+  return PROGRAM + allocated((2 + states) * bytes.vector_bytes) + allocated(bytes.shared_bytes)
+    + allocated(bytes.tables_bytes) + threads * (vector + allocated(bytes.workspace_bytes)) + checkpoint
 end
 
 return M

@@ -1,12 +1,14 @@
 -- The model: its network, built from its description, and what follows from that: parameters.
 --
--- Input: a plan with its dimensions and encoding; the file of a network of the user's own, or nil. Output: the graph
--- (builder.lua) and its lists (scope_lists.lua), and into the plan: structs (of parameters, as C has them),
+-- Input: a plan with its dimensions; the file of a network of the user's own, or nil. Output of M.attentions, before
+-- the encoding: attentions, the families that the network has, and first of them, also where there are none. Of M.of:
+-- the part below, the graph (builder.lua) and its lists (scope_lists.lua). structs (of parameters, as C has them),
 -- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of
--- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (identity.lua),
--- nil for the network that all checkpoints from before there were others have; cpu (cpu_network.lua); widths, { name,
--- count } of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
--- (outline.lua) and passes (passes.lua).
+-- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (identity.lua), nil for
+-- the network that all checkpoints from before there were others have; cpu (cpu_network.lua); widths, { name, count }
+-- of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
+-- (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name; network_sizes, which fields of the
+-- model a network of the user's own has read, else nil. Into every family ranged, tiles, partial and drops.
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
@@ -103,14 +105,14 @@ local function widths(net)
   return list
 end
 
-local function given_of(plan, model, families)
+local function given_of(plan, model, families, additive)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families or families_of(plan),
-    additive = plan.additive,
+    additive = additive or plan.additive,
   }
 end
 
@@ -258,7 +260,7 @@ local function check_drawn_places(plan, net, file)
 end
 
 -- The network that a file describes, and which options and fields it has read.
-local function run_own(plan, model, file, families)
+local function run_own(plan, model, file, families, additive)
   if plan.streams[2] then
     error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
       expected = "encoder, decoder" }, 0)
@@ -269,7 +271,7 @@ local function run_own(plan, model, file, families)
       local network, section
       network, section, read, fields = handles.open(net, model, own_network.method)
       describe(network, section)
-    end, given_of(plan, model, families), chunk)
+    end, given_of(plan, model, families, additive), chunk)
   end
   local net, problem = own_network.run(file.text, build)
   if not net then
@@ -288,11 +290,10 @@ local function build_own(plan, model, file)
   check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_fields(plan.resolved.model, fields, file)
-  plan.own_network.sizes = { layers = fields["model.layers"] or false, heads = net.used_families[1] ~= nil,
-    feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
   check_layers(plan, net, file)
   check_drawn_places(plan, net, file)
-  return net
+  return net, { layers = fields["model.layers"] or false, heads = net.used_families[1] ~= nil,
+    feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
 end
 
 -- ---- what follows ----
@@ -305,11 +306,9 @@ local function plain_identity(plan, model)
   return identity.of(builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain)))
 end
 
-local function derive_identity(plan, net, model)
+local function identity_of(plan, net, model)
   local own = identity.of(net)
-  if canonical.text(own) ~= canonical.text(plain_identity(plan, model)) then
-    plan.network_identity = own
-  end
+  return canonical.text(own) ~= canonical.text(plain_identity(plan, model)) and own or nil
 end
 
 -- What a description sees of the model.
@@ -320,19 +319,20 @@ local function section_of(plan, file)
   return model
 end
 
--- The graph of a plan's model, as its description left it, and the section that the description saw.
-function M.network(plan, file)
-  local model = section_of(plan, file)
+-- The graph of a plan's model, as its description left it; of a network of the user's own also its sizes. model: the
+-- section that the description sees.
+function M.network(plan, file, model)
+  model = model or section_of(plan, file)
   if not file then
-    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model)), model
+    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model))
   end
-  return build_own(plan, model, file), model
+  return build_own(plan, model, file)
 end
 
--- Families without facets, by name; of: the family of the plan.
-local function bare_families(plan)
+-- Families without facets, by name; of: the family itself.
+local function bare_families(families)
   local bare = {}
-  for _, family in ipairs(plan.attentions) do
+  for _, family in ipairs(families) do
     bare[family.name] = setmetatable({ of = family, prefix = "", normaliser = { kind = "softmax" },
       relative = { kind = "none" }, score = {} }, { __index = family })
   end
@@ -340,18 +340,19 @@ local function bare_families(plan)
 end
 
 -- The attentions that a network has, each with the block that it is in: the description is run once without facets,
--- since these hang on names and counts of layers. plan.first stays where there are none.
-function M.survey(plan, file)
-  local model, bare, list = section_of(plan, file), bare_families(plan), {}
-  local net = file and run_own(plan, model, file, bare)
-    or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare))
+-- since these hang on names and counts of layers.
+function M.attentions(plan, additive, file)
+  local known, list = dimensions.attentions(plan), {}
+  local model, bare = section_of(plan, file), bare_families(known)
+  local net = file and run_own(plan, model, file, bare, additive)
+    or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare, additive))
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(block.ops) do
       list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
     end
   end
-  plan.attentions, plan.first = list, list[1] or plan.first
-  dimensions.settle_families(list)
+  dimensions.settle_families(list[1] and list or { known[1] })
+  return { attentions = list, first = list[1] or known[1] }
 end
 
 -- Whether a list has activations or gates that no other operation does on the way.
@@ -372,105 +373,101 @@ local function activates(executed)
 end
 
 -- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
-local function settle_constants(plan, net)
-  plan.dropouts, plan.linear = {}, false
+local function constants(plan, net)
+  local dropouts, embedding, scales = {}, nil, embeddings.scales(net)
   for i, d in ipairs(net.dropouts) do
-    plan.dropouts[i] = dimensions.dropout(d.name, d.rate)
+    dropouts[i] = dimensions.dropout(d.name, d.rate)
   end
-  table.sort(plan.dropouts, function(a, b)
+  table.sort(dropouts, function(a, b)
     return a.name < b.name
   end)
-  plan.eval_dropout = plan.resolved.eval.dropout and plan.dropouts[1] ~= nil or false
-  plan.noise = features.noise(plan.resolved) or false
   for _, op in ipairs(net.ops) do
-    if op.kind == "embed" then
-      plan.linear, plan.inputs = op.p.kind == "linear", op.p.rows.count
-    end
+    embedding = op.kind == "embed" and op.p or embedding
   end
-  plan.embedding_scales = embeddings.scales(net)
-  for _, scale in ipairs(plan.embedding_scales) do
+  for _, scale in ipairs(scales) do
     scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
   end
+  return { dropouts = dropouts, eval_dropout = plan.resolved.eval.dropout and dropouts[1] ~= nil or false,
+    noise = features.noise(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
+    inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 
 -- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).
-local function check_places(plan, net)
+local function check_places(eval_dropout, net)
   local places, layers = builder.most_places(net), net.layers_before + 1
-  if plan.eval_dropout and places * layers > builder.MOST_PLACES then
+  if eval_dropout and places * layers > builder.MOST_PLACES then
     error({ problem = true, field = "eval.dropout",
       what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
         :format(places, layers), expected = ("false, or at most %d"):format(builder.MOST_PLACES) }, 0)
   end
 end
 
--- A family's layers are those of the block that it is in; drops: what of its weights is dropped out, and at which place
--- of the block, or false.
-local function settle_stacks(net)
+-- What families are asked for. drops: what of their weights is dropped out, and at which place of the block, or false.
+-- Attentions of tokens that are decoded may be asked for some of them; those of labelled tokens alone, for these.
+local function settle_families(plan, net, executed, stream, labelled)
+  local drops, decoded, partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do
-    for _, op in ipairs(block.ops) do
-      if op.kind == "attention" then
-        dimensions.settle_stack(op.family, block)
-        op.family.drops = op.dropout and { name = op.dropout.name, place = op.place } or false
-      end
-    end
-  end
-end
-
--- The stream that is decoded token by token, or nil; attentions of its tokens may be asked for some of them.
-local function decodes(plan, net)
-  local stream = decoding.stream(net, plan.decoder, plan.eval_dropout)
-  for _, block in ipairs(stream and net.scopes or {}) do
-    for _, op in ipairs(decoding.attentions(block, stream)) do
-      local family = op.family
-      family.ranged = true
-      family.tiles = family.relative.kind == "none" and family.mask.kind ~= "lines"
-        and family.normaliser.kind == "softmax"
-    end
-  end
-  return stream
-end
-
--- The rows that somebody reads, or nil where that is all; attentions of labelled tokens alone are asked for these.
-local function reads(net, executed)
-  local part = labelled_rows.derive(net, executed)
-  for _, block in ipairs(part and net.scopes or {}) do
     for _, op in ipairs(executed[block].forward) do
-      if op.kind == "attention" and part.partial[op] then
-        op.family.partial = true
+      if op.kind == "attention" then
+        drops[op.family] = op.dropout and { name = op.dropout.name, place = op.place }
+        partial[op.family] = labelled and labelled.partial[op]
       end
     end
+    for _, op in ipairs(stream and decoding.attentions(block, stream) or {}) do
+      decoded[op.family] = true
+    end
   end
-  return part
+  for _, family in ipairs(dimensions.families(plan)) do
+    family.drops, family.partial = drops[family] or false, partial[family] or false
+    family.ranged = decoded[family] or false
+    family.tiles = family.ranged and family.relative.kind == "none" and family.mask.kind ~= "lines"
+      and family.normaliser.kind == "softmax"
+  end
 end
 
 -- The rows of the first layer that are alike, or nil: noise is another for every token, and of a large vocabulary a
 -- block has few tokens of each symbol.
-local function alike(plan, net, executed, part)
+local function alike(plan, noise, net, executed, labelled)
   local small = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens
-  return small and not plan.noise and vocabulary_rows.derive(net, executed, part) or nil
+  return small and not noise and vocabulary_rows.derive(net, executed, labelled) or nil
 end
 
-function M.derive(plan, file)
-  local net, model = M.network(plan, file)
-  settle_constants(plan, net)
-  check_places(plan, net)
-  settle_stacks(net)
-  local derived = parameters.derive(net)
-  plan.structs, plan.tensors, plan.tensor_count = derived.structs, derived.tensors, #derived.tensors
-  plan.parameters, plan.frozen, plan.initial_values = derived.count, derived.frozen, derived.initial_values
-  plan.widths, plan.trace_sites = widths(net), trace_sites(net)
-  plan.trace_site_count = #plan.trace_sites
-  local executed = lists.derive(net)
-  plan.cpu_headers[#plan.cpu_headers + 1] = activates(executed) and "activations" or nil
-  plan.cpu_headers[#plan.cpu_headers + 1] = plan.noise and "noise" or nil
-  local room = buffers.derive(net, executed, plan.eval_dropout)
-  local part = reads(net, executed)
-  plan.cpu = cpu.derive(net, executed, derived.structs, room, part, alike(plan, net, executed, part),
-    decodes(plan, net))
-  plan.network, plan.passes = outline.of(net, room), passes.of(net, executed, room)
-  plan.parameter_elements, plan.parameter_storage = derived.elements, derived.storage
-  derive_identity(plan, net, model)
-  return net, executed
+-- Headers of the kernels.
+local function cpu_headers(plan, noise, executed)
+  local wanted, list = { activations = activates(executed), noise = noise }, {}
+  for _, family in ipairs(plan.attentions) do
+    wanted.turned = wanted.turned or family.relative.turned
+    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
+    wanted.score = wanted.score or family.score.kind ~= "none" or family.mask.kind ~= "none"
+    wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
+  end
+  for _, header in ipairs({ "rotation", "turned", "score", "geometric", "activations", "noise" }) do
+    list[#list + 1] = wanted[header] and header or nil
+  end
+  return list
+end
+
+function M.of(plan, file)
+  local model = section_of(plan, file)
+  local net, sizes = M.network(plan, file, model)
+  local part = constants(plan, net)
+  check_places(part.eval_dropout, net)
+  local derived, executed = parameters.derive(net), lists.derive(net)
+  part.structs, part.tensors, part.tensor_count = derived.structs, derived.tensors, #derived.tensors
+  part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
+  part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
+  part.widths, part.trace_sites = widths(net), trace_sites(net)
+  part.trace_site_count = #part.trace_sites
+  part.cpu_headers = cpu_headers(plan, part.noise, executed)
+  local room = buffers.derive(net, executed, part.eval_dropout)
+  local labelled, stream = labelled_rows.derive(net, executed),
+    decoding.stream(net, plan.decoder, part.eval_dropout)
+  settle_families(plan, net, executed, stream, labelled)
+  part.cpu = cpu.derive(net, executed, derived.structs, room, labelled,
+    alike(plan, part.noise, net, executed, labelled), stream)
+  part.network, part.passes = outline.of(net, room), passes.of(net, executed, room)
+  part.network_identity, part.network_sizes = identity_of(plan, net, model), sizes
+  return part, net, executed
 end
 
 return M

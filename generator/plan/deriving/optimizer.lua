@@ -1,6 +1,6 @@
 -- How gradients become steps: what templates and the runtime's spec have of it.
 --
--- Input: the plan with its tensors. Output, into the plan:
+-- Input: the plan with its tensors. Output:
 --   optimizer   kind, as the spec names it; title: what people call it; routine: the kernels' name of an update (adam,
 --               adamw, sgd, momentum), header: the file of kernels/cpu that has it, kernels: those of kernels/cuda;
 --               states: names of the vectors that it keeps beside the parameters, in order; beta1, beta2, epsilon: of
@@ -74,11 +74,11 @@ local function schedule(train)
   return given and { kind = SCHEDULES[given.kind], warmup = given.warmup or 0, final = given.final or 0 } or false
 end
 
-function M.derive(plan)
+function M.of(plan)
   local train = plan.resolved.train
   local optimizer = train.optimizer
   local name = routine(optimizer)
-  plan.optimizer = {
+  local rule = {
     kind = optimizer.kind,
     routine = name,
     title = TITLES[name],
@@ -93,7 +93,7 @@ function M.derive(plan)
     spared = name == "adamw" and spared(plan, optimizer.decays),
     spared_text = SPARED[optimizer.decays],
   }
-  plan.schedule = schedule(train)
+  return { optimizer = rule, schedule = schedule(train) }
 end
 
 return M

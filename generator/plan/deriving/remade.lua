@@ -32,9 +32,12 @@ local function most_pairs(plan)
   return math.min(MOST_KEPT // (real * numbers), MOST_OF_HEAD // real)
 end
 
-function M.derive(plan)
+function M.settle(plan)
   local asked, longest = plan.resolved.train.keep_probabilities, plan.longest_training
   local pairs = plan.attentions[1] and most_pairs(plan)
+  if not pairs then
+    plan.first.remade, plan.first.bounded = false, false
+  end
   for _, family in ipairs(plan.attentions) do
     local why = obstacle(plan, family)
     if asked == false and why then

@@ -130,7 +130,7 @@ local READOUTS = { last = "answers at the last token of the input", probe = "ans
 -- The rates at which a model drops out, as words to go on with; those that are not asked for are not named.
 function M.dropout(plan)
   local model, words = plan.resolved.model, {}
-  if not plan.own_network or plan.own_network.sizes.dropout then
+  if not plan.network_sizes or plan.network_sizes.dropout then
     words[1] = "dropout " .. (plan.dropout.rate_text or "0")
   end
   for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
@@ -143,7 +143,7 @@ end
 
 -- The sizes of a model; of a network of one's own those that it reads.
 function M.sizes(plan)
-  local used, family, words = plan.own_network and plan.own_network.sizes, plan.first, {}
+  local used, family, words = plan.network_sizes, plan.first, {}
   local function add(name, text)
     words[#words + 1] = (not used or used[name]) and text or nil
   end
