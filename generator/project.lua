@@ -9,6 +9,7 @@ local gen = require("render.templates.gen")
 local lfs = require("lfs")
 local load_module = require("spec.load")
 local mask_page = require("plan.pages.mask_page")
+local nearest = require("base.nearest")
 local model = require("plan.deriving.model")
 local options = require("spec.options")
 local paths = require("base.paths")
@@ -81,13 +82,12 @@ function Project:find_spec(argument)
   end
   local study = load_module.is_id(argument) and lfs.attributes(self:path("spec/studies/" .. argument .. ".lua"), "mode")
   local ids = self:names("spec/runs", ".lua")
-  local nearest = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids)
   local d = diagnostics.new()
   d:add({
     what = diagnostics.no_such("spec", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the ids that ./longhand list runs shows",
     hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
-      argument) or nearest and ("did you mean %s?"):format(nearest) or nil,
+      argument) or nearest.hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids, "%s"),
   })
   return nil, d:text(), d:list()
 end

@@ -207,44 +207,9 @@ function Diagnostics:list()
   return list
 end
 
--- Edit distance with transpositions of neighbours (optimal string alignment).
-local function distance(a, b)
-  local before, previous = {}, {}
-  for j = 0, #b do
-    previous[j] = j
-  end
-  for i = 1, #a do
-    local row = { [0] = i }
-    for j = 1, #b do
-      local cost = a:byte(i) == b:byte(j) and 0 or 1
-      row[j] = math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + cost)
-      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
-        row[j] = math.min(row[j], before[j - 2] + 1)
-      end
-    end
-    before, previous = previous, row
-  end
-  return previous[#b]
-end
-
 -- That a path names no file of a kind; mode: what is there, as lfs.attributes says, or nil.
 function M.no_such(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
-end
-
--- The name in the list that a misspelt one most likely meant, or nil.
-function M.nearest(name, names)
-  local best, best_distance
-  if #name > 60 then
-    return nil
-  end
-  for _, candidate in ipairs(names) do
-    local d = distance(name, candidate)
-    if d <= math.max(1, math.min(#name, #candidate) // 3) and (not best or d < best_distance) then
-      best, best_distance = candidate, d
-    end
-  end
-  return best
 end
 
 -- A value as a message shows it: strings quoted, numbers in their shortest form, tables by what they are.

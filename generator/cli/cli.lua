@@ -8,12 +8,12 @@ local analyses = require("cli.analyses")
 local argparse = require("argparse")
 local calibrate = require("cli.calibration")
 local converters = require("cli.converters")
-local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 local measures = require("spec.measures")
 local outline = require("cli.command_outline")
 local sweeps = require("cli.sweeps")
 local trainer_flags = require("spec.trainer_flags")
-local usual = require("spec.usual")
+local hints = require("spec.hints.words")
 
 local M = {}
 
@@ -241,7 +241,7 @@ end
 
 -- What an unknown flag of ./longhand means elsewhere: a flag of the verb, of the trainer, or a field of the spec.
 local function meant_elsewhere(name, names, verb, root)
-  local meant = usual.meanings(name, root)
+  local meant = hints.meanings(name, root)
   for _, flag in ipairs(meant.flags) do
     if names[flag:match("^%S+")] then
       return ("Did you mean '%s'?"):format(flag)
@@ -263,8 +263,8 @@ local function hint(parser, message, verb, root)
     return message
   end
   local names = legal_names(parser, kind)
-  local nearest = diagnostics.nearest(name, names)
-  local more = nearest and ("Did you mean '%s'?"):format(nearest)
+  local near = nearest.name(name, names)
+  local more = near and ("Did you mean '%s'?"):format(near)
     or kind == "option" and meant_elsewhere(name, names, verb, root)
   return more and message .. "\n" .. more or message
 end

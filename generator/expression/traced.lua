@@ -7,6 +7,7 @@
 -- this side runs, strings have their methods; a spec's never do.
 
 local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 local plain_functions = require("expression.plain")
 
 local M = {}
@@ -466,9 +467,8 @@ ROOT.__index = exported(function(object, name)
     end
   end
   local names = legal_names()
-  local near = type(name) == "string" and diagnostics.nearest(name, names)
   refuse(key_text(name), ("unknown symbol x.%s"):format(type(name) == "string" and name or "[...]"),
-    table.concat(names, ", "), near and ("did you mean x.%s?"):format(near) or nil)
+    table.concat(names, ", "), nearest.hint(name, names, "x.%s"))
 end)
 
 ROOT.__newindex = exported(function(_, name)

@@ -5,6 +5,7 @@
 
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 
 local M = {}
 
@@ -87,10 +88,9 @@ end
 
 local function check_name(context, path, name)
   local names = names_of(context.task)
-  local near = diagnostics.nearest(name, names)
   add(context, { path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(what_of(context.task), diagnostics.show(name)),
-    expected = table.concat(names, ", "), hint = near and ('did you mean "%s"?'):format(near) })
+    expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
 end
 
 -- The greatest of the values that are wanted; 0 where they are not named.

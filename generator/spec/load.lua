@@ -14,10 +14,11 @@
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
-local habits = require("spec.habits")
+local habits = require("spec.hints.habits")
 local inherit = require("spec.inherit")
 local lfs = require("lfs")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local overrides = require("spec.overrides")
 local paths = require("base.paths")
 local sandbox = require("spec.sandbox")
@@ -148,12 +149,11 @@ end
 
 local function unknown_preset(state, section, node, field)
   local names = presets_of(state.root, section)
-  local near = diagnostics.nearest(node.value, names)
   local where = "spec/" .. M.FOLDERS[section]
   state.diagnostics:add({ at = node.origin, field = field,
     what = ("there is no %s.lua in %s"):format(node.value, where),
     expected = #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
-    hint = near and ('did you mean "%s"?'):format(near) })
+    hint = nearest.hint(node.value, names) })
   state.unknown = state.unknown + 1
 end
 

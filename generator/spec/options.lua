@@ -5,6 +5,7 @@
 -- diagnostics, origins to the context.
 
 local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 local tree = require("spec.tree")
 local values = require("spec.values")
 
@@ -29,8 +30,7 @@ local function hint(option, value)
   elseif option.first or type(option.choices[1]) == "number" then
     return tonumber(value) and ("write %s without quotes"):format(value) or nil
   end
-  local near = diagnostics.nearest(value, option.choices)
-  return near and ('did you mean "%s"?'):format(near) or nil
+  return nearest.hint(value, option.choices)
 end
 
 local function default_of(option)
@@ -72,10 +72,9 @@ local function check_names(context, node, list, kind)
   end
   for name, inner in tree.each(node) do
     if not known[name] and not values.drops(context, inner, "task.options." .. name) then
-      local near = diagnostics.nearest(name, names)
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
-        near and ('did you mean "%s"?'):format(near) or nil)
+        nearest.hint(name, names))
     end
   end
 end

@@ -9,9 +9,9 @@
 -- runs in a coroutine of its own and nothing in it can make another or protect a call; what a spec may do hangs on
 -- counts alone, never on a clock.
 
-local diagnostics = require("base.diagnostics")
-local habits = require("spec.habits")
+local habits = require("spec.hints.habits")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local traced = require("expression.traced")
 
 local M = {}
@@ -57,9 +57,8 @@ local function describe_global(problem, dialect)
     found.hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
       or ("write local %s = ..."):format(name)
   else
-    local near = is_name and #name > 2 and diagnostics.nearest(name, dialect.names)
     found.what = ('"%s" is not defined; %s has no I/O and no library'):format(name, dialect.noun)
-    found.hint = near and ("did you mean %s?"):format(near) or nil
+    found.hint = is_name and #name > 2 and nearest.hint(name, dialect.names, "%s") or nil
   end
   return found
 end

@@ -17,6 +17,7 @@
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.formulas")
 local lfs = require("lfs")
+local nearest = require("base.nearest")
 local task_lines = require("spec.task_lines")
 
 local M = {}
@@ -120,9 +121,8 @@ local function read_line(facts, given, entry, report)
   if not key then
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
   elseif not named and not is_key(key) then
-    local near = diagnostics.nearest(key, KEYS)
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
-      near and ('did you mean "%s"?'):format(near))
+      nearest.hint(key, KEYS))
   elseif given[key] then
     return report(entry, ("%s stands twice"):format(key), "each key once")
   end

@@ -6,7 +6,8 @@
 -- Invariants: refuses nothing that the trainer takes; what only the trainer can know it leaves to the trainer.
 
 local diagnostics = require("base.diagnostics")
-local usual = require("spec.usual")
+local nearest = require("base.nearest")
+local hints = require("spec.hints.words")
 local write = require("base.write")
 
 local M = {}
@@ -46,13 +47,13 @@ end
 
 -- The flag among those that a word means, with its value where it has one; else a hint at a field, or nil.
 function M.meant(word, flags, root)
-  local meant = usual.meanings(word, root)
+  local meant = hints.meanings(word, root)
   for _, flag in ipairs(meant.flags) do
     if flags[flag:match("^%S+")] then
       return flag
     end
   end
-  local near = not meant.fields[1] and diagnostics.nearest(word, flags)
+  local near = not meant.fields[1] and nearest.name(word, flags)
   if near then
     return near
   end

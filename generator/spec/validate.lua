@@ -21,7 +21,7 @@ local settle = require("spec.settle")
 local settle_encoding = require("spec.settle_encoding")
 local tongues = require("base.tongues")
 local tree = require("spec.tree")
-local unknown = require("spec.unknown")
+local unknown = require("spec.hints.unknown")
 local values = require("spec.values")
 
 local M = {}

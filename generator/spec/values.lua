@@ -12,6 +12,7 @@ local families = require("spec.families")
 local lines = require("spec.lines")
 local locate = require("spec.locate")
 local load_module = require("spec.load")
+local nearest = require("base.nearest")
 local own_network = require("spec.own_network")
 local schema = require("spec.schema")
 local tasks = require("spec.tasks")
@@ -125,12 +126,11 @@ local function one_of(context, field, node, names, expected)
       return value
     end
   end
-  local near = diagnostics.nearest(value, names)
   local what = show(value) .. " does not fit here"
   if field.type == "kind" then
     what = ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind", show(value))
   end
-  add(context, node, field.path, what, expected, near and ('did you mean "%s"?'):format(near) or nil)
+  add(context, node, field.path, what, expected, nearest.hint(value, names))
   return nil
 end
 

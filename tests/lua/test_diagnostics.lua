@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
 local lu = require("luaunit")
+local nearest = require("base.nearest")
 
 TestDiagnostics = {}
 
@@ -94,11 +95,11 @@ end
 
 function TestDiagnostics.test_nearest_names()
   local names = { "sinusoid", "learned", "rope", "none" }
-  lu.assertEquals(diagnostics.nearest("sinusiod", names), "sinusoid")
-  lu.assertEquals(diagnostics.nearest("lerned", names), "learned")
-  lu.assertEquals(diagnostics.nearest("rop", names), "rope")
-  lu.assertNil(diagnostics.nearest("alibi", names))
-  lu.assertNil(diagnostics.nearest(("x"):rep(1000), names))
+  lu.assertEquals(nearest.name("sinusiod", names), "sinusoid")
+  lu.assertEquals(nearest.name("lerned", names), "learned")
+  lu.assertEquals(nearest.name("rop", names), "rope")
+  lu.assertNil(nearest.name("alibi", names))
+  lu.assertNil(nearest.name(("x"):rep(1000), names))
 end
 
 function TestDiagnostics.test_show_and_number()

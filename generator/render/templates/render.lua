@@ -9,8 +9,8 @@
 -- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands
 -- over, and the helpers below, nothing else.
 
-local diagnostics = require("base.diagnostics")
 local literals = require("base.literals")
+local nearest = require("base.nearest")
 local template = require("render.templates.template")
 local tongues = require("base.tongues")
 local wrap = require("render.templates.wrap")
@@ -67,8 +67,7 @@ local function known_names(run)
 end
 
 local function did_you_mean(name, names)
-  local closest = diagnostics.nearest(name, names)
-  return closest and ("did you mean %q?"):format(closest) or nil
+  return nearest.hint(name, names, "%q")
 end
 
 -- The line that runs now, from Lua's own call stack: text lines and include say it themselves, other Lua does not.

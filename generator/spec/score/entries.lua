@@ -8,6 +8,7 @@
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local tree = require("spec.tree")
 
 local M = {}
@@ -122,10 +123,9 @@ local function with_constants(context, node, path, parameters)
   end
   for name, value in tree.each(given) do
     if not parameters or not parameters.fields[name] then
-      local near = diagnostics.nearest(name, names)
       context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
         node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
-        near and ("did you mean %s?"):format(near) or nil)
+        nearest.hint(name, names, "%s"))
       given.fields[name] = nil
     end
   end

@@ -8,6 +8,7 @@
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local traced = require("expression.traced")
 local tree = require("spec.tree")
 
@@ -59,9 +60,8 @@ local function read_choice(context, node, path, names, default)
       return name
     end
   end
-  local near = type(node.value) == "string" and diagnostics.nearest(node.value, names)
   return context.report(node, path, found(node) .. " does not fit here", table.concat(names, ", "),
-    near and ('did you mean "%s"?'):format(near) or nil)
+    nearest.hint(node.value, names))
 end
 
 local function integer_of(node, low, high)
@@ -169,9 +169,8 @@ end
 
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
-    local near = diagnostics.nearest(node.value, { "alibi_slopes" })
     return context.report(node, path, show(node.value) .. " names no values", M.INIT_TEXT,
-      near and 'did you mean "alibi_slopes"?' or nil)
+      nearest.hint(node.value, { "alibi_slopes" }))
   elseif not per_head(p.per) or p.size then
     return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
       or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
@@ -226,9 +225,8 @@ local function check_fields(context, node, path)
       known = known or legal == name
     end
     if not known then
-      local near = diagnostics.nearest(name, FIELDS)
       context.report(inner, path .. "." .. name, "no such field", table.concat(FIELDS, ", "),
-        near and ("did you mean %s?"):format(near) or nil)
+        nearest.hint(name, FIELDS, "%s"))
       good = false
     end
   end

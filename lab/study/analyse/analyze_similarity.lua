@@ -5,7 +5,7 @@
 -- what is damaged and was left out, or nil.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
-local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 local groups_module = require("lab.study.analyse.groups")
 local heat = require("lab.study.analyse.pictures.heat")
 local panels = require("lab.study.analyse.pictures.panels")
@@ -165,9 +165,9 @@ local function chosen(study, options)
   if #groups == 0 then
     return nil, ("no run has a score on %s\n  expected: runs trained to the end"):format(options.split)
   elseif options.reference and not reference then
-    local nearest = diagnostics.nearest(options.reference, names)
+    local hint = nearest.hint(options.reference, names, "%s")
     return nil, ("--reference %s: there is no such cell\n  expected: %s%s"):format(options.reference,
-      table.concat(names, ", "), nearest and ("\n  hint: did you mean %s?"):format(nearest) or "")
+      table.concat(names, ", "), hint and "\n  hint: " .. hint or "")
   end
   return groups, notes, reference
 end

@@ -6,7 +6,7 @@
 -- with a score, by seed, at the learning rate of the best mean, as reports show it; and how many rates have one.
 
 local captions = require("lab.study.report.tables.captions")
-local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
 local tongues = require("base.tongues")
@@ -130,9 +130,9 @@ function M.reference_problem(sets, reference)
     end
   end
   if reference and not seen[reference] then
-    local nearest = diagnostics.nearest(reference, names)
+    local hint = nearest.hint(reference, names, "%s")
     return ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference, table.concat(names, ", "),
-      nearest and ("\n  hint: did you mean %s?"):format(nearest) or "")
+      hint and "\n  hint: " .. hint or "")
   end
 end
 

@@ -5,6 +5,7 @@
 -- of either family as found_lines.lua takes them; or nil and what is wrong.
 
 local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 
 local M = {}
 
@@ -112,7 +113,7 @@ local function take(texts, word)
     for i, known in ipairs(M.FIELDS) do
       names[i] = known[1]
     end
-    local near = diagnostics.nearest(name, names)
+    local near = nearest.name(name, names)
     return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
   elseif field[2].read(value) == nil then
     return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[2].expected)

@@ -3,8 +3,8 @@
 -- Input: words of the command line; the axes of a study as study.lua reads them. Output: { cells = ids or nil, only =
 -- { { axis, names, word } } }, a choice; or nil and a message. Pure.
 
-local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
+local nearest = require("base.nearest")
 local nodes = require("lab.study.grid.nodes")
 
 local M = {}
@@ -67,9 +67,8 @@ local function names_of(list)
 end
 
 local function unknown(d, one, name, kind, legal)
-  local near = diagnostics.nearest(name, legal)
   d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
-    expected = table.concat(legal, ", "), hint = near and ("did you mean %s?"):format(near) or nil })
+    expected = table.concat(legal, ", "), hint = nearest.hint(name, legal, "%s") })
 end
 
 -- The values that are left of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
@@ -123,10 +122,9 @@ end
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then
-      local near = diagnostics.nearest(id, ids)
       d:add({ what = ("%s has no cell %s"):format(study.path, id), expected = "names of its axes' values, joined by _",
         hint = lists.has(study.scales, id) and ("%s is a scale: --scale %s"):format(id, id)
-          or near and ("did you mean %s?"):format(near) or nil })
+          or nearest.hint(id, ids, "%s") })
     end
   end
   if count == 0 and next(choice) and d:count() == 0 then

@@ -14,7 +14,7 @@ local schema = require("spec.schema")
 local sha256 = require("base.sha256")
 local study_module = require("lab.study.grid.study")
 local tongues = require("base.tongues")
-local unknown = require("spec.unknown")
+local unknown = require("spec.hints.unknown")
 
 local M = {}
 

@@ -21,6 +21,7 @@ local diagnostics = require("base.diagnostics")
 local file_digest = require("base.file_digest")
 local load_module = require("spec.load")
 local lfs = require("lfs")
+local nearest = require("base.nearest")
 local paths = require("base.paths")
 local project_module = require("project")
 local run_folders = require("lab.study.read.run_folders")
@@ -58,11 +59,11 @@ local function find(project, argument, out, d)
   elseif not argument:find("/", 1, true) and is_file(left) then
     return left
   end
-  local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), project:names("spec/studies", ".lua"))
   d:add({ what = diagnostics.no_such("study", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the names that ./longhand list studies shows",
     hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
-      argument, argument) or near and ("did you mean %s?"):format(near) or nil })
+      argument, argument) or nearest.hint(argument:match("([^/]*)$"):gsub("%.lua$", ""),
+      project:names("spec/studies", ".lua"), "%s") })
 end
 
 -- Whether the values of a point stand with each other.

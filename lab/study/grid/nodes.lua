@@ -6,6 +6,7 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local tree = require("spec.tree")
 
 local M = {}
@@ -41,9 +42,8 @@ function M.check_fields(context, node, path, legal)
   end
   for name, inner in tree.each(node) do
     if not known[name] then
-      local near = diagnostics.nearest(name, legal)
       M.add(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
-        near and ('did you mean "%s"?'):format(near))
+        nearest.hint(name, legal))
     end
   end
 end
@@ -66,10 +66,9 @@ function M.word(context, node, path, legal, kind)
       return word
     end
   end
-  local near = type(node.value) == "string" and diagnostics.nearest(node.value, legal)
   M.add(context, node, path, ("%s is no %s"):format(M.found(node), kind),
     #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
-    near and ('did you mean "%s"?'):format(near) or nil)
+    nearest.hint(node.value, legal))
 end
 
 -- The name of an axis' value: a number is the name that its text is, 16 the same as "16".
@@ -86,9 +85,8 @@ function M.pick(context, values, node, path)
   for i, item in ipairs(M.items_of(context, node, path, "a list of names")) do
     local value = by_name[M.name_of(item.value) or false]
     if not value then
-      local near = type(item.value) == "string" and diagnostics.nearest(item.value, names)
       M.add(context, item, locate.join(path, i), M.found(item) .. " is no value of this axis",
-        table.concat(names, ", "), near and ('did you mean "%s"?'):format(near) or nil)
+        table.concat(names, ", "), nearest.hint(item.value, names))
     end
     picked[#picked + 1] = value or nil
   end

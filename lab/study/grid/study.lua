@@ -12,6 +12,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local measures = require("spec.measures")
 local nodes = require("lab.study.grid.nodes")
 local stages = require("lab.study.grid.stages")
@@ -79,9 +80,8 @@ local function read_fragment(context, source, node, path, is_base)
       nodes.add(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
     elseif not M.SECTIONS[name] and name ~= "use" then
       local legal = canonical.sorted_keys(M.SECTIONS)
-      local near = diagnostics.nearest(name, legal)
       nodes.add(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
-        near and ('did you mean "%s"?'):format(near))
+        nearest.hint(name, legal))
     end
   end
   return { source = source, tree = node }
@@ -146,9 +146,8 @@ local function read_shared(context, node, path)
     known[name] = true
   end
   if not known[node.value] then
-    local near = type(node.value) == "string" and diagnostics.nearest(node.value, names)
     nodes.add(context, node, path, nodes.found(node) .. " names no file in spec/studies/axes",
-      table.concat(names, ", "), near and ('did you mean "%s"?'):format(near) or nil)
+      table.concat(names, ", "), nearest.hint(node.value, names))
     return {}
   end
   local source = load_module.open(("%s/%s.lua"):format(folder, node.value), nil, context.source, node.origin)
@@ -323,9 +322,8 @@ local function read_scored(context, node)
   for name, inner in tree.each(node) do
     local path = locate.join("report", name)
     if REPORT_FIELDS[name] == nil then
-      local near = diagnostics.nearest(name, canonical.sorted_keys(REPORT_FIELDS))
       nodes.add(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
-        near and ('did you mean "%s"?'):format(near))
+        nearest.hint(name, canonical.sorted_keys(REPORT_FIELDS)))
     elseif name == "generalises" then
       scored.generalises = read_criterion(context, inner, path)
     else

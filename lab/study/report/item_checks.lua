@@ -6,6 +6,7 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
+local nearest = require("base.nearest")
 local progress = require("lab.study.report.figures.progress")
 local runs = require("lab.study.read.runs")
 local study_module = require("lab.study.grid.study")
@@ -46,9 +47,8 @@ end
 
 -- What is wrong with a name among some, and what was expected.
 local function unknown(what, name, list)
-  local near = type(name) == "string" and diagnostics.nearest(name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
-    near and ("did you mean %s?"):format(near)
+    nearest.hint(name, list, "%s")
 end
 
 local checks = {}

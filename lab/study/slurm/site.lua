@@ -9,6 +9,7 @@ local diagnostics = require("base.diagnostics")
 local load_module = require("spec.load")
 local lfs = require("lfs")
 local locate = require("spec.locate")
+local nearest = require("base.nearest")
 local nodes = require("lab.study.grid.nodes")
 local paths = require("base.paths")
 local values = require("spec.values")
@@ -148,10 +149,9 @@ local function find(project, argument, d)
     return path
   end
   local known = project:names("spec/sites", ".lua")
-  local near = diagnostics.nearest(argument:match("([^/]*)$"):gsub("%.lua$", ""), known)
   d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
     .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
-    hint = near and ("did you mean %s?"):format(near) or nil })
+    hint = nearest.hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), known, "%s") })
 end
 
 function M.read(project, argument)

@@ -5,6 +5,7 @@
 -- Invariants: never runs the text; says nothing about what is valid Lua.
 
 local locate = require("spec.locate")
+local words = require("spec.hints.words")
 
 local M = {}
 
@@ -40,15 +41,6 @@ end
 local function is_word(token)
   return token ~= nil and (token.type == "name" or token.type == "keyword")
 end
-
--- Words that begin a statement of another language, and what Lua has.
-local STATEMENTS = {
-  import = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
-  from = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
-  def = "local function name(x) return ... end", class = "a table: { name = value, ... }",
-  elif = "elseif", except = "nothing: a spec has no errors to catch", try = "nothing: a spec has no errors to catch",
-  const = "local name = value", let = "local name = value", var = "local name = value",
-}
 
 local OPERATORS = {
   { "*", "*", "`**` is no operator", "^, as in x ^ 2" }, { "!", "=", "`!=` is no operator", "~=" },
@@ -109,7 +101,7 @@ function rules.key(tokens, i)
     local name = token.text:sub(2, -2)
     return ("a field is written %s:"):format(token.text), name:find("^[%a_][%w_]*$") and name .. " = value"
       or ("[%s] = value"):format(token.text)
-  elseif token.type == "name" and not STATEMENTS[token.text] and token.text ~= "lambda" then
+  elseif token.type == "name" and not words.STATEMENTS[token.text] and token.text ~= "lambda" then
     return ("a field is written %s:"):format(token.text), token.text .. " = value"
   end
 end
@@ -118,9 +110,9 @@ function rules.word(tokens, i)
   local token, after = tokens[i], tokens[i + 1]
   if is(token, "lambda") and (is_word(after) or is(after, ":")) then
     return "`lambda` makes no function", "function(x) return ... end"
-  elseif token.type == "name" and STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
+  elseif token.type == "name" and words.STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
     or is(after, ":")) and after.line == token.line then
-    return ("`%s` begins no statement"):format(token.text), STATEMENTS[token.text]
+    return ("`%s` begins no statement"):format(token.text), words.STATEMENTS[token.text]
   elseif is(token, "not") and is(after, "in") or is(token, "is") and is(after, "not") then
     return ("`%s %s` is no operator"):format(token.text, after.text), "== or ~="
   end
@@ -146,7 +138,7 @@ function M.find(text)
       local what, expected = rules[name](tokens, i, depth)
       if what then
         found[#found + 1] = { line = token.line, col = token.col, what = what, expected = expected }
-        skip = (name == "comment" or STATEMENTS[token.text]) and token.line or skip
+        skip = (name == "comment" or words.STATEMENTS[token.text]) and token.line or skip
         break
       end
     end
@@ -157,21 +149,11 @@ function M.find(text)
   return found
 end
 
-local NAMES = {
-  True = "true", False = "false", None = "nil, or leave the field out", null = "nil, or leave the field out",
-  range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
-  list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
-  math = "its functions stand alone: exp(x), log(x), sqrt(x), abs(x)", string = "join texts with .. alone",
-  torch = "a spec only describes; a score has functions of its own: exp(x), log(x), abs(x)",
-}
-NAMES.np, NAMES.jnp, NAMES.numpy, NAMES.tf = NAMES.torch, NAMES.torch, NAMES.torch, NAMES.torch
-NAMES.print = "./longhand check --print SPEC shows what a spec says"
-
 -- What to write for a name that Lua reads and a spec does not have; tokens of the line where it stands tell f"..."
 -- from f(x).
 function M.name_hint(name, text, line)
-  if NAMES[name] then
-    return "write " .. NAMES[name]
+  if words.NAMES[name] then
+    return "write " .. words.NAMES[name]
   end
   local tokens = locate.tokens(text)
   for i, token in ipairs(tokens) do

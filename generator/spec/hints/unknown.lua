@@ -2,10 +2,10 @@
 --
 -- Input: the path of the field, the names that its table has, the repository's root. Output: a hint, or nil.
 
-local diagnostics = require("base.diagnostics")
+local nearest = require("base.nearest")
 local schema = require("spec.schema")
 local trainer_flags = require("spec.trainer_flags")
-local usual = require("spec.usual")
+local words = require("spec.hints.words")
 
 local M = {}
 
@@ -37,7 +37,7 @@ end
 function M.hint(path, legal, root)
   local parent, name = path:match("^(.*)%.([^%.]*)$")
   name = name or path
-  local meant = usual.meanings(name, root)
+  local meant = words.meanings(name, root)
   local field = nearest_of(meant.fields, parent)
   if field and meant.why and field:match("^(.*)%.[^%.]*$") ~= parent then
     return meant.why
@@ -45,7 +45,7 @@ function M.hint(path, legal, root)
   local flags = trainer_flags.read(root)
   local own = "--" .. name:gsub("_", "-")
   local flag = flags[own] and own or meant.flags[1]
-  local near = not field and not flag and not meant.why and diagnostics.nearest(name, legal)
+  local near = not field and not flag and not meant.why and nearest.name(name, legal)
   field = field or near and (parent and parent .. "." or "") .. near or namesake(name, flags[own])
   if field then
     return says(field, field:match("^(.*)%.[^%.]*$") == parent)

@@ -1,4 +1,4 @@
--- What fields of a spec and flags of a trainer are called elsewhere.
+-- What is called otherwise elsewhere: words of Python and other languages, fields of a spec, flags of a trainer.
 --
 -- Input: a word as somebody wrote it, --lr or num_heads; the repository's root. Output: what it means here. Words for
 -- flags stand in runtime/cli/usual_flags.c, which trainers answer from and which is read here; the table below adds
@@ -8,6 +8,26 @@
 local write = require("base.write")
 
 local M = {}
+
+-- Words that begin a statement of another language, and what Lua has.
+M.STATEMENTS = {
+  import = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
+  from = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
+  def = "local function name(x) return ... end", class = "a table: { name = value, ... }",
+  elif = "elseif", except = "nothing: a spec has no errors to catch", try = "nothing: a spec has no errors to catch",
+  const = "local name = value", let = "local name = value", var = "local name = value",
+}
+
+-- Names of another language, or of a library, and what to write here.
+M.NAMES = {
+  True = "true", False = "false", None = "nil, or leave the field out", null = "nil, or leave the field out",
+  range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
+  list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
+  math = "its functions stand alone: exp(x), log(x), sqrt(x), abs(x)", string = "join texts with .. alone",
+  torch = "a spec only describes; a score has functions of its own: exp(x), log(x), abs(x)",
+}
+M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
+M.NAMES.print = "./longhand check --print SPEC shows what a spec says"
 
 -- Words of a line mean the first of its fields, or another of them where that one is in the section at hand.
 local FIELDS = {

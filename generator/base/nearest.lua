@@ -1,0 +1,49 @@
+-- What a misspelt name most likely means.
+--
+-- Input: the name, the names that there are. Output: one of them, or a question for it as hints have it; nil where none
+-- is near, or where the name is no text.
+
+local M = {}
+
+-- Edit distance with transpositions of neighbours (optimal string alignment).
+local function distance(a, b)
+  local before, previous = {}, {}
+  for j = 0, #b do
+    previous[j] = j
+  end
+  for i = 1, #a do
+    local row = { [0] = i }
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      row[j] = math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + cost)
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], before[j - 2] + 1)
+      end
+    end
+    before, previous = previous, row
+  end
+  return previous[#b]
+end
+
+-- The name of a list that is meant, or nil.
+function M.name(name, names)
+  local best, best_distance
+  if type(name) ~= "string" or #name > 60 then
+    return nil
+  end
+  for _, candidate in ipairs(names) do
+    local d = distance(name, candidate)
+    if d <= math.max(1, math.min(#name, #candidate) // 3) and (not best or d < best_distance) then
+      best, best_distance = candidate, d
+    end
+  end
+  return best
+end
+
+-- form: how the question has the name; in quotes unless given.
+function M.hint(name, names, form)
+  local near = M.name(name, names)
+  return near and ("did you mean %s?"):format((form or '"%s"'):format(near)) or nil
+end
+
+return M
