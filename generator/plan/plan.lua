@@ -2,7 +2,7 @@
 --
 -- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score where
 -- there is one (spec/score/score.lua), the file of the network where that is the user's own, the checkpoint that runs
--- begin with where there is one (spec/checkpoint.lua).
+-- begin with where there is one (first_checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
 -- for the diagnostics where a formula turns out too large for code, or a network is none.
 -- Invariant: a step reads what the steps before it have entered, and returns its part; no name is entered twice.

@@ -5,8 +5,8 @@
 -- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float up to M.LARGEST.
 
 local diagnostics = require("base.diagnostics")
-local locate = require("spec.locate")
-local tree = require("spec.tree")
+local locate = require("spec.reading.locate")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

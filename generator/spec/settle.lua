@@ -4,14 +4,14 @@
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
 -- of the task for this spec; resolved.task with what follows of them. Errors go to the diagnostics.
 
-local finite = require("spec.finite")
+local finite = require("spec.task.finite")
 local lists = require("base.lists")
-local losses = require("spec.losses")
-local options = require("spec.options")
+local losses = require("spec.rules.losses")
+local options = require("spec.task.options")
 local schema = require("spec.schema")
-local sections = require("spec.sections")
-local tasks = require("spec.tasks")
-local tree = require("spec.tree")
+local sections = require("spec.reading.sections")
+local tasks = require("spec.task.tasks")
+local tree = require("spec.reading.tree")
 local values = require("spec.values")
 
 local M = {}

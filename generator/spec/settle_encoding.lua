@@ -7,11 +7,11 @@
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("spec.features")
-local inherit = require("spec.inherit")
+local features = require("spec.rules.features")
+local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
 local score = require("spec.score.score")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 local values = require("spec.values")
 
 local M = {}

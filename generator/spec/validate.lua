@@ -9,18 +9,18 @@
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
-local checkpoint = require("spec.checkpoint")
+local checkpoint = require("spec.reading.first_checkpoint")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local inherit = require("spec.inherit")
+local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
-local locate = require("spec.locate")
-local rules = require("spec.rules")
+local locate = require("spec.reading.locate")
+local rules = require("spec.rules.rules")
 local schema = require("spec.schema")
 local settle = require("spec.settle")
 local settle_encoding = require("spec.settle_encoding")
 local tongues = require("base.tongues")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 local unknown = require("spec.hints.unknown")
 local values = require("spec.values")
 

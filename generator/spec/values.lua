@@ -5,18 +5,18 @@
 -- to context.own_network { path, text }, the places of files to context.files.
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local lines = require("spec.lines")
-local locate = require("spec.locate")
-local load_module = require("spec.load")
+local locate = require("spec.reading.locate")
+local load_module = require("spec.reading.load")
 local nearest = require("base.nearest")
-local own_network = require("spec.own_network")
+local own_network = require("spec.reading.own_network")
 local schema = require("spec.schema")
-local tasks = require("spec.tasks")
-local tree = require("spec.tree")
+local tasks = require("spec.task.tasks")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

@@ -59,8 +59,8 @@ end
 -- Loads and validates a spec file: resolved, info, diagnostics.
 function support.check(path, sets)
   local d = require("base.diagnostics").new()
-  local tasks = require("spec.tasks").read(support.tasks_folder, d)
-  local loaded = require("spec.load").spec(path, { root = ".", diagnostics = d, sets = sets })
+  local tasks = require("spec.task.tasks").read(support.tasks_folder, d)
+  local loaded = require("spec.reading.load").spec(path, { root = ".", diagnostics = d, sets = sets })
   if not loaded then
     return nil, nil, d
   end

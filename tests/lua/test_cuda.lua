@@ -10,7 +10,7 @@ local parameters = require("network.graph.parameters")
 local plan_module = require("plan.plan")
 local plan_page = require("plan.pages.plan_page")
 local project_module = require("project")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 
 local NARROW, WIDE = 240, 256
 local ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "alibi", "alibi_learned", "geometric" }

@@ -7,7 +7,7 @@ local gen = require("render.templates.gen")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 
 local TEXTS = {
   ["spec.tpl"] = "spec ${source_digest}\n",

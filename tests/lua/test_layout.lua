@@ -7,7 +7,7 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 local plans = require("plans")
 local project_module = require("project")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 local tensors = require("lab.study.read.tensors")
 
 local plan_of, small, task = plans.plan_of, plans.small, plans.task

@@ -1,10 +1,10 @@
--- generator/spec/load.lua, sandbox.lua and tree.lua: what a spec may do, how tables meet, what --set does.
+-- generator/spec/reading/load.lua, sandbox.lua and tree.lua: what a spec may do, how tables meet, what --set does.
 
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
-local load_module = require("spec.load")
+local load_module = require("spec.reading.load")
 local lu = require("luaunit")
-local sandbox = require("spec.sandbox")
+local sandbox = require("spec.reading.sandbox")
 
 local function load_spec(path, sets)
   local d = diagnostics.new()

@@ -1,7 +1,7 @@
--- generator/spec/locate.lua: where fields stand, and what function bodies may not hold.
+-- generator/spec/reading/locate.lua: where fields stand, and what function bodies may not hold.
 
 local support = dofile("tests/lua/support.lua")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local lu = require("luaunit")
 
 TestLocate = {}

@@ -9,7 +9,7 @@ local parameters = require("spec.score.parameters")
 local plan_module = require("plan.plan")
 local plans = require("plans")
 local resolved_spec = require("spec.resolved")
-local sandbox = require("spec.sandbox")
+local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
 
 local HEAD = 'return { task = { kind = "bucket_sort" }, model = { heads = 4, layers = 2 }, encoding = { '

@@ -1,9 +1,9 @@
--- generator/spec/tasks.lua: the headers of task files, and their formulas.
+-- generator/spec/task/tasks.lua: the headers of task files, and their formulas.
 
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
 local lu = require("luaunit")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 
 TestTasks = {}
 

@@ -8,7 +8,7 @@
 package.path = "generator/?.lua;?.lua;" .. package.path
 
 local canonical = require("base.canonical")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 local tongues = require("base.tongues")
 local write = require("base.write")
 

@@ -1,7 +1,7 @@
 -- What a network of a user's own sees of the builder: its public methods, on objects that show nothing of themselves.
 --
 -- Input: a network that is being built (builder.lua), the section of its model; guard, which every method is wrapped in
--- (spec/own_network.lua). Output: the two arguments of a description, and the names of the options that it has read.
+-- (own_network.lua). Output: the two arguments of a description, and the names of the options that it has read.
 -- Invariants: what a description holds are empty tables, each with one of the kinds below; every argument is checked
 -- here before the builder sees it, so that whatever a description does ends in a network or in a mistake that is told.
 

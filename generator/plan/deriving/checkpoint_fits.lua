@@ -1,6 +1,6 @@
 -- Whether the checkpoint that a run begins with is one of its model.
 --
--- Input: a plan with its tensors and digests, the facts of spec/checkpoint.lua. Output: none; what does not fit is an
+-- Input: a plan with its tensors and digests, the facts of first_checkpoint.lua. Output: none; what does not fit is an
 -- error { problem = true, field = "init", what, expected, hint }. The same as a trainer says of it, before there is
 -- one.
 

@@ -14,7 +14,7 @@
 
 local memory = require("plan.deriving.memory")
 local outline = require("network.graph.outline")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 
 local M = { THREADS = 2 }
 

@@ -1,14 +1,14 @@
 -- What of an experiment changes no code: the text that a trainer holds of it, as runtime/train/defaults.h has it.
 --
--- Input: the resolved spec, the checkpoint that runs begin with or nil (spec/checkpoint.lua). Output: { text, digest,
+-- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
 -- room, lines }: the text whole, the digest in its first line, the bytes that a program keeps for it, and the text as C
 -- string literals. Where only this differs, trainer_defaults.lua writes it into a trainer that is there.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
 local literals = require("base.literals")
 local sha256 = require("base.sha256")
-local validation = require("spec.validation")
+local validation = require("spec.rules.validation")
 
 local M = {}
 

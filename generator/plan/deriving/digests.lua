@@ -7,7 +7,7 @@
 
 local canonical = require("base.canonical")
 local families = require("spec.families")
-local features = require("spec.features")
+local features = require("spec.rules.features")
 local sha256 = require("base.sha256")
 
 local M = {}

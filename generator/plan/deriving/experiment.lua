@@ -4,9 +4,9 @@
 -- Output: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths stand in;
 -- validation: { lengths, examples, coincide } of the validation stream, or false.
 
-local formulas = require("spec.formulas")
+local formulas = require("spec.task.formulas")
 local literals = require("base.literals")
-local validation = require("spec.validation")
+local validation = require("spec.rules.validation")
 
 local M = {}
 

@@ -1,6 +1,6 @@
 -- What the fields of several sections share: defaults and limits.
 
-local features = require("spec.features")
+local features = require("spec.rules.features")
 
 local M = {}
 

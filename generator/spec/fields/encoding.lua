@@ -1,7 +1,7 @@
 -- Fields of a spec: how the network learns where tokens stand, facet by facet. Entries are as schema.lua says.
 
 local common = require("spec.fields.common")
-local features = require("spec.features")
+local features = require("spec.rules.features")
 local parameters = require("spec.score.parameters")
 local traced = require("expression.traced")
 

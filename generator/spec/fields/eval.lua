@@ -1,7 +1,7 @@
 -- Fields of a spec: how it is evaluated. Entries are as schema.lua says.
 
 local common = require("spec.fields.common")
-local features = require("spec.features")
+local features = require("spec.rules.features")
 
 -- What eval.by has but its noise, which is for the evaluation at the end.
 local function by_without_noise(resolved)

@@ -1,6 +1,6 @@
 -- Fields of a spec: the network. Entries are as schema.lua says.
 
-local features = require("spec.features")
+local features = require("spec.rules.features")
 
 return {
   { path = "model", type = "table", doc = "the network" },

@@ -1,7 +1,7 @@
 -- Fields of a spec: how it is trained. Entries are as schema.lua says.
 
 local common = require("spec.fields.common")
-local features = require("spec.features")
+local features = require("spec.rules.features")
 
 return {
   { path = "train", type = "table", doc = "how it is trained" },

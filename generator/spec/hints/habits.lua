@@ -4,7 +4,7 @@
 -- { line, col, what, expected } in the order of the text, or a hint.
 -- Invariants: never runs the text; says nothing about what is valid Lua.
 
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local words = require("spec.hints.words")
 
 local M = {}

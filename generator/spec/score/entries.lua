@@ -7,9 +7,9 @@
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

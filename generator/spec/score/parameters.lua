@@ -7,10 +7,10 @@
 
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local traced = require("expression.traced")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

@@ -11,11 +11,11 @@
 
 local diagnostics = require("base.diagnostics")
 local ir = require("expression.ir")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local parameters = require("spec.score.parameters")
-local sandbox = require("spec.sandbox")
+local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

@@ -7,8 +7,8 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
-local load_module = require("spec.load")
-local overrides = require("spec.overrides")
+local load_module = require("spec.reading.load")
+local overrides = require("spec.reading.overrides")
 local paths = require("base.paths")
 local schema = require("spec.schema")
 local sha256 = require("base.sha256")

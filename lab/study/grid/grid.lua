@@ -19,7 +19,7 @@ local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
 local diagnostics = require("base.diagnostics")
 local file_digest = require("base.file_digest")
-local load_module = require("spec.load")
+local load_module = require("spec.reading.load")
 local lfs = require("lfs")
 local nearest = require("base.nearest")
 local paths = require("base.paths")
@@ -28,7 +28,7 @@ local run_folders = require("lab.study.read.run_folders")
 local sha256 = require("base.sha256")
 local stages = require("lab.study.grid.stages")
 local study_module = require("lab.study.grid.study")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

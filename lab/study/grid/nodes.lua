@@ -5,9 +5,9 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

@@ -7,10 +7,10 @@
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local names_module = require("base.names")
 local nodes = require("lab.study.grid.nodes")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 local verbs = require("lab.study.grid.verbs")
 
 local M = {}

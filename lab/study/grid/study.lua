@@ -10,13 +10,13 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
-local load_module = require("spec.load")
-local locate = require("spec.locate")
+local load_module = require("spec.reading.load")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local measures = require("spec.measures")
 local nodes = require("lab.study.grid.nodes")
 local stages = require("lab.study.grid.stages")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

@@ -11,7 +11,7 @@ local input = require("base.input")
 local measures = require("spec.measures")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 
 local M = {}
 

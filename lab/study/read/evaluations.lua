@@ -10,7 +10,7 @@
 -- counts are the examples of each; totals, where a cap took fewer than there are, how many there are.
 -- Invariants: the last step counts, and of a condition the last line.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
 
 local M = {}

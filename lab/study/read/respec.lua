@@ -8,7 +8,7 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local inherit = require("spec.inherit")
+local inherit = require("spec.reading.inherit")
 local schema = require("spec.schema")
 local tongues = require("base.tongues")
 

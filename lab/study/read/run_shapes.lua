@@ -4,9 +4,9 @@
 -- metrics (a line of eval.jsonl and of metrics.jsonl), record (what sweep leaves beside the runs); and the largest
 -- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local lines = require("spec.lines")
-local load_module = require("spec.load")
+local load_module = require("spec.reading.load")
 local parameters = require("spec.score.parameters")
 local schema = require("spec.schema")
 local shapes = require("lab.study.read.shapes")

@@ -16,7 +16,7 @@
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
 -- killed trainer leaves it, is skipped and noted.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local during = require("lab.study.read.during")
 local evaluations = require("lab.study.read.evaluations")
 local metrics = require("lab.study.read.metrics")

@@ -7,7 +7,7 @@
 -- nothing.
 
 local canonical = require("base.canonical")
-local features = require("spec.features")
+local features = require("spec.rules.features")
 local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
 local wording = require("base.wording")

@@ -5,11 +5,11 @@
 -- them, and batches and operations of evaluations, on the way and at the end; nil where the examples are in no file, or
 -- it is not there. Counts are those of costs.lua.
 
-local axes_module = require("spec.axes")
+local axes_module = require("spec.task.axes")
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
 local data_shapes = require("lab.study.read.data_shapes")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 
 local M = {}
 

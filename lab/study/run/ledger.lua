@@ -10,9 +10,9 @@ local lfs = require("lfs")
 local measures = require("spec.measures")
 local run_files = require("lab.study.read.run_files")
 local safetensors = require("base.safetensors")
-local tasks = require("spec.tasks")
+local tasks = require("spec.task.tasks")
 local wording = require("base.wording")
-local validation = require("spec.validation")
+local validation = require("spec.rules.validation")
 local write = require("base.write")
 
 local M = {}

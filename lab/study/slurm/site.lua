@@ -6,9 +6,9 @@
 -- Invariants: every text is one line, fit to stand in a #SBATCH line or a shell script where job_script.lua puts it.
 
 local diagnostics = require("base.diagnostics")
-local load_module = require("spec.load")
+local load_module = require("spec.reading.load")
 local lfs = require("lfs")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local nodes = require("lab.study.grid.nodes")
 local paths = require("base.paths")

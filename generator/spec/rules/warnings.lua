@@ -2,13 +2,13 @@
 --
 -- Input: the context of validate.lua, without errors. Output: M.of: a list of warnings as text.
 
-local decoding = require("spec.decoding")
+local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("spec.features")
-local holders = require("spec.holders")
-local tasks = require("spec.tasks")
-local unreached = require("spec.unreached")
+local features = require("spec.rules.features")
+local holders = require("spec.rules.holders")
+local tasks = require("spec.task.tasks")
+local unreached = require("spec.rules.unreached")
 local wording = require("base.wording")
 
 local M = {}

@@ -5,12 +5,12 @@
 -- the task, whose examples hang on the bytes of a file; what a sampler has and finite data has not is gone from the
 -- resolved spec. Errors go to the diagnostics.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local input = require("base.input")
 local schema = require("spec.schema")
 local sha256 = require("base.sha256")
-local tasks = require("spec.tasks")
-local tree = require("spec.tree")
+local tasks = require("spec.task.tasks")
+local tree = require("spec.reading.tree")
 local values = require("spec.values")
 
 local M = {}

@@ -7,7 +7,7 @@
 -- hangs on more than where they stand counts as read wherever its range allows.
 
 local families = require("spec.families")
-local holders = require("spec.holders")
+local holders = require("spec.rules.holders")
 local plain = require("expression.plain")
 
 local M = {}

@@ -5,7 +5,7 @@
 -- the resolved task goes what was so before there was a choice: "counted" of files, "all" of samplers. Errors go to the
 -- diagnostics.
 
-local features = require("spec.features")
+local features = require("spec.rules.features")
 local values = require("spec.values")
 
 local M = {}

@@ -15,7 +15,7 @@
 local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

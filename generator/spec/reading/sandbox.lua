@@ -10,7 +10,7 @@
 -- counts alone, never on a clock.
 
 local habits = require("spec.hints.habits")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local traced = require("expression.traced")
 

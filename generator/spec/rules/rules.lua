@@ -4,17 +4,17 @@
 -- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
 -- missing or wrong is silent, since that has been said.
 
-local axes = require("spec.axes")
-local decoding = require("spec.decoding")
+local axes = require("spec.task.axes")
+local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("spec.features")
-local holders = require("spec.holders")
-local locate = require("spec.locate")
-local pair_rules = require("spec.pair_rules")
-local tasks = require("spec.tasks")
-local validation = require("spec.validation")
-local warnings = require("spec.warnings")
+local features = require("spec.rules.features")
+local holders = require("spec.rules.holders")
+local locate = require("spec.reading.locate")
+local pair_rules = require("spec.rules.pair_rules")
+local tasks = require("spec.task.tasks")
+local validation = require("spec.rules.validation")
+local warnings = require("spec.rules.warnings")
 
 local M = {}
 

@@ -3,8 +3,8 @@
 -- Input: a resolved spec; the facts of its task. Output: what is evaluated after training, and how many of its inputs
 -- are expected to occur elsewhere since there are few of them.
 
-local locate = require("spec.locate")
-local tasks = require("spec.tasks")
+local locate = require("spec.reading.locate")
+local tasks = require("spec.task.tasks")
 
 local M = {}
 

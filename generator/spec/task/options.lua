@@ -6,7 +6,7 @@
 
 local diagnostics = require("base.diagnostics")
 local nearest = require("base.nearest")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 local values = require("spec.values")
 
 local M = {}

@@ -3,8 +3,8 @@
 -- Input: a context of validate.lua or holders.lua; add(context, paths, record) and note(context, path, value) of
 -- rules.lua; warn(text). Output: errors, warnings.
 
-local features = require("spec.features")
-local holders = require("spec.holders")
+local features = require("spec.rules.features")
+local holders = require("spec.rules.holders")
 
 local M = {}
 

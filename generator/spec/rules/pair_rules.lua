@@ -3,7 +3,7 @@
 -- Input: a context of holders.lua; add(context, paths, record) and note(context, path, value) of rules.lua. Output:
 -- errors. Invariants: those of rules.lua.
 
-local features = require("spec.features")
+local features = require("spec.rules.features")
 
 local M = {}
 

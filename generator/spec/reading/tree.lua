@@ -6,7 +6,7 @@
 -- Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 
 local M = {}
 

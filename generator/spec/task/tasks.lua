@@ -15,10 +15,10 @@
 -- `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
 local diagnostics = require("base.diagnostics")
-local formulas = require("spec.formulas")
+local formulas = require("spec.task.formulas")
 local lfs = require("lfs")
 local nearest = require("base.nearest")
-local task_lines = require("spec.task_lines")
+local task_lines = require("spec.task.task_lines")
 
 local M = {}
 

@@ -8,7 +8,7 @@
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local plain = require("expression.plain")
-local sandbox = require("spec.sandbox")
+local sandbox = require("spec.reading.sandbox")
 local tongues = require("base.tongues")
 
 local M = {}

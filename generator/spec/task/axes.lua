@@ -4,7 +4,7 @@
 -- tasks.lua gives those of a header; errors in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
-local locate = require("spec.locate")
+local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 
 local M = {}

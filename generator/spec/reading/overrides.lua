@@ -4,9 +4,9 @@
 -- errors are in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
-local sandbox = require("spec.sandbox")
-local sections = require("spec.sections")
-local tree = require("spec.tree")
+local sandbox = require("spec.reading.sandbox")
+local sections = require("spec.reading.sections")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

@@ -6,7 +6,7 @@
 -- round, and a score replaces the parent's with its parameters (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")
-local tree = require("spec.tree")
+local tree = require("spec.reading.tree")
 
 local M = {}
 

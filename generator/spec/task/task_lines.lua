@@ -3,9 +3,9 @@
 -- Input: key and value of a line; facts so far. Output: into the facts, as tasks.lua gives them; nil, what is wrong and
 -- what was expected after an error.
 
-local axes = require("spec.axes")
+local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
-local formulas = require("spec.formulas")
+local formulas = require("spec.task.formulas")
 
 local M = {}
 
