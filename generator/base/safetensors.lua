@@ -1,17 +1,21 @@
--- The header of a safetensors file: what tensors it has, and where.
+-- Safetensors files: reads those that trainers write, and writes analyses.
 --
--- Input: a path. Output: M.open gives { path, front, metadata, names, entries }: front, the bytes before the data;
--- names sorted; entries[name] = { dtype, shape, begin, bytes }. Of a file that is damaged, cut short, no file or none
--- of this kind: nil and a message that names it. M.TYPES: how elements are packed, and their bytes, by dtype.
+-- Input: a path. Output: M.open gives the header, { path, front, metadata, names, entries }: front, the bytes before
+-- the data; names sorted; entries[name] = { dtype, shape, begin, bytes }. M.read gives elements as a flat list,
+-- row-major. M.file gives the bytes of a new file. Of a file that is damaged, cut short, no file or none of this kind:
+-- nil and a message that names it.
 
 local input = require("base.input")
+local json = require("dkjson")
 local lfs = require("lfs")
 local tongues = require("base.tongues")
 
 local M = {}
 
 local LARGEST_HEADER = 16 << 20 -- bytes: a sixth of what the format allows, a thousand times what trainers write
-M.TYPES = { F32 = { "f", 4 }, F64 = { "d", 8 }, I32 = { "i4", 4 }, I64 = { "i8", 8 }, U8 = { "B", 1 } }
+local AT_ONCE = 128 -- elements that one call unpacks
+-- How elements are packed, and their bytes.
+local TYPES = { F32 = { "f", 4 }, F64 = { "d", 8 }, I32 = { "i4", 4 }, I64 = { "i8", 8 }, U8 = { "B", 1 } }
 
 local function is_count(value)
   return math.type(value) == "integer" and value >= 0
@@ -19,7 +23,7 @@ end
 
 -- The entry of one tensor, checked: nil and what is wrong with it.
 local function entry_of(stored, room)
-  local kind = type(stored) == "table" and M.TYPES[stored.dtype]
+  local kind = type(stored) == "table" and TYPES[stored.dtype]
   local offsets = kind and stored.data_offsets
   if not kind or type(stored.shape) ~= "table" or type(offsets) ~= "table" or not is_count(offsets[1])
     or not is_count(offsets[2]) then
@@ -89,6 +93,59 @@ function M.open(path)
   local metadata = type(header.__metadata__) == "table" and header.__metadata__ or {}
   local result = { path = path, front = front, metadata = metadata, names = {}, entries = {} }
   return collect(result, header, size - front)
+end
+
+-- Unpacks the elements of a string.
+local function unpack_all(bytes, kind)
+  local out, count, at = {}, 0, 1
+  local total = #bytes // kind[2]
+  while count < total do
+    local n = math.min(AT_ONCE, total - count)
+    local values = table.pack(string.unpack("<" .. kind[1]:rep(n), bytes, at))
+    table.move(values, 1, n, count + 1, out)
+    count, at = count + n, values[n + 1]
+  end
+  return out
+end
+
+-- Elements of a tensor from `first` (from 0) on, `count` of them; without both, all. Returns the list, and the shape.
+function M.read(tensors, name, first, count)
+  local entry = tensors.entries[name]
+  if not entry then
+    return nil, ("%s: no tensor %s"):format(tensors.path, name)
+  end
+  local kind = TYPES[entry.dtype]
+  local file, message = io.open(tensors.path, "rb")
+  if not file then
+    return nil, message
+  end
+  file:seek("set", tensors.front + entry.begin + (first or 0) * kind[2])
+  local wanted = count and count * kind[2] or entry.bytes
+  local bytes = file:read(wanted) or ""
+  file:close()
+  if #bytes < wanted then
+    return nil, ("%s: %s: cut short while it was read"):format(tensors.path, name)
+  end
+  return unpack_all(bytes, kind), entry.shape
+end
+
+-- The bytes of a file: list of { name, shape, values }, float32, in this order; and where the data begins.
+function M.file(list, metadata)
+  local header, parts, order, at = { __metadata__ = metadata }, {}, { "__metadata__" }, 0
+  for i, tensor in ipairs(list) do
+    local packed = {}
+    for first = 1, #tensor.values, AT_ONCE do
+      local last = math.min(first + AT_ONCE - 1, #tensor.values)
+      packed[#packed + 1] = string.pack("<" .. ("f"):rep(last - first + 1), table.unpack(tensor.values, first, last))
+    end
+    parts[i] = table.concat(packed)
+    header[tensor.name] = { dtype = "F32", shape = tensor.shape, data_offsets = { at, at + #parts[i] } }
+    order[#order + 1] = tensor.name
+    at = at + #parts[i]
+  end
+  local text = json.encode(header, { keyorder = order })
+  text = text .. (" "):rep(-#text % 8)
+  return string.pack("<I8", #text) .. text .. table.concat(parts), 8 + #text
 end
 
 return M

@@ -10,7 +10,7 @@ local json = require("dkjson")
 local pytorch = require("lab.export.pytorch")
 local render = require("render.templates.render")
 local shell = require("base.shell")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 local tongues = require("base.tongues")
 local trained = require("lab.study.read.trained")
 local write = require("base.write")
@@ -104,7 +104,7 @@ end
 
 -- sets: what was set in the spec at `path`, as words of --set.
 local function export(options, run, spec, path, sets)
-  local opened, message = tensors.open(run.checkpoint)
+  local opened, message = safetensors.open(run.checkpoint)
   if not opened then
     return 1, message
   end

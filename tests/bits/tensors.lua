@@ -4,7 +4,7 @@
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 
 -- FNV-1a over words of 8 bytes.
 local function digest(bytes)
@@ -15,7 +15,7 @@ local function digest(bytes)
   return ("%016x"):format(hash)
 end
 
-local stored = assert(tensors.open(arg[1]))
+local stored = assert(safetensors.open(arg[1]))
 local file = assert(io.open(arg[1], "rb"))
 for _, name in ipairs(stored.names) do
   local entry = stored.entries[name]

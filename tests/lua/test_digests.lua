@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 
 local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
 
@@ -416,7 +416,7 @@ local function checkpoint(name, plan, metadata, without)
     list[#list + 1] = tensor.name ~= without and { name = tensor.name, shape = tensor.shape, values = values } or nil
   end
   metadata.model_digest = metadata.model_digest or plan.model_digest
-  return support.write(name, (tensors.file(list, metadata)))
+  return support.write(name, (safetensors.file(list, metadata)))
 end
 
 local PARITY = "kind = 'parity_check'"

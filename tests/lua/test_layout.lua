@@ -8,7 +8,7 @@ local lu = require("luaunit")
 local plans = require("plans")
 local project_module = require("project")
 local tasks = require("spec.task.tasks")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 
 local plan_of, small, task = plans.plan_of, plans.small, plans.task
 
@@ -201,7 +201,7 @@ function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
     local name = file:match("^(abc_.*)%.safetensors$")
     if name then
       local plan, want = assert(project:plan(("tests/specs/networks/%s.lua"):format(name))).plan, {}
-      for tensor, bound in assert(tensors.open("tests/reference/" .. file)).metadata.xavier:gmatch("(%S+) (%S+)") do
+      for tensor, bound in assert(safetensors.open("tests/reference/" .. file)).metadata.xavier:gmatch("(%S+) (%S+)") do
         want[tensor], count = { UNIFORM, tonumber(bound), 1e-9 }, count + 1
       end
       check_initial(plan, want)

@@ -14,7 +14,7 @@ local project_module = require("project")
 local published = require("lab.study.read.published")
 local reports = require("reports")
 local shell = require("base.shell")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 local write = require("base.write")
 
 -- Calls use(folder) with a temporary one; returns what it returns.
@@ -68,7 +68,7 @@ end
 
 -- What a run's spec says of a sinusoid: where it is added, its channels, and whether positions are a grid's.
 function TestSinusoids.test_runs_without_a_stored_table()
-  local path = support.write("sinusoid/checkpoint.safetensors", (tensors.file({}, {})))
+  local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.file({}, {})))
   local function of(positions, additive)
     additive.kind = additive.kind or "sinusoid"
     return assert(position_tables.of(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
@@ -221,7 +221,7 @@ local function add_run(sigma, seed, percent, start)
       list[block + 1] = { name = ("layers.%d.position.weight"):format(block), shape = { 18, 16 }, values = values }
     end
     list[#list + 1] = { name = "output.bias", shape = { 4 }, values = { 0, 0, 0, 0 } }
-    write.file(("%s/%s.safetensors"):format(dir, name), (tensors.file(list, {})))
+    write.file(("%s/%s.safetensors"):format(dir, name), (safetensors.file(list, {})))
   end
   checkpoint("checkpoint", 0.5)
   if start then
@@ -306,12 +306,12 @@ function TestVerb.test_mistakes()
   end
   local dir = reports.write_run("tables", "none", 1, 0.1, { exit = 0, eval = reports.scored(50)
     .. reports.eval_line(100, "validation", 20, 0.5) })
-  write.file(dir .. "/checkpoint.safetensors", (tensors.file({}, {})))
+  write.file(dir .. "/checkpoint.safetensors", (safetensors.file({}, {})))
   if has_lapack then
     local _, _, said = run(root)
     lu.assertStrContains(said, "none: adds no table")
   end
-  write.file(dir .. "/checkpoint.safetensors", (tensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
+  write.file(dir .. "/checkpoint.safetensors", (safetensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
     values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
   lu.assertStrContains(select(2, run(root)), "embed.position.weight: has numbers that are not finite")
   write.file(dir .. "/checkpoint.safetensors", "no tensors")

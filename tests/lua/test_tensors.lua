@@ -3,7 +3,8 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
+local trace_sites = require("lab.study.read.trace_sites")
 
 local REFERENCE = "tests/reference/rand_relative.safetensors"
 
@@ -19,25 +20,25 @@ end
 
 local function refused(bytes, what)
   local path = support.write("bad.safetensors", bytes)
-  local opened, message = tensors.open(path)
+  local opened, message = safetensors.open(path)
   lu.assertNil(opened)
   lu.assertStrContains(message, path)
   lu.assertStrContains(message, what)
 end
 
 function TestTensors.test_a_file_of_another_program()
-  local file = tensors.open(REFERENCE)
+  local file = safetensors.open(REFERENCE)
   lu.assertEquals(file.metadata.encoding, "rand_relative")
   lu.assertEquals(file.entries["embed.token.weight"].shape, { 7, 16 })
-  local drawn, shape = tensors.read(file, "data.n5.drawn")
+  local drawn, shape = safetensors.read(file, "data.n5.drawn")
   lu.assertEquals(shape, { 1, 10 })
   lu.assertEquals(drawn[1], 0)
   for i = 2, 10 do
     lu.assertTrue(math.type(drawn[i]) == "integer" and drawn[i] > drawn[i - 1] and drawn[i] < 64)
   end
-  local logits = tensors.read(file, "result.n1.logits")
+  local logits = safetensors.read(file, "result.n1.logits")
   lu.assertEquals(#logits, 3 * 1 * 5)
-  local some = tensors.read(file, "result.n1.logits", 4, 3)
+  local some = safetensors.read(file, "result.n1.logits", 4, 3)
   lu.assertEquals(some, { logits[5], logits[6], logits[7] })
 end
 
@@ -49,13 +50,13 @@ function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
     "n7.decoder.0.output", "n70.tokens", "n70.embedding" }) do
     list[i] = { name = name, shape = { 1 }, values = { i } }
   end
-  local trace = assert(tensors.open(support.write("trace.safetensors", (tensors.file(list, {})))))
-  lu.assertEquals(tensors.sites(trace, 7, "attention"), { "encoder.0", "decoder.0", "cross.0" })
-  lu.assertEquals(tensors.sites(trace, 7, "scores"), { "decoder.0" })
-  lu.assertEquals(tensors.sites(trace, 7, "entropy"), { "encoder.0" })
-  lu.assertEquals(tensors.sites(trace, 7, "activations"), { "memory", "input", "decoder.0.output" })
-  lu.assertEquals(tensors.sites(trace, 70, "activations"), { "embedding" })
-  lu.assertEquals(tensors.sites(trace, 8, "attention"), {})
+  local trace = assert(safetensors.open(support.write("trace.safetensors", (safetensors.file(list, {})))))
+  lu.assertEquals(trace_sites(trace, 7, "attention"), { "encoder.0", "decoder.0", "cross.0" })
+  lu.assertEquals(trace_sites(trace, 7, "scores"), { "decoder.0" })
+  lu.assertEquals(trace_sites(trace, 7, "entropy"), { "encoder.0" })
+  lu.assertEquals(trace_sites(trace, 7, "activations"), { "memory", "input", "decoder.0.output" })
+  lu.assertEquals(trace_sites(trace, 70, "activations"), { "embedding" })
+  lu.assertEquals(trace_sites(trace, 8, "attention"), {})
 end
 
 function TestTensors.test_what_is_written_is_read()
@@ -63,16 +64,16 @@ function TestTensors.test_what_is_written_is_read()
   for i = 1, 300 do
     values[i] = (i - 150) / 8
   end
-  local bytes, begin = tensors.file({ { name = "a", shape = { 3, 100 }, values = values },
+  local bytes, begin = safetensors.file({ { name = "a", shape = { 3, 100 }, values = values },
     { name = "b", shape = { 1 }, values = { 0.5 } } }, { what = "a test" })
-  local file = assert(tensors.open(support.write("own.safetensors", bytes)))
+  local file = assert(safetensors.open(support.write("own.safetensors", bytes)))
   lu.assertEquals(file.front, begin)
   lu.assertEquals(begin % 8, 0)
   lu.assertEquals(file.names, { "a", "b" })
   lu.assertEquals(file.metadata, { what = "a test" })
-  lu.assertEquals(tensors.read(file, "a"), values)
-  lu.assertEquals(tensors.read(file, "b"), { 0.5 })
-  local nothing, message = tensors.read(file, "c")
+  lu.assertEquals(safetensors.read(file, "a"), values)
+  lu.assertEquals(safetensors.read(file, "b"), { 0.5 })
+  local nothing, message = safetensors.read(file, "c")
   lu.assertNil(nothing)
   lu.assertStrContains(message, "no tensor c")
 end
@@ -88,7 +89,7 @@ function TestTensors.test_damaged_files_are_refused()
   refused(bytes_of('{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}', "12345678"), "a: bytes 8 to 16 of 8")
   refused(bytes_of('{"a":{"dtype":"F9","shape":[2],"data_offsets":[0,8]}}', "12345678"), "a: no dtype")
   refused(bytes_of('{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}', "12345678"), "a: bytes")
-  lu.assertNil((tensors.open("no/such/file")))
+  lu.assertNil((safetensors.open("no/such/file")))
 end
 
 os.exit(lu.LuaUnit.run())

@@ -3,18 +3,18 @@
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 
 local CROP, EXAMPLE = 5, 1
 
 local function check()
-  local trace, matrices = assert(tensors.open(arg[1])), assert(tensors.open(arg[2]))
+  local trace, matrices = assert(safetensors.open(arg[1])), assert(safetensors.open(arg[2]))
   local lines = io.lines(arg[3])
   assert(lines() == "run,length,layer,query,key,weight")
   for _, length in ipairs({ 4, 8 }) do
     for layer = 0, 1 do
-      local all, shape = tensors.read(trace, ("n%d.layers.%d.attention"):format(length, layer))
-      local got = assert(tensors.read(matrices, ("run1.n%d.layers.%d"):format(length, layer)))
+      local all, shape = safetensors.read(trace, ("n%d.layers.%d.attention"):format(length, layer))
+      local got = assert(safetensors.read(matrices, ("run1.n%d.layers.%d"):format(length, layer)))
       local heads, tokens = shape[2], shape[3]
       assert(#got == CROP * CROP)
       for query = 0, CROP - 1 do

@@ -3,9 +3,10 @@
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
+local trace_sites = require("lab.study.read.trace_sites")
 
-local first, second = assert(tensors.open(arg[1])), assert(tensors.open(arg[2]))
+local first, second = assert(safetensors.open(arg[1])), assert(safetensors.open(arg[2]))
 local name, other, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
 
 local function entropy(row, from, keys)
@@ -20,8 +21,8 @@ end
 -- Sums over a layer: of products, of squares, of divergences, and its rows.
 local function layer_sums(site)
   local tensor = ("n%d.%s.attention"):format(length, site)
-  local a, shape = tensors.read(first, tensor)
-  local b = tensors.read(second, tensor)
+  local a, shape = safetensors.read(first, tensor)
+  local b = safetensors.read(second, tensor)
   local sums, keys, mixed = { product = 0, a = 0, b = 0, divergence = 0, rows = #a // shape[4] }, shape[4], {}
   for i = 1, #a do
     sums.product, sums.a, sums.b = sums.product + a[i] * b[i], sums.a + a[i] ^ 2, sums.b + b[i] ^ 2
@@ -34,7 +35,7 @@ local function layer_sums(site)
 end
 
 local wanted, all = {}, { product = 0, a = 0, b = 0, divergence = 0 }
-local sites = tensors.sites(first, length, "attention")
+local sites = trace_sites(first, length, "attention")
 for i, site in ipairs(sites) do
   local sums = layer_sums(site)
   wanted[tostring(i - 1)] = { sums.product / math.sqrt(sums.a * sums.b), sums.divergence / sums.rows }

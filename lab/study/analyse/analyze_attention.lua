@@ -6,7 +6,7 @@
 -- trace has, in its order.
 
 local panels = require("lab.study.analyse.pictures.panels")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 local wording = require("base.wording")
 
 local M = {}
@@ -119,7 +119,7 @@ function M.run(sources, options)
   for i, source in ipairs(sources) do
     metadata["run" .. i] = source.run.checkpoint
   end
-  local bytes, begin = tensors.file(matrices(rows), metadata)
+  local bytes, begin = safetensors.file(matrices(rows), metadata)
   return {
     { path = "attention.csv", text = csv(rows) },
     { path = "attention.safetensors", text = bytes },

@@ -4,7 +4,7 @@
 -- row-major, one for each place where a table is added: "input", "block" for the same in all, or "layers.0" and so on.
 -- Learned and frozen tables are read from checkpoints, sinusoids are made from the run's spec.
 
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
 
 local M = {}
 
@@ -65,7 +65,7 @@ end
 
 -- The first `rows` rows of the tables in a checkpoint; an empty list where it has none; or nil and a message.
 local function stored(path, rows)
-  local file, message = tensors.open(path)
+  local file, message = safetensors.open(path)
   if not file then
     return nil, message
   end
@@ -77,7 +77,7 @@ local function stored(path, rows)
         :format(has) or "one dimension", rows)
     end
     local values
-    values, message = tensors.read(file, item.name, 0, rows * columns)
+    values, message = safetensors.read(file, item.name, 0, rows * columns)
     if not values then
       return nil, message
     elseif not is_finite(values) then

@@ -10,7 +10,8 @@ local input = require("base.input")
 local lfs = require("lfs")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
-local tensors = require("lab.study.read.tensors")
+local safetensors = require("base.safetensors")
+local trace_sites = require("lab.study.read.trace_sites")
 local trained = require("lab.study.read.trained")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -72,13 +73,13 @@ end
 
 function Source:traced(words, path)
   self:call("trace", words)
-  local file, message = tensors.open(path)
+  local file, message = safetensors.open(path)
   return file or stop(1, message)
 end
 
--- Elements of a traced tensor; first and count as tensors.read has them.
+-- Elements of a traced tensor; first and count as safetensors.read has them.
 function Source.read(_, file, name, first, count)
-  local values, message = tensors.read(file, name, first, count)
+  local values, message = safetensors.read(file, name, first, count)
   return values or stop(1, message)
 end
 
@@ -87,9 +88,9 @@ local function differ(source, length)
     source.run.dir, length))
 end
 
--- Names of what was traced of a length, as tensors.sites has them.
+-- Names of what was traced of a length, as trace_sites has them.
 function Source:sites(file, length, kind)
-  local list = tensors.sites(file, length, kind)
+  local list = trace_sites(file, length, kind)
   return #list > 0 and list or differ(self, length)
 end
 

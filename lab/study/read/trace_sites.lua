@@ -1,0 +1,30 @@
+-- The sites that a trace has (docs/trace.md), from the names of its tensors.
+--
+-- Input: a trace as safetensors.open gives it, a length, a kind: "attention", "scores", "entropy" or "activations".
+-- Output: names, in the order of the file, which is that of the forward pass.
+
+local TOKENS = { tokens = true, answers = true, targets = true }
+
+-- What a trace's tensor of this length is of: its site and kind, or nil.
+local function site_of(name, front)
+  local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
+  local site, kind = rest:match("^(.+)%.(%a+)$")
+  if kind == "attention" or kind == "scores" or kind == "entropy" then
+    return site, kind
+  end
+  return rest ~= "" and not TOKENS[rest] and site ~= "tokens" and rest or nil, "activations"
+end
+
+return function(trace, length, kind)
+  local front, list, begin = ("n%d."):format(length), {}, {}
+  for _, name in ipairs(trace.names) do
+    local site, found = site_of(name, front)
+    if site and found == kind then
+      list[#list + 1], begin[site] = site, trace.entries[name].begin
+    end
+  end
+  table.sort(list, function(a, b)
+    return begin[a] < begin[b]
+  end)
+  return list
+end
