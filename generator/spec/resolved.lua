@@ -4,7 +4,7 @@
 -- comes from.
 
 local canonical = require("base.canonical")
-local parameters = require("spec.score.parameters")
+local parameters = require("spec.score.score_parameters")
 local schema = require("spec.schema")
 local show = require("base.diagnostics").show
 

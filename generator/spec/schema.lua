@@ -35,7 +35,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.rules.features")
 local lines = require("spec.lines")
-local parameters = require("spec.score.parameters")
+local parameters = require("spec.score.score_parameters")
 local traced = require("expression.traced")
 
 local M = {}

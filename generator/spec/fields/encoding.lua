@@ -2,7 +2,7 @@
 
 local common = require("spec.fields.common")
 local features = require("spec.rules.features")
-local parameters = require("spec.score.parameters")
+local parameters = require("spec.score.score_parameters")
 local traced = require("expression.traced")
 
 return {

@@ -7,7 +7,7 @@
 local axes = require("spec.task.axes")
 local lines = require("spec.lines")
 local load_module = require("spec.reading.load")
-local parameters = require("spec.score.parameters")
+local parameters = require("spec.score.score_parameters")
 local schema = require("spec.schema")
 local shapes = require("lab.study.read.shapes")
 
