@@ -230,7 +230,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "88b7c5bc4a6cc51b",
+        .source_digest = "59bdfee98a52d80b",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",
@@ -240,7 +240,7 @@ const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
         .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
-        .beta1 = 0.90000000000000002,
+        .beta1 = 0.9,
         .beta2 = 0.999,
 #if defined(LH_CUDA_TOOLKIT)
         .images = longhand_images_bucket_sort_alibi_learned,

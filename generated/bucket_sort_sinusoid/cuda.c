@@ -172,7 +172,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "5f0e23973149e2ea",
+        .source_digest = "e3b78abdc480a3ae",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",
@@ -182,7 +182,7 @@ const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
         .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
-        .beta1 = 0.90000000000000002,
+        .beta1 = 0.9,
         .beta2 = 0.999,
 #if defined(LH_CUDA_TOOLKIT)
         .images = longhand_images_bucket_sort_sinusoid,

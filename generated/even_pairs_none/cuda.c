@@ -140,7 +140,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "4c674529a79abfb8",
+        .source_digest = "2e8ccdc4d07b0f2f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",
@@ -150,7 +150,7 @@ const lh_cuda_program longhand_cuda_even_pairs_none = {
         .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
-        .beta1 = 0.90000000000000002,
+        .beta1 = 0.9,
         .beta2 = 0.999,
 #if defined(LH_CUDA_TOOLKIT)
         .images = longhand_images_even_pairs_none,

@@ -54,7 +54,7 @@ enum {
 };
 typedef real self_part
         __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
-static const real LOGIT_SCALE = 0.353553391f; /* 1 / sqrt(HEAD_WIDTH) */
+static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
@@ -356,7 +356,7 @@ static void fold(void *total, void *gradient, size_t count) { fold_gradient(tota
 static double squared_norm(const void *gradient, size_t count) { return sum_of_squares(gradient, count); }
 
 static void update(const lh_update *u, size_t first, size_t count, lh_update_sums *sums) {
-    static const adam constants = {0.90000000000000002, 0.999, 1e-08};
+    static const adam constants = {0.9, 0.999, 1e-08};
     static const double MAX_NORM = 1.0;
     double clip = u->gradient_norm < MAX_NORM ? 1 : MAX_NORM / u->gradient_norm;
     adam_update(u, constants, clip, first, count, sums);

@@ -239,7 +239,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "6155b8e8361ab096",
+        .source_digest = "7a2ecfc9ff692131",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",
@@ -249,7 +249,7 @@ const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
         .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
-        .beta1 = 0.90000000000000002,
+        .beta1 = 0.9,
         .beta2 = 0.999,
 #if defined(LH_CUDA_TOOLKIT)
         .images = longhand_images_reverse_string_rand_relative,

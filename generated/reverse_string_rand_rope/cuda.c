@@ -188,7 +188,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "dffaf22954cac4ff",
+        .source_digest = "389de0d75acaac58",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",
@@ -198,7 +198,7 @@ const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
         .block_memory = 12288 * sizeof(real) + 1024,
         .chip = {"chip", 128},
         .replicas = {"replicas", 16},
-        .beta1 = 0.90000000000000002,
+        .beta1 = 0.9,
         .beta2 = 0.999,
 #if defined(LH_CUDA_TOOLKIT)
         .images = longhand_images_reverse_string_rand_rope,

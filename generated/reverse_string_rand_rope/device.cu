@@ -145,13 +145,13 @@ typedef struct parameters {
 } parameters;
 
 #define EMBEDDING_SCALE 8.0f /* sqrt(WIDTH) */
-#define LOGIT_SCALE 0.353553391f /* 1 / sqrt(HEAD_WIDTH) */
+#define LOGIT_SCALE 0.35355339f /* 1 / sqrt(HEAD_WIDTH) */
 #define BRANCH_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
 #define BETA1 0.9f
 #define BETA2 0.999f
-#define REST1 ((real)(1 - 0.90000000000000002))
+#define REST1 ((real)(1 - 0.9))
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
 #define MAX_NORM 1.0 /* of the gradient */

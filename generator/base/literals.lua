@@ -8,29 +8,31 @@ local M = {}
 
 local COLUMNS = 100
 
--- A C literal of a finite number: `digits` significant digits, with a point or an exponent.
-local function literal(value, digits, suffix, largest)
+-- A C literal of a finite number: with a point or an exponent, and as few significant digits as name the same number of
+-- its type, from `fewest`, which every decimal of that length survives, to two or three more. pack: the type's format.
+local function literal(value, fewest, pack, suffix, largest)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
   end
   if value ~= value or math.abs(value) > largest then
     return nil, ("%s has no literal of this type"):format(value)
   end
-  local text = ("%." .. digits .. "g"):format(value)
-  if not text:find("[.e]") then
-    text = text .. ".0"
-  end
+  local text
+  local digits = fewest
+  repeat
+    text = ("%." .. digits .. "g"):format(value)
+    text = text:find("[.e]") and text or text .. ".0"
+    digits = digits + 1
+  until pack:pack(tonumber(text)) == pack:pack(value)
   return text .. suffix
 end
 
--- Nine significant digits and the suffix f: every float32 survives.
 function M.f32(value)
-  return literal(value, 9, "f", 3.4028234663852886e38)
+  return literal(value, 6, "f", "f", 3.4028234663852886e38)
 end
 
--- Seventeen significant digits: every double survives.
 function M.f64(value)
-  return literal(value, 17, "", 1.7976931348623157e308)
+  return literal(value, 15, "d", "", 1.7976931348623157e308)
 end
 
 -- Names, each in quotes, between commas.

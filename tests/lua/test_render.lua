@@ -112,8 +112,8 @@ end
 
 TestNumbers = {}
 
-function TestNumbers.test_f32_has_nine_digits_and_a_suffix()
-  local cases = { [0.1] = "0.1f", [1 / 3] = "0.333333333f", [1e20] = "1e+20f", [3] = "3.0f", [-2.0] = "-2.0f",
+function TestNumbers.test_f32_has_the_fewest_digits_and_a_suffix()
+  local cases = { [0.1] = "0.1f", [1 / 3] = "0.33333333f", [1e20] = "1e+20f", [3] = "3.0f", [-2.0] = "-2.0f",
     [16777217] = "16777217.0f", [1e-40] = "1e-40f" }
   for value, want in pairs(cases) do
     lu.assertEquals(literals.f32(value), want)
