@@ -22,7 +22,7 @@ local process, claims = nil, 0
 local function this_process()
   if not process then
     local host = shell.capture({ "uname", "-n" }):gsub("%s+$", ""):gsub("[^%w.-]", "_")
-    process = { host = host, pid = (write.read("/proc/self/stat") or ""):match("^%d+") or "0",
+    process = { host = host, pid = write.process(),
       boot = (write.read("/proc/sys/kernel/random/boot_id") or ""):match("^%x+") or "0",
       namespace = (lfs.symlinkattributes("/proc/self/ns/pid", "target") or ""):match("%d+") or "0" }
   end

@@ -30,6 +30,16 @@ function M.read(path)
   return text
 end
 
+-- The number of this process as text; "0" where nobody tells.
+function M.process()
+  return (M.read("/proc/self/stat") or ""):match("^%d+") or "0"
+end
+
+-- Where a file is written before it takes its name. Two processes that write the same file have one each.
+function M.temporary(target)
+  return ("%s.%s.partial"):format(target, M.process())
+end
+
 -- Makes a directory and its parents; the list of those that were missing, outermost first.
 function M.make_directory(path)
   local made, at = {}, path:sub(1, 1) == "/" and "/" or ""
@@ -78,14 +88,14 @@ local function stage(dir, files)
     local mode = lfs.symlinkattributes(target, "mode")
     local before = mode == "file" and not file.write and M.read(target) or nil
     if not before or before ~= file.text then
-      local item = { path = file.path, target = target, temporary = target .. ".partial", before = before }
+      local item = { path = file.path, target = target, temporary = M.temporary(target), before = before }
       local ok, message = nil, target .. ": is a directory"
       if mode ~= "directory" then
         ok, message = write_file(item.temporary, file.text, file.write)
       end
       staged[#staged + 1] = item
       if not ok then
-        return staged, message:gsub("%.partial:", ":")
+        return staged, message:gsub("%.%d+%.partial:", ":")
       end
     end
   end
@@ -107,8 +117,14 @@ local function undo(staged, made)
   end
 end
 
+-- Whether a name is that of a temporary file whose process is gone.
+local function is_abandoned(name)
+  local process = name:match("%.(%d+)%.partial$")
+  return process and not lfs.attributes("/proc/" .. process, "mode")
+end
+
 -- Files of an earlier generation that the list no longer has; only files that carry the banner, in front or in the last
--- line.
+-- line, and temporary files that a process left as it was killed.
 local function leftovers(dir, files)
   local wanted, found = {}, {}
   for _, file in ipairs(files) do
@@ -119,7 +135,8 @@ local function leftovers(dir, files)
     if not wanted[name] and lfs.attributes(path, "mode") == "file" then
       local text = M.read(path)
       local last = text and text:sub(-BANNER_LINE):match("([^\n]*)\n?$") -- quadratic in the text
-      if text and (text:sub(1, BANNER_FRONT) .. last):find(BANNER, 1, true) then
+      if is_abandoned(name) or text and not name:find("%.partial$")
+        and (text:sub(1, BANNER_FRONT) .. last):find(BANNER, 1, true) then
         found[#found + 1] = name
       end
     end

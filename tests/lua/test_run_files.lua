@@ -15,6 +15,7 @@ local respec = require("lab.study.read.respec")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
 local trained = require("lab.study.read.trained")
+local write = require("base.write")
 
 local eval_line, write_run, scored, DIGEST = reports.eval_line, reports.write_run, reports.scored, reports.DIGEST
 
@@ -324,7 +325,7 @@ end
 function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
     local root = make_root()
-    support.write(("verbs/out/%s.partial/in the way"):format(name), "")
+    support.write(("verbs/out/%s/in the way"):format(write.temporary(name)), "")
     local code, message = report.run({ project = reports.project, runs = root, say = say, out = root .. "/out" })
     lu.assertEquals(code, 4)
     lu.assertStrContains(message, "nothing was written")
@@ -332,7 +333,7 @@ function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
     for entry in lfs.dir(root .. "/out") do
       names[#names + 1] = entry:sub(1, 1) ~= "." and entry or nil
     end
-    lu.assertEquals(names, { name .. ".partial" })
+    lu.assertEquals(names, { write.temporary(name) })
     support.clean()
   end
 end

@@ -252,7 +252,7 @@ end
 -- Writes the archive from a folder beside it, which is gone whatever happens; nil and a message. parts: { own (files of
 -- text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
 local function pack(options, study, bundle, parts)
-  local staging = ("%s.%s.partial"):format(bundle.out, (write.read("/proc/self/stat") or ""):match("^%d+") or "0")
+  local staging = write.temporary(bundle.out)
   local folder = staging .. "/" .. bundle.name
   local function make()
     local done, message = write.make_directory(folder)
