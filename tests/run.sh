@@ -37,7 +37,7 @@ done
 SLOW_LUA="cuda generated generated_compiler generated_sections generated_spec masks models network random score_cuda"
 # System tests that begin first.
 LONGEST="slurm"
-fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 5000; })
+fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 2000; })
 passed=0 failed=0 skipped=0 written=''
 layer_passed=0 layer_failed=0 layer_skipped=0
 logs=$(mktemp -d) || exit 4
