@@ -21,6 +21,7 @@ local during = require("lab.study.read.during")
 local evaluations = require("lab.study.read.evaluations")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
+local tasks = require("spec.task.tasks")
 
 local M = {}
 
@@ -135,17 +136,7 @@ function M.lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
   end
-  local field = spec and spec[section].lengths
-  if not field then
-    return {}
-  elseif field.list then
-    return field.list
-  end
-  local list = {}
-  for n = field.first, field.last, field.step or 1 do
-    list[#list + 1] = n
-  end
-  return list
+  return tasks.lengths(spec and spec[section].lengths)
 end
 
 -- Whether the splits of a run's lines are the sets of finite data.
