@@ -2,7 +2,7 @@
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
 -- message and an exit code of the design's list, never in a stack trace. What a few verbs alone need is loaded by them,
--- such as the lab (lab/), which is most of the program and is asked for nowhere else.
+-- such as the lab (lab/), which is most of the program and which no other file requires.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)

@@ -1,4 +1,4 @@
--- What a misspelt name most likely means.
+-- Nearest names: a name of a list that a misspelt one most likely stands for.
 --
 -- Input: the name, the names that there are. Output: one of them, or a question for it as hints have it; nil where none
 -- is near, or where the name is no text.

@@ -35,7 +35,7 @@ function M.process()
   return (M.read("/proc/self/stat") or ""):match("^%d+") or "0"
 end
 
--- Where a file is written before it takes its name. Two processes that write the same file have one each.
+-- The temporary name that a file is written under before it takes its own; each process has one of its own.
 function M.temporary(target)
   return ("%s.%s.partial"):format(target, M.process())
 end

@@ -317,7 +317,7 @@ function M.help()
   return make_parser():get_help()
 end
 
--- What there is, as data (command_outline.lua).
+-- The commands and their options as data (command_outline.lua).
 function M.outline()
   return outline.of(make_parser())
 end

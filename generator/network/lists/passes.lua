@@ -1,4 +1,4 @@
--- What a training step does, operation by operation: the lists that both targets execute (scope_lists.lua), for people.
+-- The operations of a training step, in the lists that both targets execute (scope_lists.lua), for people.
 --
 -- Input: a network, its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as outline.lua has them

@@ -66,7 +66,7 @@ function M.of(net, list, at, used)
   return rooms
 end
 
--- The same as data, for counts of memory (memory.lua).
+-- The rooms as data, for counts of memory (memory.lua).
 function M.data(list)
   local out = {}
   for i, b in ipairs(list) do

@@ -56,7 +56,7 @@ function M.longest(lengths, facts)
   return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
 end
 
--- Of the training lengths, into the streams the same.
+-- Tokens of training sequences, the most and the mean, in a part and in each stream.
 function M.training(plan, facts)
   local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))
   local sum = 0

@@ -112,7 +112,7 @@ function attentions.encoder_decoder(plan)
     attention(plan, "cross", TARGET, SOURCE) }
 end
 
--- What a description of the kind may name; model.lua makes of them what it does name, each in its block.
+-- The attentions that a description of the kind may name; model.lua keeps those that it names, each in its block.
 function M.attentions(plan)
   return attentions[plan.resolved.model.kind](plan)
 end

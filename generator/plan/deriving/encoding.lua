@@ -215,7 +215,7 @@ local function numbers_text(plan, name)
   return any and "{" .. table.concat(numbers, ", ") .. "}" or false
 end
 
--- What is drawn, into each stream and family and into a part.
+-- Draws, set in each stream, each family and a part.
 local function add_draws(part, plan, drawn)
   settle_sites(plan)
   part.any_draws, part.draws_distances, part.sequence_scratch = false, false, false
@@ -237,7 +237,7 @@ local function add_draws(part, plan, drawn)
   end
 end
 
--- Which tables of positions there are.
+-- Flags of the tables of positions that there are.
 local function add_tables(part, plan, additive)
   local added = additive.kind == "sinusoid"
   part.sinusoids = added and additive.member == "sinusoid" or part.signed_sinusoids or part.turns
@@ -247,7 +247,7 @@ local function add_tables(part, plan, additive)
   end
 end
 
--- What is added to the vectors of tokens, but for what places it.
+-- Vectors added to those of tokens, without their places in parameters and step.
 function M.added(plan, facts)
   return additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
