@@ -36,7 +36,6 @@ local function file_list(plan)
     { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
     { template = "common/config.h.tpl", path = "config.h", family = first },
     { template = "common/tuned.h.tpl", path = "tuned.h", neutral = true },
-    { template = "cpu/step.c.tpl", path = "step.c", family = first },
   }
   for _, family in ipairs(plan.attentions) do
     if family.score.kind ~= "none" then
@@ -49,6 +48,7 @@ local function file_list(plan)
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
     files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
   end
+  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls functions of the others
   return files
 end
 

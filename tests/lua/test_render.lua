@@ -211,6 +211,40 @@ function TestErrors.test_includes()
   lu.assertEquals(err.notes[2], { path = "templates/t.tpl", line = 2, what = "included here" })
 end
 
+TestFunctions = {}
+
+function TestFunctions.test_a_function_has_the_parameters_that_its_body_mentions()
+  check_text('% define("static int f", "const int *a", "int b, int c", "real d[4]")\n    /* b */\n'
+    .. '    return a[0] + d[1];\n}\n% call("f", "x", "y, z", "u(1, 2)")\n',
+    "static int f(const int *a, real d[4]) {\n    /* b */\n"
+    .. "    return a[0] + d[1];\n}\nf(x, u(1, 2));\n")
+end
+
+function TestFunctions.test_a_call_in_a_line_and_a_function_without_parameters()
+  check_text('% define("static void g", "int a", false)\n    stop(); // a\n}\n  x = ${invoke("g", "1")} + 1;\n',
+    "static void g(void) {\n    stop(); // a\n}\n  x = g() + 1;\n")
+end
+
+function TestFunctions.test_what_a_call_dropped_is_mentioned_no_more()
+  check_text('% define("void f", "int a", "int b")\n    use(b);\n}\n% define("void g", "int a", "int b")\n'
+    .. '    % call("f", "a", "b")\n}\n% call("g", "1", "2")\n',
+    "void f(int b) {\n    use(b);\n}\nvoid g(int b) {\n    f(b);\n}\ng(2);\n")
+end
+
+function TestFunctions.test_a_head_is_as_long_as_what_stays()
+  local long = ("z"):rep(100)
+  check_text('% define("void f", "int ' .. long .. '", "int ' .. long .. 'a")\n    ' .. long .. 'a;\n}\n',
+    "void f(int " .. long .. "a) {\n    " .. long .. "a;\n}\n")
+end
+
+function TestFunctions.test_mistakes()
+  check_error('% call("f", "a", "b")\n% define("void f", "int a", "int b")\n    a;\n}\n',
+    "2:1: f is called before its parameters are settled")
+  check_error('% define("void f", "int a")\n    a;\n}\n% call("f", "a", "b")\n', "4:1: f takes 1 arguments, not 2")
+  check_error('% define("void f", "int a")\n    a;\n', "1:1: void f never closes")
+  check_error('% define("void f", "int a")\n  % define("void g", "int a")\n', "2:3: void g is defined inside of void f")
+end
+
 TestWrap = {}
 
 local LONG = ("x"):rep(60)

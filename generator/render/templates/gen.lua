@@ -11,6 +11,7 @@
 local plan_page = require("plan.pages.plan_page")
 local prune = require("render.templates.prune")
 local render = require("render.templates.render")
+local signatures = require("render.templates.signatures")
 local sha256 = require("base.sha256")
 local tongues = require("base.tongues")
 
@@ -71,12 +72,13 @@ end
 -- digest under a name of the plan: digest(files) gives it. nil and the engine's error when one fails.
 local function render_half(half, plan, read, files)
   local place
+  local known = signatures.new()
   for _, entry in ipairs(half.entries) do
     if entry.path == half.carrier then
       place = { entry = entry, at = #files + 1 }
     else
       local text, map = render.render(entry.template, plan, read, entry.path == DEVICE and prune.prune or nil,
-        entry.family)
+        entry.family, known)
       if not text then
         return nil, map
       end
@@ -87,7 +89,7 @@ local function render_half(half, plan, read, files)
   local digest = half.digest(files)
   if place then
     local text, map = render.render(place.entry.template, with_digest(plan, half.name, digest), read, nil,
-      place.entry.family)
+      place.entry.family, known)
     if not text then
       return nil, map
     end

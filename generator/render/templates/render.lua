@@ -11,6 +11,7 @@
 
 local literals = require("base.literals")
 local nearest = require("base.nearest")
+local signatures = require("render.templates.signatures")
 local template = require("render.templates.template")
 local tongues = require("base.tongues")
 local wrap = require("render.templates.wrap")
@@ -56,7 +57,8 @@ local function text_helper(tongue)
 end
 
 local function known_names(run)
-  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "ipairs", "splice" }
+  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "invoke", "ipairs",
+    "splice" }
   for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
     for name in pairs(scope) do
       names[#names + 1] = tostring(name)
@@ -192,13 +194,16 @@ end
 local function finish_line(run, line)
   local text = table.concat(run.pieces)
   run.pieces = {}
-  add_line(run, text == "" and "" or run.indent .. text, { run.stack[#run.stack].name, line }, #run.stack - 1)
+  text = text == "" and "" or run.indent .. text
+  add_line(run, text, { run.stack[#run.stack].name, line }, #run.stack - 1)
+  if run.defined and text == run.defined.indent .. "}" then
+    run.settle(run)
+  end
 end
 
--- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line has eight
--- blanks more. Words that are false are left out, so that what is off is absent.
-local function wrapped(run, head, words, tail)
-  local here, kept = run.stack[#run.stack], {}
+-- The words of a list, which are text or integers; words that are false are left out, so that what is off is absent.
+local function words_of(run, head, words)
+  local kept = {}
   for i = 1, words.n do
     local word = words[i]
     if type(word) == "string" or math.type(word) == "integer" then
@@ -208,11 +213,16 @@ local function wrapped(run, head, words, tail)
         "a one-line string, an integer, or false for none")
     end
   end
-  local indent = run.indent .. (" "):rep(here.col - 1)
+  return signatures.split(kept)
+end
+
+-- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line has eight
+-- blanks more.
+local function wrapped(indent, head, words, tail)
   local line = indent .. head .. "("
   local lines = {}
-  for i, word in ipairs(kept) do
-    local text = word .. (i < #kept and "," or tail)
+  for i, word in ipairs(words) do
+    local text = word .. (i < #words and "," or tail)
     local gap = i > 1 and " " or ""
     if #line + #gap + #text > COLUMNS then
       lines[#lines + 1] = line
@@ -220,23 +230,59 @@ local function wrapped(run, head, words, tail)
     end
     line = line .. gap .. text
   end
-  lines[#lines + 1] = #kept > 0 and line or line .. tail
+  lines[#lines + 1] = #words > 0 and line or line .. tail
   return lines
+end
+
+local function here_of(run)
+  local here = run.stack[#run.stack]
+  return here, run.indent .. (" "):rep(here.col - 1)
+end
+
+-- The arguments of a call whose parameters the function has.
+local function arguments(run, head, ...)
+  local words, problem = signatures.passed(run.signatures, head, words_of(run, head, table.pack(...)))
+  return words or fail(run, problem)
 end
 
 -- A call as a statement: call(function, argument, ...).
 local function call(run, head, ...)
-  local here = run.stack[#run.stack]
-  for _, line in ipairs(wrapped(run, head, table.pack(...), ");")) do
+  local here, indent = here_of(run)
+  for _, line in ipairs(wrapped(indent, head, arguments(run, head, ...), ");")) do
     add_line(run, line, { here.name, here.line }, #run.stack - 1)
   end
 end
 
--- The first line or lines of a function's definition: define("static void name", parameter, ...).
+-- A call as a part of a line.
+local function invoke(run, head, ...)
+  point_at(locate(run), "invoke")
+  return ("%s(%s)"):format(head, table.concat(arguments(run, head, ...), ", "))
+end
+
+-- Opens a function: define("static void name", parameter, ...). A "}" below its head closes it; then its parameters are
+-- settled.
 local function define(run, head, ...)
-  local here = run.stack[#run.stack]
-  for _, line in ipairs(wrapped(run, head, table.pack(...), ") {")) do
-    add_line(run, line, { here.name, here.line }, #run.stack - 1)
+  local here, indent = here_of(run)
+  if run.defined then
+    fail(run, ("%s is defined inside of %s"):format(head, run.defined.head))
+  end
+  add_line(run, head, { here.name, here.line }, #run.stack - 1)
+  run.defined = { head = head, words = words_of(run, head, table.pack(...)), at = #run.lines, indent = indent }
+end
+
+-- Closes the function that is being defined: its parameters are those that its lines mention.
+local function settle(run)
+  local defined, lines, map = run.defined, run.lines, run.map
+  run.defined = nil
+  local words, problem = signatures.settle(run.signatures, defined.head, defined.words, lines, defined.at + 1)
+  if not words then
+    fail(run, problem)
+  end
+  local first, place = wrapped(defined.indent, defined.head, words, ") {"), map[defined.at]
+  table.move(lines, defined.at + 1, #lines, defined.at + #first)
+  table.move(map, defined.at + 1, #map, defined.at + #first)
+  for i, line in ipairs(first) do
+    lines[defined.at + i - 1], map[defined.at + i - 1] = line, place
   end
 end
 
@@ -274,6 +320,9 @@ local function environment(run)
     end,
     call = function(...)
       call(run, ...)
+    end,
+    invoke = function(...)
+      return invoke(run, ...)
     end,
     define = function(...)
       define(run, ...)
@@ -360,16 +409,22 @@ local function is_c(name)
 end
 
 -- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
--- what the whole template is handed, as by an include.
-function M.render(name, plan, read, finish, extras)
+-- what the whole template is handed, as by an include; known, if it is there, the functions of files rendered before
+-- (signatures.lua), to which this one adds its own.
+function M.render(name, plan, read, finish, extras, known)
   local run = {
     plan = plan, read = read, parsed = {}, stack = {}, extras = { extras }, indent = "", pieces = {}, lines = {},
-    map = {},
+    map = {}, signatures = known or signatures.new(), settle = settle,
   }
   run.environment = environment(run)
-  local ok, err = xpcall(run_template, function(err)
+  local ok, err = xpcall(function()
+    run_template(run, name)
+    if run.defined then
+      error({ path = "templates/" .. name, line = 1, col = 1, what = run.defined.head .. " never closes" }, 0)
+    end
+  end, function(err)
     return on_error(run, err)
-  end, run, name)
+  end)
   if not ok then
     if type(err) ~= "table" then
       error(err, 0)
