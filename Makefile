@@ -23,7 +23,7 @@ GENERATED := $(sort $(patsubst generated/%/spec.c,%,$(wildcard generated/*/spec.
 WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
 	-Wwrite-strings -Wunused-macros -Wno-unknown-pragmas
 CARRIED := $(wildcard third_party/jansson)
-INCLUDES := -Iruntime/include -Iruntime -I. $(CARRIED:%=-isystem %)
+INCLUDES := -Iinclude -Iruntime -I. $(CARRIED:%=-isystem %)
 
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -1)
@@ -298,8 +298,8 @@ stale: ## compare generated/ with what would be written
 	@./longhand stale
 
 # Not device.cu: most of it is the text of kernels/cuda, which is formatted where it is.
-FORMATTED = $(sort $(shell find runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp') \
-	$(shell find kernels tests -name '*.cu'))
+FORMATTED = $(sort $(shell find include runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc' \
+	-o -name '*.cpp') $(shell find kernels tests -name '*.cu'))
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-format)
 
 fmt: ## format the hand-written C
@@ -326,7 +326,7 @@ eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
 # An installed copy is nobody's to write to: what users build lies in their own folders (LONGHAND_BUILD).
 PREFIX ?= /usr/local
 INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator lab templates \
-	runtime kernels spec generated python docs examples $(wildcard third_party)
+	include runtime kernels spec generated python docs examples $(wildcard third_party)
 PLACE = $(DESTDIR)$(PREFIX)
 
 install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, its manual page and completions

@@ -295,6 +295,7 @@ function Project:digest_runtime()
       end
     end
   end
+  collect("include")
   collect("runtime")
   collect("kernels/cpu")
   collect("kernels/cuda")

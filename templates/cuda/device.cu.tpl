@@ -16,9 +16,9 @@ typedef float real;
 typedef int int32_t;
 
 % end
-% splice("longhand/cuda_interface.h", "runtime/include")
+% splice("longhand/cuda_interface.h", "include")
 % if cuda.products == "library" then
-% splice("longhand/cuda_place.h", "runtime/include")
+% splice("longhand/cuda_place.h", "include")
 % end
 
 enum {

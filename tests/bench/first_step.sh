@@ -21,7 +21,7 @@ done
 work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-cd "$root" && cp -R Makefile cuda.mk VERSION longhand generator kernels runtime templates spec "$work" &&
+cd "$root" && cp -R Makefile cuda.mk VERSION longhand generator include kernels runtime templates spec "$work" &&
     cd "$work" && : >times || exit 4
 
 # measure CASE FLAG...: one line "CASE seconds processor-seconds" more in times.

@@ -184,7 +184,7 @@ find_toolkit() {
 
 # A text of this folder, with the headers beside the compiler.
 compile_with_headers() {
-    ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iruntime/include -Iruntime -I. -isystem "$headers" "$@"
+    ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iinclude -Iruntime -I. -isystem "$headers" "$@"
 }
 
 compares_names() {

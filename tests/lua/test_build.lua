@@ -160,6 +160,21 @@ function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
   lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
 end
 
+-- A folder that is not counted is a trainer that is not built again.
+function TestStamps.test_every_folder_of_hand_written_code_counts()
+  local project, counted = require("project").new(lfs.currentdir()), {}
+  function project.digests_of(_, names)
+    for _, name in ipairs(names) do
+      counted[name] = true
+    end
+    return names
+  end
+  project:runtime_digest()
+  for _, name in ipairs({ "Makefile", "include/longhand/spec.h", "runtime/main.c", "kernels/cpu/vector.h" }) do
+    lu.assertTrue(counted[name] or false, name)
+  end
+end
+
 TestWords = {}
 
 function TestWords.test_the_cuda_half_in_words()

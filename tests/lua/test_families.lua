@@ -14,7 +14,7 @@ TestFamilies = {}
 
 local CC = os.getenv("CC") or "gcc"
 local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-function -Wno-unknown-pragmas"
-  .. " -I. -Iruntime/include -Iruntime "
+  .. " -I. -Iinclude -Iruntime "
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
 local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 

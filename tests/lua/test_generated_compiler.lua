@@ -15,7 +15,7 @@ local CC = os.getenv("CC") or "gcc"
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 2 -- narrow ones, and as many wide ones
 local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla "
   .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable -Wno-unused-parameter -Wno-psabi "
-  .. "-Wno-unknown-pragmas -Iruntime/include -I."
+  .. "-Wno-unknown-pragmas -Iinclude -I."
 
 local function level_flag()
   local machine, found = support.shell(CC .. " -dumpmachine")
@@ -131,7 +131,7 @@ local function compile_random(id, cxx)
     if plan.device and cxx then
       support.write(id .. "/emulated.cpp", ('#include "cuda_emulation.h"\n#include "%s/device.cu"\n'):format(folder))
       text, good = support.shell(table.concat({ cxx, "-std=c++17 -fsyntax-only -Wno-unknown-pragmas",
-        "-Iruntime/include -I. -Itests/emulation", folder .. "/emulated.cpp" }, " "))
+        "-Iinclude -I. -Itests/emulation", folder .. "/emulated.cpp" }, " "))
       lu.assertTrue(good, id .. "\n" .. text)
     end
   end)

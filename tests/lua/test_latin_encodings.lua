@@ -92,7 +92,7 @@ int main(void) {
 local function rows_of(name)
   local path = support.write("probe.c", PROBE:format(making(name)))
   local program = path:gsub("%.c$", "")
-  local flags = "-std=c11 -O1 -Iruntime/include -Iruntime"
+  local flags = "-std=c11 -O1 -Iinclude -Iruntime"
   local text, good = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
     program))
   lu.assertTrue(good, text)

@@ -197,7 +197,7 @@ local function compiled(folder, name, compiler, plan, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   local path = support.write(folder .. "/" .. name, text)
   local program = path:gsub("%.(%l+)$", "_%1")
-  local said, good = support.shell(("%s -O1 -I. -Iruntime/include -Iruntime -I%s -o %s %s -lm"):format(compiler,
+  local said, good = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
     path:match("^(.*)/"), program, path))
   assert(good, said)
   return program

@@ -240,11 +240,11 @@ function TestTemplates.test_folders_meet_in_parts_alone()
   end
 end
 
--- { folder, the folders that C in it may name in an include }. Kernels and runtime meet in longhand/ alone, and the two
--- folders that are called cuda are named from the root.
+-- { folder, the folders that C in it may name in an include }. Kernels and the runtime know nothing of each other: both
+-- know the headers in include/longhand. The two folders that are called cuda are named from the root.
 local RUNTIME = "longhand runtime/cuda base bench cli data data/tasks eval train"
 local INCLUDES = {
-  { "runtime/include", "longhand" },
+  { "include", "longhand" },
   { "runtime", RUNTIME },
   { "kernels/cpu", "kernels/cpu longhand" },
   { "kernels/cuda", "" },

@@ -8,7 +8,8 @@ COUNT="RANDOM_COUNT=${LH_RANDOM:-25} RANDOM_WIDE=${LH_RANDOM_WIDE:-6}"
 
 # A build of its own: other tests run beside this one.
 cd "$work" || exit 4
-for name in Makefile cuda.mk longhand generator kernels runtime templates spec tests examples generated VERSION; do
+for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
+    VERSION; do
     cp -R "$root/$name" "$name" || exit 4
 done
 mkdir -p build/tests/specs

@@ -5,7 +5,8 @@
 
 # A build of its own: other tests run beside this one.
 cd "$work" || exit 4
-for name in Makefile cuda.mk longhand generator kernels runtime templates spec tests examples generated VERSION; do
+for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
+    VERSION; do
     cp -R "$root/$name" "$name" || exit 4
 done
 mkdir -p build/tests/specs

@@ -141,7 +141,7 @@ refuses_what_does_not_go_together() {
 # A mistake in a kernel is told at the kernel; an architecture that does not compile leaves nothing.
 maps_errors() {
     mkdir "$work/copy" || return
-    cp -r longhand Makefile cuda.mk generator kernels runtime spec templates tests "$work/copy" || return
+    cp -r longhand Makefile cuda.mk generator include kernels runtime spec templates tests "$work/copy" || return
     echo 'static __device__ int wrong(void) { return no_such_name; }' >>"$work/copy/kernels/cuda/adam.cu"
     line=$(($(wc -l <kernels/cuda/adam.cu) + 1))
     set -- "$work/copy/longhand" build "$work/copy/spec/runs/$RUN.lua" --levels best --out "$work/none"

@@ -7,7 +7,7 @@ SPEC=bucket_sort_rand_sinusoid
 # A copy of the repository, by links, whose templates and generated files may be broken.
 copy() {
     mkdir -p "$1/generated"
-    for name in Makefile cuda.mk generator kernels runtime spec; do
+    for name in Makefile cuda.mk generator include kernels runtime spec; do
         ln -s "$root/$name" "$1/$name"
     done
     cp -R longhand templates "$1"

@@ -10,7 +10,7 @@ STEPS="ab ab_cuda" # whose steps are linked as well
 level=$(make -s print-levels | cut -d ' ' -f 1)
 have=-DLH_HAVE_$(echo "$level" | tr a-z- A-Z_)
 case $level in x86*) march=-march=$level ;; *) march='' ;; esac
-includes="-Iruntime/include -I."
+includes="-Iinclude -I."
 
 write_one() {
     echo 'return { task = { kind = "bucket_sort" }, model = { layers = 1, heads = 1, width = 16, feedforward = 16 } }' \

@@ -354,7 +354,7 @@ static void without_fakes(void) {
 /* Device code as the generator begins it: the interface's text, and a kernel upon it. */
 static char *device_text(const char *body) {
     size_t bytes;
-    char *interface = lh_test_read("runtime/include/longhand/cuda_interface.h", &bytes), *text;
+    char *interface = lh_test_read("include/longhand/cuda_interface.h", &bytes), *text;
     assert_true(
         asprintf(&text,
                  "typedef float real;\n%s\n"

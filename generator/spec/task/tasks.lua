@@ -2,8 +2,8 @@
 --
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
--- and in `list` the facts, sorted by kind. The form of the comment is in runtime/include/longhand/task.h. options is
--- nil or a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
+-- and in `list` the facts, sorted by kind. The form of the comment is in include/longhand/task.h. options is nil or a
+-- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
 -- A task whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`,
 -- a list of { name, first, last, doc }. Where inputs and outputs share an alphabet it is `symbols`, and start_symbol
 -- one of it that a decoder reads first, or nil. end_symbol is nil or an output symbol that ends targets. blank is nil
