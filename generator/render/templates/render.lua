@@ -12,6 +12,7 @@
 local literals = require("base.literals")
 local nearest = require("base.nearest")
 local signatures = require("render.templates.signatures")
+local slots = require("render.templates.slots")
 local template = require("render.templates.template")
 local tongues = require("base.tongues")
 local wrap = require("render.templates.wrap")
@@ -57,8 +58,8 @@ local function text_helper(tongue)
 end
 
 local function known_names(run)
-  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "invoke", "ipairs",
-    "splice" }
+  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "inline", "invoke",
+    "ipairs", "slot", "splice" }
   for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
     for name in pairs(scope) do
       names[#names + 1] = tostring(name)
@@ -159,13 +160,13 @@ end
 
 local run_template
 
-local function include(run, name, extra)
+local function include(run, name, extra, section)
   local here = run.stack[#run.stack]
   if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then
     fail(run, "include takes the name of a part and, if you like, a table of names for it")
   end
   for i, frame in ipairs(run.stack) do
-    if frame.name == name then
+    if frame.name == name and frame.section == section then
       local names = {}
       for k = i, #run.stack do
         names[#names + 1] = run.stack[k].name
@@ -176,7 +177,7 @@ local function include(run, name, extra)
   local indent = run.indent
   run.indent = indent .. (" "):rep(here.col - 1)
   run.extras[#run.extras + 1] = extra or {}
-  run_template(run, name)
+  run_template(run, name, section)
   run.extras[#run.extras] = nil
   run.indent = indent
 end
@@ -303,6 +304,8 @@ local function splice(run, name, folder)
   end
 end
 
+local engine = { include = include, fail = fail } -- what slots.lua asks for
+
 -- What the code of a template can reach. The names with underscores are what template.lua writes into it.
 local function environment(run)
   local names = {
@@ -317,6 +320,12 @@ local function environment(run)
     end,
     splice = function(...)
       splice(run, ...)
+    end,
+    slot = function(...)
+      slots.fill(run, engine, ...)
+    end,
+    inline = function(...)
+      return slots.inline(run, engine, ...)
     end,
     call = function(...)
       call(run, ...)
@@ -352,8 +361,9 @@ local function environment(run)
   })
 end
 
-local function parsed(run, name)
-  if not run.parsed[name] then
+local function parsed(run, name, section)
+  local key = section and name .. "#" .. section or name
+  if not run.parsed[key] then
     local text = run.read(name)
     if not text then
       if #run.stack == 0 then
@@ -361,23 +371,24 @@ local function parsed(run, name)
       end
       fail(run, ("no such template: templates/%s"):format(name))
     end
-    local result, err = template.parse(name, "templates/" .. name, text)
+    local result, err = template.parse(name, "templates/" .. name, text, section)
     if not result then
       error(err, 0)
     end
-    run.parsed[name] = result
+    run.parsed[key] = result
   end
-  return run.parsed[name]
+  return run.parsed[key]
 end
 
-run_template = function(run, name)
-  local source = parsed(run, name)
+run_template = function(run, name, section)
+  local source = parsed(run, name, section)
   local chunk, message = load(source.code, "=" .. source.path, "t", run.environment)
   if not chunk then
     local line = tonumber(message:match(":(%d+):")) or 1
     error({ path = source.path, line = line, col = 1, what = (message:gsub("^.-:%d+: ", "")) }, 0)
   end
-  table.insert(run.stack, { name = name, path = source.path, source = source.source, chunk = chunk, line = 1, col = 1 })
+  table.insert(run.stack, { name = name, section = section, path = source.path, source = source.source, chunk = chunk,
+    line = 1, col = 1 })
   chunk()
   table.remove(run.stack)
 end

@@ -5,6 +5,8 @@
 -- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. Checked here, before
 -- anything runs: blocks are balanced, every line of Lua is complete by itself (brackets may span lines), holes hold a
 -- name, a field or one helper call. The code calls __text, __hole, __at and __end, which render.lua provides.
+-- A file may have sections, each below a line "%% name": it is then read one section at a time, with what stands ahead
+-- of the first.
 
 local M = {}
 
@@ -15,7 +17,7 @@ local FORBIDDEN = {
   ["goto"] = "use if",
 }
 -- Calls that give lines of output; they stand alone.
-local LINES = { include = true, splice = true, call = true, define = true }
+local LINES = { include = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
 -- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }; comments are skipped.
@@ -250,6 +252,23 @@ local function text_line(reader, source, line)
   reader.code[line] = table.concat(code, " ")
 end
 
+local SECTION = "^%%%% ([%w_]+)$"
+
+-- Whether a text has a section.
+function M.has_section(text, section)
+  return ("\n" .. text):find("\n%% " .. section .. "\n", 1, true) ~= nil
+end
+
+-- Whether a line is of no section but the one that is read; a head of a section is of none.
+local function is_read(reader, source, line)
+  local head = source:match(SECTION)
+  if head and not reader.section then
+    fail(reader, line, 1, "a section, but the file is included whole", "include it by slot")
+  end
+  reader.within = head or reader.within
+  return not head and (not reader.within or reader.within == reader.section)
+end
+
 local function read_lines(reader, text)
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     local line = #reader.source + 1
@@ -258,7 +277,9 @@ local function read_lines(reader, text)
     if odd then
       fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
-    if source:find("^ *%%") then
+    if not is_read(reader, source, line) then
+      reader.code[line] = ""
+    elseif source:find("^ *%%") then
       control_line(reader, source, line)
     elseif #reader.brackets > 0 then
       break
@@ -277,9 +298,9 @@ local function read_lines(reader, text)
   end
 end
 
--- Reads a template; path is how errors name it.
-function M.parse(name, path, text)
-  local reader = { path = path, source = {}, code = {}, blocks = {}, brackets = {} }
+-- Reads a template, or one section of it; path is how errors name it.
+function M.parse(name, path, text, section)
+  local reader = { path = path, source = {}, code = {}, blocks = {}, brackets = {}, section = section }
   local ok, err = pcall(read_lines, reader, text == "" and "\n" or text)
   if not ok then
     if type(err) ~= "table" then
