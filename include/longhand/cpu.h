@@ -1,7 +1,7 @@
 /* The functions that the generator writes for the CPU, one lh_cpu_program per instruction-set level.
  *
  * The generated code computes; it allocates nothing, starts no threads and keeps no state. The CPU engine
- * (runtime/train/cpu_engine.c) owns memory, threads and order:
+ * (runtime/engine/cpu_engine.c) owns memory, threads and order:
  *
  *     once            make_tables
  *     training step   begin_step by all threads in parts | barrier

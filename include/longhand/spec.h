@@ -110,7 +110,7 @@ typedef enum lh_schedule_kind {
     LH_SCHEDULE_COSINE
 } lh_schedule_kind;
 
-/* How the learning rate changes over the steps; see train/schedule.h. All 0: it does not. */
+/* How the learning rate changes over the steps; see engine/schedule.h. All 0: it does not. */
 typedef struct lh_schedule {
     lh_schedule_kind kind;
     int64_t warmup; /* steps */
@@ -182,8 +182,8 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* What flags, or another spec with the same code, may change: a text, see train/defaults.h, in so many bytes. The
-     * runtime reads it into the fields marked "default" of a copy. NULL: they have their values. */
+    /* What flags, or another spec with the same code, may change: a text, see training/defaults.h, in so many bytes.
+     * The runtime reads it into the fields marked "default" of a copy. NULL: they have their values. */
     const char *defaults;
     int defaults_room;
     const char *resolved;  /* default: the resolved spec as one line of JSON */

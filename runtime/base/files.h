@@ -7,6 +7,8 @@
 
 #include "longhand/status.h"
 
+enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* bytes of run.json */ };
+
 /* Creates path and its parents, and forces their entries to the disk. LH_ERR_ENVIRONMENT names the component that could
  * not be made and why. */
 lh_status lh_make_directories(const char *path, lh_error *error);

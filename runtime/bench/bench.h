@@ -3,8 +3,8 @@
 #ifndef LONGHAND_BENCH_H
 #define LONGHAND_BENCH_H
 
+#include "engine/target.h"
 #include "longhand/laps.h"
-#include "train/target.h"
 
 enum { LH_BENCH_WINDOWS = 9 };
 

@@ -2,7 +2,7 @@
 #ifndef LONGHAND_BENCH_DECODE_H
 #define LONGHAND_BENCH_DECODE_H
 
-#include "train/target.h"
+#include "engine/target.h"
 
 enum { LH_BENCH_SEQUENCES = 32 /* of a batch that is decoded, for each thread */ };
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "train/group.h"
+#include "training/group.h"
 
 static lh_engine_config config_of(const lh_bench_request *request, int index) {
     const lh_spec *spec = &request->target->spec;

@@ -18,7 +18,7 @@ typedef struct lh_replica {
 typedef struct lh_crew {
     const lh_bench_request *request;
     lh_replica *replicas;
-    void **jobs; /* the same, for the group (train/group.h) */
+    void **jobs; /* the same, for the group (training/group.h) */
     int count;   /* of replicas */
     int workers; /* threads that work */
 } lh_crew;

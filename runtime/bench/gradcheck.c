@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/engine.h"
+#include "engine/engine.h"
 
 enum {
     SEQUENCES = 3,

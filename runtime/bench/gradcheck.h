@@ -2,7 +2,7 @@
 #ifndef LONGHAND_GRADCHECK_H
 #define LONGHAND_GRADCHECK_H
 
-#include "train/target.h"
+#include "engine/target.h"
 
 typedef struct lh_gradcheck_result {
     double worst; /* greatest relative error over all checks of the tensor */

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "cli/options.h"
+#include "engine/target.h"
 #include "eval/evaluate.h"
-#include "train/target.h"
 
 typedef struct lh_cli {
     const lh_spec *spec;

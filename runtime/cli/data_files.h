@@ -3,8 +3,8 @@
 #ifndef LONGHAND_DATA_FILES_H
 #define LONGHAND_DATA_FILES_H
 
+#include "base/files.h"
 #include "cli/cli.h"
-#include "train/run_files.h"
 
 typedef struct lh_data_files {
     lh_spec spec; /* with its data */

@@ -2,8 +2,8 @@
 #ifndef LONGHAND_DATA_PATHS_H
 #define LONGHAND_DATA_PATHS_H
 
+#include "base/files.h"
 #include "data/groups.h"
-#include "train/run_files.h"
 
 /* The path of a set's file, in found: as the spec has it, where there is such a file. Else, with the checkpoint of a run,
  * in the folder where that was trained, as run.json says, or in one that the checkpoint lies in, as the spec has it or by

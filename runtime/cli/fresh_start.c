@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "train/json_text.h"
+#include "base/json_text.h"
 
 enum {
     MOST_LISTED = 256, /* folders that are looked at */

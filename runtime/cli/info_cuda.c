@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/json_text.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/image.h"
-#include "train/json_text.h"
 
 /* A device of this machine, and what of the program it runs. */
 typedef struct facts {

@@ -3,7 +3,7 @@
 #define LONGHAND_INPUT_H
 
 #include "data/corpus.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* Numbers that stand in place of a stream's draws, one per token; NULL where the line has none. */
 typedef struct lh_input_list {

@@ -9,7 +9,7 @@
 #include "base/team.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
-#include "train/defaults.h"
+#include "training/defaults.h"
 
 typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where inputs are given */ } reading;
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/train_screen.h"
+#include "diagnosis/overfit.h"
 #include "eval/eval_data.h"
-#include "train/overfit.h"
 
 static const double SECONDS_AT_ONCE = 0.5; /* of one run before another takes its thread: caches fill anew */
 

@@ -4,7 +4,7 @@
 #define LONGHAND_MEMBER_H
 
 #include "cli/cli.h"
-#include "train/loop.h"
+#include "training/loop.h"
 
 /* What the members of a group share. */
 typedef struct lh_train_flags {

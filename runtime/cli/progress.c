@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "cli/cli.h"
-#include "train/json_text.h"
 
 static const double LIVE_SECONDS = 0.2; /* between two changes of the live line */
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "data/batch.h"
 #include "data/symbols.h"
-#include "train/json_text.h"
 
 /* One input and what the model made of it under one draw. */
 typedef struct answered {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "train/json_text.h"
 
 static const double PLAIN_SECONDS = 5.0; /* between two lines where there is no terminal */
 static const double FIRST_SECONDS = 1.0; /* before the rate of a group says anything */

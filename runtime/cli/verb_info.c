@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/level.h"
 #include "base/team.h"
 #include "cli/cli.h"
 #include "cli/info_cuda.h"
 #include "cli/info_libc.h"
-#include "train/json_text.h"
-#include "train/run_files.h"
+#include "training/run_files.h"
 
 /* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */
 #pragma weak _DYNAMIC

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
 #include "data/pick.h"
 #include "data/symbols.h"
-#include "train/json_text.h"
 
 static void print_json(const lh_batch *batch, int input_length) {
     printf("{\"input\":[");

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cli/cli.h"
 #include "cli/data_files.h"
 #include "cli/trace_answers.h"
 #include "cli/trace_inputs.h"
 #include "data/arithmetic.h"
 #include "eval/trace.h"
-#include "train/json_text.h"
-#include "train/run_files.h"
+#include "training/run_files.h"
 
 typedef struct flags {
     const char *checkpoint, *what, *input, *out, *split;

@@ -3,16 +3,16 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cli/data_files.h"
 #include "cli/fresh_start.h"
 #include "cli/member.h"
 #include "cli/train_screen.h"
 #include "data/epoch.h"
+#include "engine/checkpoint.h"
+#include "engine/schedule.h"
 #include "runtime/cuda/fleet.h"
-#include "train/checkpoint.h"
-#include "train/group.h"
-#include "train/json_text.h"
-#include "train/schedule.h"
+#include "training/group.h"
 
 enum { MOST_RUNS = 4096 };
 

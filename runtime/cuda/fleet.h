@@ -1,5 +1,5 @@
 /* Engines on a CUDA device. A fleet is any number of replicas of one model, each with its own seed and learning rate,
- * that train side by side; every replica shows itself as an engine of its own (train/engine.h).
+ * that train side by side; every replica shows itself as an engine of its own (engine/engine.h).
  *
  * The replicas of a fleet step together: a launch makes the same number of steps for all of them, each from its own
  * step on. So an engine that is asked for steps waits (none done, LH_OK) until every other one was asked too; the last
@@ -11,8 +11,8 @@
 #ifndef LONGHAND_CUDA_FLEET_H
 #define LONGHAND_CUDA_FLEET_H
 
+#include "engine/engine.h"
 #include "runtime/cuda/device.h"
-#include "train/engine.h"
 
 /* Opens engines[0 .. count - 1], which differ in seed and learning rate alone; parameters start as lh_initialise(seed).
  * variant: of device->program; NULL: "chip" for one engine, "replicas" for several. The device is the caller's and must

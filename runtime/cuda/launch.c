@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/diagnose.h"
 #include "runtime/cuda/fleet_parts.h"
-#include "train/diagnose.h"
 
 static const double LAUNCH_SECONDS = 0.2; /* about, at most */
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine.h"
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/find.h"
 #include "runtime/cuda/image.h"
 #include "runtime/cuda/memory.h"
-#include "train/engine.h"
 
 enum {
     WORKSPACE_BYTES = 32 << 20, /* for sums that the library cuts into parts */

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/team.h"
+#include "engine/schedule.h"
 #include "longhand/laps.h"
 #include "longhand/math.h"
 #include "runtime/cuda/fleet_parts.h"
 #include "runtime/cuda/memory.h"
-#include "train/schedule.h"
 
 static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
 

@@ -2,7 +2,7 @@
 #ifndef LONGHAND_BY_SEQUENCE_H
 #define LONGHAND_BY_SEQUENCE_H
 
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* The shares of right counted labels of the sequences of one condition. */
 typedef struct lh_by_sequence {

@@ -2,7 +2,7 @@
 #ifndef LONGHAND_DECODE_H
 #define LONGHAND_DECODE_H
 
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* Answers to `count` sequences at a reserved length. query: of the first, without target; the inputs of all lie side by
  * side, [count][input length], their examples are numbered on from it, and its draw is that of all, as in a batch. to: see

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "train/json_text.h"
-#include "train/run_files.h"
+#include "base/json_text.h"
 
 static const char *const digest_key[LH_SETS] = {"train_sha256", "eval_sha256", "validation_sha256"};
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/lines.h"
 #include "eval/eval_data.h"
-#include "train/json_text.h"
 
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
     if (result->groups == NULL) lh_json_integer(by, result->axis, result->n);

@@ -2,8 +2,8 @@
 #ifndef LONGHAND_EVAL_LINES_H
 #define LONGHAND_EVAL_LINES_H
 
+#include "base/json_text.h"
 #include "eval/evaluate.h"
-#include "train/json_text.h"
 
 /* Where a result stands: the task length, or the values on the axes of its group; and the noise. */
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result);

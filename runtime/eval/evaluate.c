@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
 #include "eval/greedy.h"
 #include "eval/wrong.h"
-#include "train/json_text.h"
 
 const char lh_greedy[] = "greedy", lh_teacher_forced[] = "teacher_forced";
 

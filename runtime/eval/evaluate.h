@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* The two ways to evaluate a model whose stream holds its target: by answers that it makes of its own answers before, or
  * of the target's. */

@@ -9,7 +9,7 @@
 #ifndef LONGHAND_GREEDY_H
 #define LONGHAND_GREEDY_H
 
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* Sums over sequences that were decoded. */
 typedef struct lh_greedy_sums {

@@ -27,7 +27,7 @@
 #define LONGHAND_TRACE_H
 
 #include "base/safetensors.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 typedef enum lh_trace_kind {
     LH_TRACE_ATTENTION,

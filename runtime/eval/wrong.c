@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "data/symbols.h"
 #include "eval/eval_lines.h"
-#include "train/json_text.h"
 
 static lh_status write_symbols(lh_json *line, const char *key, const char *const *names, int symbols,
                                const uint16_t *tokens, const uint8_t *mask, int count, lh_error *error) {

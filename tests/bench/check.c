@@ -12,7 +12,7 @@
 #include "base/level.h"
 #include "bench/step.h"
 #include "data/corpus.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 extern const lh_spec CHECK_SPEC;
 

@@ -16,9 +16,9 @@
 #include "emulation.h"
 #include "kernels/ref/ref.h"
 #include "launch_model.h"
+#include "engine/engine.h"
 #include "longhand/cuda_interface.h"
-#include "train/defaults.h"
-#include "train/engine.h"
+#include "training/defaults.h"
 
 extern const lh_spec LH_MODEL;
 static const lh_spec *const SPEC = &LH_MODEL;

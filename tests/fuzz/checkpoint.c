@@ -7,8 +7,8 @@
 #include "base/safetensors.h"
 #include "fuzz/fuzz.h"
 #include "toy_spec.h"
-#include "train/checkpoint.h"
-#include "train/checkpoint_parts.h"
+#include "engine/checkpoint.h"
+#include "engine/checkpoint_parts.h"
 
 static const lh_run_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4};
 

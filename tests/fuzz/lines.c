@@ -7,7 +7,7 @@
 #include "eval/eval_lines.h"
 #include "fuzz/fuzz.h"
 #include "toy_spec.h"
-#include "train/window.h"
+#include "training/window.h"
 
 enum { LONGEST = 1 << 16 };
 

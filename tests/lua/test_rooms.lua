@@ -1,5 +1,5 @@
 -- The rooms of generator/ and lab/: which there are, what each may require, and that every arrow between them goes one
--- way; the folders of templates/, which meet in parts/ alone; and what C may include.
+-- way; and the folders of templates/, which meet in parts/ alone. test_arrows.lua has the rooms of C.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -236,51 +236,6 @@ function TestTemplates.test_folders_meet_in_parts_alone()
     for _, other in ipairs(others) do
       local folder = other:match("^[^/]+")
       lu.assertTrue(folder == "parts" or folder == path:match("^[^/]+"), ("%s includes %s"):format(path, other))
-    end
-  end
-end
-
--- { folder, the folders that C in it may name in an include }. Kernels and the runtime know nothing of each other: both
--- know the headers in include/longhand. The two folders that are called cuda are named from the root.
-local RUNTIME = "longhand runtime/cuda base bench cli data data/tasks eval train"
-local INCLUDES = {
-  { "include", "longhand" },
-  { "runtime", RUNTIME },
-  { "kernels/cpu", "kernels/cpu longhand" },
-  { "kernels/cuda", "" },
-  { "kernels/ref", "kernels/ref longhand" },
-  { "templates", "kernels/cpu longhand" },
-  { "tests", RUNTIME .. " kernels/cpu kernels/cuda kernels/ref emulation expressions fuzz reference support" },
-}
-
--- What the C in a folder and below it includes by a name with a folder: { { path, folder }... }.
-local function includes_below(root)
-  local list = {}
-  for name in lfs.dir(root) do
-    local path = root .. "/" .. name
-    if lfs.attributes(path, "mode") == "directory" then
-      for _, other in ipairs(name:find("^%.") and {} or includes_below(path)) do
-        list[#list + 1] = other
-      end
-    elseif name:find("%.[ch]$") or name:find("%.cp?[pu]$") or name:find("%.inc$") or name:find("%.tpl$") then
-      for folder in ("\n" .. support.read(path)):gmatch('\n#%s*include "([^"]+)/[^"/]+"') do
-        list[#list + 1] = { path = path, folder = folder }
-      end
-    end
-  end
-  return list
-end
-
-TestIncludes = {}
-
-function TestIncludes.test_arrows_go_one_way()
-  for _, row in ipairs(INCLUDES) do
-    local may = {}
-    for _, folder in ipairs(words(row[2])) do
-      may[folder] = true
-    end
-    for _, include in ipairs(includes_below(row[1])) do
-      lu.assertTrue(may[include.folder] or false, ("%s includes a file of %s"):format(include.path, include.folder))
     end
   end
 end

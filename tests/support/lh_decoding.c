@@ -8,8 +8,8 @@
 #include "data/batch.h"
 #include "data/initialise.h"
 #include "lh_test.h"
+#include "engine/engine.h"
 #include "longhand/rng.h"
-#include "train/engine.h"
 
 enum { SEQUENCES = 5, FIRST_EXAMPLE = 40 };
 

@@ -3,7 +3,7 @@
 #define LH_TOY_STATE_H
 
 #include "toy_spec.h"
-#include "train/checkpoint.h"
+#include "engine/checkpoint.h"
 
 typedef struct toy_state {
     float values[3][TOY_STORAGE]; /* parameters, first and second moment */

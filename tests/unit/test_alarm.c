@@ -1,5 +1,5 @@
-/* train/alarm: which step is called a runaway, and which is not. */
-#include "train/alarm.h"
+/* diagnosis/alarm: which step is called a runaway, and which is not. */
+#include "diagnosis/alarm.h"
 
 #include <math.h>
 #include <string.h>

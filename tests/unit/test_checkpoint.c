@@ -1,4 +1,4 @@
-/* train/checkpoint.h, files: states survive the way to a file and back, and files of another model are refused. */
+/* engine/checkpoint.h, files: states survive the way to a file and back, and files of another model are refused. */
 #include "lh_test.h"
 
 #include <stdlib.h>

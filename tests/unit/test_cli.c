@@ -19,7 +19,7 @@
 #include "data/symbols.h"
 #include "lh_run.h"
 #include "toy_program.h"
-#include "train/json_text.h"
+#include "base/json_text.h"
 
 static lh_spec toy;
 

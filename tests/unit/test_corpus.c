@@ -9,7 +9,7 @@
 #include "data/batch.h"
 #include "data/epoch.h"
 #include "toy_program.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* Five symbols each; in the toy's format labels follow the input. */
 static void shape_of(int input, int output, lh_shape *shape) {

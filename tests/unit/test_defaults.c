@@ -1,4 +1,4 @@
-/* train/defaults.h: the text in a trainer, every value of it, and that a damaged one is refused. */
+/* training/defaults.h: the text in a trainer, every value of it, and that a damaged one is refused. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/sha256.h"
 #include "toy_spec.h"
-#include "train/defaults.h"
+#include "training/defaults.h"
 
 enum { ROOM = 1024 };
 

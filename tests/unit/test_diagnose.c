@@ -1,5 +1,5 @@
-/* train/diagnose: which tensor a broken vector is broken in. */
-#include "train/diagnose.h"
+/* engine/diagnose: which tensor a broken vector is broken in. */
+#include "engine/diagnose.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 
 #include "data/batch.h"
 #include "data/initialise.h"
+#include "engine/engine.h"
 #include "longhand/positions.h"
 #include "support/lh_parity.h"
-#include "train/engine.h"
 
 extern const lh_spec longhand_spec_parity_float64_labels, longhand_spec_parity_float64_sides;
 

@@ -1,5 +1,5 @@
-/* train/run_files.h, base/files.h: what a checkpoint counts on is on the disk before it takes its name. The test stands in
- * for fsync and rename, and looks at the folder at that moment. */
+/* training/run_files.h, base/files.h: what a checkpoint counts on is on the disk before it takes its name. The test
+ * stands in for fsync and rename, and looks at the folder at that moment. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

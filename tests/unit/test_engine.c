@@ -1,4 +1,4 @@
-/* train/cpu_engine: the same bits from any number of threads, the order of sums, limits, NaN, evaluation. */
+/* engine/cpu_engine: the same bits from any number of threads, the order of sums, limits, NaN, evaluation. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "toy_program.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 /* The sanitizer's allocator must answer a hopeless request as malloc does. */
 const char *__asan_default_options(void);

@@ -1,4 +1,4 @@
-/* train/group and groups of runs: every run as alone, whatever its neighbours do. */
+/* training/group and groups of runs: every run as alone, whatever its neighbours do. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -18,7 +18,7 @@
 #include "lh_run.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
-#include "train/group.h"
+#include "training/group.h"
 
 #define PLAN "toy/0123456789abcdef/"
 

@@ -8,7 +8,7 @@
 #include "data/corpus.h"
 #include "eval/eval_lines.h"
 #include "toy_program.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 static void shape_of(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;

@@ -1,4 +1,4 @@
-/* train/loop, train/run_files: the files of a run, resuming to the same bits, signals, NaN. */
+/* training/loop, training/run_files: the files of a run, resuming to the same bits, signals, NaN. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -15,8 +15,8 @@
 #include "base/files.h"
 #include "lh_run.h"
 #include "toy_program.h"
-#include "train/run_files.h"
-#include "train/window.h"
+#include "training/run_files.h"
+#include "training/window.h"
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
 

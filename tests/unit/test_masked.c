@@ -8,10 +8,10 @@
 
 #include "bench/gradcheck.h"
 #include "data/batch.h"
+#include "engine/engine.h"
+#include "engine/target.h"
 #include "support/lh_parity.h"
-#include "train/engine.h"
-#include "train/target.h"
-#include "train/window.h"
+#include "training/window.h"
 
 extern const lh_spec longhand_spec_parity_float64_decoder_alibi;
 

@@ -1,5 +1,5 @@
-/* train/overfit: the cause that each set of facts gives, and what is measured of toy trainings. */
-#include "train/overfit.h"
+/* diagnosis/overfit: the cause that each set of facts gives, and what is measured of toy trainings. */
+#include "diagnosis/overfit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "lh_test.h"
 #include "toy_program.h"
-#include "train/checkpoint.h"
+#include "engine/checkpoint.h"
 
 /* A run without a flaw that has stopped falling short of 1: no cause. */
 static const lh_overfit_facts plain = {

@@ -10,7 +10,7 @@
 #include "eval/eval_lines.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 enum { SUMS = 1000, LARGE = 3 /* tokens of a sum from 100 on */ };
 

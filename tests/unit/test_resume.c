@@ -1,4 +1,4 @@
-/* train/checkpoint.h, directories: a run goes on with the same bits or is refused by name, whatever moment it was killed
+/* engine/checkpoint.h, directories: a run goes on with the same bits or is refused by name, whatever moment it was killed
  * at, and with a full disk. */
 #define _GNU_SOURCE
 #include "lh_test.h"
@@ -12,7 +12,7 @@
 
 #include "lh_disk.h"
 #include "toy_state.h"
-#include "train/checkpoint_parts.h"
+#include "engine/checkpoint_parts.h"
 
 static void check_equal(const toy_state *got, const toy_state *want) {
     for (int i = 0; i < 3; i++) assert_memory_equal(got->values[i], want->values[i], sizeof got->values[i]);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/safetensors.h"
-#include "train/checkpoint_parts.h"
+#include "engine/checkpoint_parts.h"
 
 /* ---- files made by hand ---- */
 

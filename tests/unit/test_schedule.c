@@ -1,4 +1,4 @@
-/* train/schedule: rates against those of PyTorch (tests/reference/optimizers.py), runs that stop on the way, and steps
+/* engine/schedule: rates against those of PyTorch (tests/reference/optimizers.py), runs that stop on the way, and steps
  * that have no rate. */
 #include "lh_test.h"
 
@@ -8,8 +8,8 @@
 #include "lh_run.h"
 #include "reference/vectors.h"
 #include "toy_program.h"
-#include "train/engine.h"
-#include "train/schedule.h"
+#include "engine/engine.h"
+#include "engine/schedule.h"
 
 enum { STEPS = 50 };
 static const double RATE = 1e-2;

@@ -14,7 +14,7 @@
 #include "eval/decode.h"
 #include "eval/trace.h"
 #include "toy_program.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 enum { N = 4, BATCH = 8 };
 

@@ -10,7 +10,7 @@
 #include "longhand/positions.h"
 #include "lh_run.h"
 #include "toy_program.h"
-#include "train/engine.h"
+#include "engine/engine.h"
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed1"
 enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };

@@ -1,4 +1,4 @@
--- What of an experiment changes no code: the text that a trainer holds of it, as runtime/train/defaults.h has it.
+-- What of an experiment changes no code: the text that a trainer holds of it, as runtime/training/defaults.h has it.
 --
 -- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
 -- room, lines }: the text whole, the digest in its first line, the bytes that a program keeps for it, and the text as C

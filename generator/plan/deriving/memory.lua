@@ -14,7 +14,7 @@ local M = {}
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
 local TURNED_KEYS = 8 -- kernels/cpu/turned.h
-local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/train/engine.c
+local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/engine/engine.c
 local PROGRAM = 2.5e6 -- of a process that has no engine: `trainer info`, gcc 12.2 and glibc 2.36
 
 local function round_up(n, to)

@@ -237,7 +237,7 @@ function M.comments(plan)
       string.format("%d parameters.", plan.parameters)),
     defaults = wrapped("What a trainer does unless a flag says otherwise, and the resolved spec for its records.",
       "Nothing here changes the code: where a spec differs in this alone, ./longhand build writes the text into the "
-        .. "trainer that is there. See runtime/train/defaults.h."),
+        .. "trainer that is there. See runtime/training/defaults.h."),
     step = wrapped("One training step and one forward pass, block by block.", size, encoding),
     attention = attention,
     score = score,

@@ -1,0 +1,97 @@
+/* See alarm.h. */
+#include "diagnosis/alarm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/diagnose.h"
+
+static const double UPDATE_SHARE = 0.5;    /* of the parameters' norm */
+static const double GRADIENT_RATIO = 1000; /* to the usual norm */
+static const double LOSS_RATIO = 2;        /* to the loss of guessing */
+enum { USUAL_STEPS = 100, LOSS_STEPS = 200 };
+
+void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
+    *alarm = (lh_alarm){
+        .guess_loss = log((double)spec->classes),
+        .least_norm = spec->optimizer.clip_norm > 0 ? spec->optimizer.clip_norm : 1.0,
+    };
+}
+
+/* The mean of logarithms, so that one wild step does not change what is usual. */
+static void add_usual(lh_alarm *alarm, double norm) {
+    if (!(norm > 0)) return;
+    if (alarm->steps < USUAL_STEPS) alarm->steps++;
+    alarm->usual += (log(norm) - alarm->usual) / (double)alarm->steps;
+}
+
+static lh_alarm_kind judge(const lh_alarm *alarm, const lh_step_metrics *metrics) {
+    double norm = metrics->gradient_norm;
+    if (metrics->update_norm > UPDATE_SHARE * metrics->parameter_norm) return LH_ALARM_UPDATE;
+    if (alarm->steps == USUAL_STEPS && norm >= alarm->least_norm && norm > GRADIENT_RATIO * exp(alarm->usual))
+        return LH_ALARM_GRADIENT;
+    return alarm->bad_losses >= LOSS_STEPS ? LH_ALARM_LOSS : LH_ALARM_NONE;
+}
+
+bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics) {
+    if (alarm->kind != LH_ALARM_NONE || metrics->sums.positions == 0)
+        return false; /* nothing in the loss: no gradient */
+    double loss = lh_mean_loss(&metrics->sums);
+    alarm->bad_losses = loss > LOSS_RATIO * alarm->guess_loss ? alarm->bad_losses + 1 : 0;
+    alarm->kind = judge(alarm, metrics);
+    if (alarm->kind != LH_ALARM_NONE) {
+        alarm->step = step;
+        alarm->metrics = *metrics;
+        return true;
+    }
+    add_usual(alarm, metrics->gradient_norm);
+    return false;
+}
+
+static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
+    const lh_step_metrics *m = &alarm->metrics;
+    if (alarm->kind == LH_ALARM_UPDATE)
+        snprintf(text, size, "the update has a norm of %.3g, the parameters after it %.3g", m->update_norm,
+                 m->parameter_norm);
+    else if (alarm->kind == LH_ALARM_GRADIENT)
+        snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual));
+    else
+        snprintf(text, size, "the loss is %.3g and for %d steps was above twice that of guessing, %.3g",
+                 lh_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
+}
+
+/* The largest of the parameters now; empty where they cannot be had. */
+static void put_largest(lh_engine *engine, char *text, size_t size) {
+    lh_state state;
+    lh_error ignored;
+    text[0] = 0;
+    if (lh_state_open(&state, engine, false, NULL) != LH_OK) return;
+    bool there = engine->ops->read_state(engine, &state, &ignored) == LH_OK;
+    lh_vector_facts facts = lh_diagnose_vector(engine->spec, state.real_bytes, state.parameters);
+    if (there && facts.largest >= 0)
+        snprintf(text, size, "\n  at step %lld the largest parameter by magnitude is %.3g in %s",
+                 (long long)engine->step, facts.magnitude, engine->spec->tensors[facts.largest].name);
+    lh_state_close(&state);
+}
+
+void lh_alarm_tell(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
+                   lh_error *warning) {
+    char finding[200], gradient[400], largest[400];
+    put_finding(alarm, finding, sizeof finding);
+    put_largest(engine, largest, sizeof largest);
+    lh_diagnose_chunk(engine->spec, alarm->metrics.heavy_chunk, gradient, sizeof gradient);
+    lh_fail(warning, LH_OK,
+            "step %lld: the training may be running away: %s (task length %d)\n"
+            "  %.0f%% of its gradient's square lies in %s%s",
+            (long long)alarm->step, finding, alarm->metrics.length, 100.0 * alarm->metrics.heavy_share, gradient,
+            largest);
+    size_t used = strlen(warning->text), size = sizeof warning->text;
+    if (checkpoint_step >= 0)
+        snprintf(warning->text + used, size - used,
+                 "\n  the last checkpoint is of step %lld: %.700s/checkpoint.safetensors", (long long)checkpoint_step,
+                 directory);
+    else snprintf(warning->text + used, size - used, "\n  there is no checkpoint yet");
+    used = strlen(warning->text);
+    snprintf(warning->text + used, size - used, "\n  it goes on; hint: a lower --learning-rate");
+}

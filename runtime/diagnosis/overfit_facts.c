@@ -1,0 +1,324 @@
+/* See overfit.h: what can be measured after a training on fixed examples. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/real.h"
+#include "data/initialise.h"
+#include "diagnosis/overfit.h"
+#include "engine/checkpoint.h"
+
+/* --- Metrics ---------------------------------------------------------------------------------------------------- */
+
+typedef struct window {
+    double steps, loss, accuracy, gradient_norm, clipped, parameter_norm, update_norm;
+} window;
+
+/* A generative model's is of the teacher-forced pass. */
+static double accuracy_of(const json_t *line) {
+    const json_t *forced = json_object_get(line, "accuracy_teacher_forced");
+    return json_number_value(forced != NULL ? forced : json_object_get(line, "accuracy"));
+}
+
+/* The windows of the file, for free(); *count of them. */
+static window *read_windows(char *text, int *count) {
+    size_t lines = 1;
+    for (const char *c = text; *c != 0; c++) lines += *c == '\n';
+    window *windows = calloc(lines, sizeof *windows);
+    double before = 0;
+    *count = 0;
+    for (char *rest = text, *one; windows != NULL && (one = strsep(&rest, "\n")) != NULL;) {
+        json_t *line = json_loads(one, 0, NULL);
+        double step = json_number_value(json_object_get(line, "step"));
+        if (step > before)
+            windows[(*count)++] = (window){
+                .steps = step - before,
+                .loss = json_number_value(json_object_get(line, "loss")),
+                .accuracy = accuracy_of(line),
+                .gradient_norm = json_number_value(json_object_get(line, "grad_norm")),
+                .clipped = json_number_value(json_object_get(line, "clipped_share")),
+                .parameter_norm = json_number_value(json_object_get(line, "parameter_norm")),
+                .update_norm = json_number_value(json_object_get(line, "update_norm")),
+            };
+        before = step > before ? step : before;
+        json_decref(line);
+    }
+    return windows;
+}
+
+/* Means over windows, all of one length but perhaps one. */
+static window mean_of(const window *windows, int count) {
+    window mean = {0};
+    for (int i = 0; i < count; i++) {
+        mean.steps += windows[i].steps / count;
+        mean.loss += windows[i].loss / count;
+        mean.accuracy += windows[i].accuracy / count;
+        mean.gradient_norm += windows[i].gradient_norm / count;
+        mean.clipped += windows[i].clipped / count;
+        mean.parameter_norm += windows[i].parameter_norm / count;
+        mean.update_norm += windows[i].update_norm / count;
+    }
+    return mean;
+}
+
+static void take_windows(const window *windows, int count, lh_overfit_facts *facts) {
+    int quarter = (count + 3) / 4;
+    facts->windows = count;
+    if (count < 2) quarter = count;
+    window recent = mean_of(windows + count - quarter, quarter);
+    window before = count < 2 ? recent : mean_of(windows + count - 2 * quarter, quarter);
+    facts->first_loss = mean_of(windows, quarter).loss;
+    facts->before_loss = before.loss;
+    facts->recent_loss = recent.loss;
+    facts->apart = recent.steps * quarter;
+    facts->before_accuracy = before.accuracy;
+    facts->recent_accuracy = recent.accuracy;
+    facts->recent_gradient_norm = recent.gradient_norm;
+    facts->clipped = recent.clipped;
+    facts->update_norm = recent.update_norm;
+    facts->parameter_norm = recent.parameter_norm;
+    for (int i = 0; i < count; i++) {
+        facts->gradient_norm = fmax(facts->gradient_norm, windows[i].gradient_norm);
+        facts->moved += windows[i].update_norm * windows[i].steps;
+    }
+}
+
+lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_error *error) {
+    char *text;
+    size_t bytes;
+    int count;
+    if (access(path, F_OK) != 0) return LH_OK;
+    lh_status status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    window *windows = read_windows(text, &count);
+    if (windows == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its lines", path);
+    else if (count > 0) take_windows(windows, count, facts);
+    free(windows);
+    free(text);
+    return status;
+}
+
+/* --- What equal things allow ------------------------------------------------------------------------------------ */
+
+static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
+
+/* Members that are equal to one another get one answer, so at best the most frequent label among them is right: how
+ * many are. Sorts labels, [count]. */
+static int64_t best_of_group(uint16_t *labels, int64_t count) {
+    int64_t best = 0, run = 0;
+    qsort(labels, (size_t)count, sizeof *labels, compare_labels);
+    for (int64_t i = 0; i < count; i++) {
+        run = i > 0 && labels[i] == labels[i - 1] ? run + 1 : 1;
+        best = run > best ? run : best;
+    }
+    return best;
+}
+
+/* --- Data ------------------------------------------------------------------------------------------------------- */
+
+typedef struct example {
+    const uint16_t *tokens[LH_MAX_STREAMS];
+    const uint16_t *labels;
+    const uint8_t *mask;
+    const lh_shape *shape;
+    int streams;
+} example;
+
+static int compare_inputs(const void *a, const void *b) {
+    const example *x = a, *y = b;
+    int order = 0;
+    for (int s = 0; order == 0 && s < x->streams; s++)
+        order = memcmp(x->tokens[s], y->tokens[s], (size_t)x->shape->length[s] * sizeof(uint16_t));
+    return order;
+}
+
+/* Most answers that can be right in a group of equal inputs; scratch: [count]. */
+static int64_t best_of_equal_inputs(const example *group, int64_t count, uint16_t *scratch, int64_t *counted) {
+    int64_t best = 0;
+    for (int position = 0; position < group->shape->labels; position++) {
+        int64_t used = 0;
+        for (int64_t i = 0; i < count; i++)
+            if (group[i].mask[position] != 0) scratch[used++] = group[i].labels[position];
+        best += best_of_group(scratch, used);
+        *counted += used;
+    }
+    return best;
+}
+
+static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
+    int count = batch->shape.sequences;
+    size_t labels = (size_t)batch->shape.labels;
+    example *list = lh_engine_memory((size_t)count * sizeof *list, "the examples", error);
+    uint16_t *scratch = lh_engine_memory((size_t)count * sizeof *scratch, "their labels", error);
+    int64_t best = 0;
+    if (list == NULL || scratch == NULL) {
+        free(list);
+        free(scratch);
+        return LH_ERR_ENVIRONMENT;
+    }
+    for (int i = 0; i < count; i++) {
+        list[i] = (example){{NULL},
+                            batch->labels + (size_t)i * labels,
+                            batch->mask + (size_t)i * labels,
+                            &batch->shape,
+                            spec->format->streams};
+        for (int s = 0; s < list[i].streams; s++)
+            list[i].tokens[s] = batch->tokens[s] + (size_t)i * (size_t)batch->shape.length[s];
+    }
+    qsort(list, (size_t)count, sizeof *list, compare_inputs);
+    for (int first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && compare_inputs(&list[first], &list[end]) == 0;) end++;
+        best += best_of_equal_inputs(list + first, end - first, scratch, &facts->counted);
+    }
+    facts->data_attainable = facts->counted > 0 ? (double)best / (double)facts->counted : 0;
+    free(list);
+    free(scratch);
+    return LH_OK;
+}
+
+/* --- Outputs ---------------------------------------------------------------------------------------------------- */
+
+enum { MOST_POINTS = 512 };               /* positions whose outputs are compared, every one with every other */
+static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, as a share of the largest of all */
+
+/* Outputs of some counted positions. */
+typedef struct points {
+    int count, classes;
+    double *logits; /* [MOST_POINTS][classes] */
+    uint16_t labels[MOST_POINTS];
+    double largest;
+} points;
+
+static bool are_equal(const points *p, int a, int b) {
+    const double *x = p->logits + (size_t)a * (size_t)p->classes, *y = p->logits + (size_t)b * (size_t)p->classes;
+    for (int c = 0; c < p->classes; c++)
+        if (!(fabs(x[c] - y[c]) <= EQUAL_OUTPUTS * p->largest)) return false;
+    return true;
+}
+
+static double attainable(const points *p) {
+    bool taken[MOST_POINTS] = {false};
+    int64_t best = 0;
+    uint16_t group[MOST_POINTS];
+    for (int first = 0; first < p->count; first++) {
+        int64_t size = 0;
+        for (int i = first; i < p->count; i++)
+            if (!taken[i] && are_equal(p, first, i)) group[size++] = p->labels[i], taken[i] = true;
+        best += best_of_group(group, size);
+    }
+    return p->count > 0 ? (double)best / (double)p->count : 1.0;
+}
+
+/* What the engine says to the first examples. batch: room for one of them; logits: for one. */
+static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
+                     lh_error *error) {
+    lh_key key = lh_key_of_seed(run->seed);
+    lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
+    p->count = 0;
+    p->largest = 0;
+    for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
+        lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
+        if (status != LH_OK) return status;
+        lh_query query = {
+            .n = run->length, .input = batch->input, .target = batch->labels, .draw = {key, 0, 0, LH_DOMAIN_EVAL, 0}};
+        status = engine->ops->predict(engine, &query, logits, error);
+        if (status != LH_OK) return status;
+        for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
+            const double *row = logits + (size_t)j * (size_t)p->classes;
+            if (batch->mask[j] == 0) continue;
+            memcpy(p->logits + (size_t)p->count * (size_t)p->classes, row, (size_t)p->classes * sizeof *row);
+            for (int c = 0; c < p->classes; c++) p->largest = fmax(p->largest, fabs(row[c]));
+            p->labels[p->count++] = batch->labels[j];
+        }
+    }
+    return LH_OK;
+}
+
+static double norm_of(const lh_spec *spec, int real_bytes, const void *parameters) {
+    double squares = 0;
+    for (int64_t i = 0; i < spec->parameter_storage; i++) {
+        double x = lh_real_at(parameters, real_bytes, i);
+        squares += x * x;
+    }
+    return sqrt(squares);
+}
+
+/* The parameters that the run began with. */
+static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_state *start, lh_error *error) {
+    if (run->init != NULL) return lh_checkpoint_read_init(run->init, spec, start->real_bytes, start->parameters, error);
+    lh_initialise(spec, run->seed, start->real_bytes, start->parameters);
+    return LH_OK;
+}
+
+/* The outputs now, and those of the initial parameters, which the engine holds for a moment. */
+static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
+                                 lh_error *error) {
+    const lh_spec *spec = engine->spec;
+    points p = {.classes = spec->classes};
+    lh_state now = {0}, start = {0};
+    size_t row = (size_t)spec->classes * sizeof(double);
+    double *logits = lh_engine_memory((size_t)lh_shape_at(spec, run->length, 1).labels * row, "outputs", error);
+    p.logits = lh_engine_memory(MOST_POINTS * row, "outputs", error);
+    lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
+    if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
+    if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
+    if (status == LH_OK) status = engine->ops->read_state(engine, &now, error);
+    if (status == LH_OK) status = read_start(run, spec, &start, error);
+    if (status == LH_OK) {
+        facts->end_attainable = attainable(&p);
+        facts->start_norm = norm_of(spec, start.real_bytes, start.parameters);
+        status = engine->ops->write_state(engine, &start, engine->step, error);
+        if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
+        facts->start_attainable = attainable(&p);
+        lh_status restored = engine->ops->write_state(engine, &now, engine->step, status == LH_OK ? error : NULL);
+        if (status == LH_OK) status = restored;
+    }
+    lh_state_close(&now);
+    lh_state_close(&start);
+    free(logits);
+    free(p.logits);
+    return status;
+}
+
+lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error) {
+    lh_key key = lh_key_of_seed(run->seed);
+    lh_condition condition = {
+        .n = run->length,
+        .examples = run->examples,
+        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL},
+        .draw = {key, 0, 0, LH_DOMAIN_EVAL, 0},
+    };
+    return engine->ops->evaluate(engine, &condition, sums, NULL, error);
+}
+
+static lh_status measure_accuracy(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts,
+                                  lh_error *error) {
+    lh_sums sums;
+    lh_status status = lh_overfit_evaluate(run, engine, &sums, error);
+    if (status != LH_OK) return status;
+    facts->accuracy = sums.counted > 0 ? (double)sums.correct / (double)sums.counted : 0;
+    facts->loss = lh_mean_loss(&sums);
+    facts->guess_loss = log((double)engine->spec->classes);
+    facts->steps = engine->step;
+    return LH_OK;
+}
+
+lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error) {
+    const lh_spec *spec = engine->spec;
+    lh_source source = {lh_key_of_seed(run->seed), 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
+    int count = run->examples < LH_OVERFIT_EXAMPLES ? run->examples : LH_OVERFIT_EXAMPLES;
+    lh_batch batch;
+    memset(facts, 0, sizeof *facts);
+    lh_status status = lh_batch_open(&batch, spec, run->length, count, error);
+    if (status != LH_OK) return status;
+    status = lh_batch_fill(&batch, spec, &source, run->length, 0, count, error);
+    if (status == LH_OK) status = measure_data(&batch, spec, facts, error);
+    if (status == LH_OK) status = measure_outputs(run, engine, &batch, facts, error);
+    lh_batch_close(&batch);
+    if (status == LH_OK) status = measure_accuracy(run, engine, facts, error);
+    return status == LH_OK ? lh_overfit_read_metrics(run->metrics, facts, error) : status;
+}

@@ -1,0 +1,341 @@
+/* Reading checkpoints, and what both sides share; see checkpoint.h. */
+#include "engine/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/checkpoint_parts.h"
+
+void lh_checkpoint_state_name(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor) {
+    snprintf(name, LH_LONGEST_NAME, "optimizer.%s.%s", spec->optimizer.state_name[state], tensor->name);
+}
+
+lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error) {
+    int length = snprintf(path, PATH_MAX, "%s/checkpoint%s.safetensors", directory, part);
+    if (length >= 0 && length < PATH_MAX) return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the path is too long", directory);
+}
+
+/* FNV-1a, 64 bits. Each step is a bijection of the hash, so that one byte changed always changes the result. */
+static const uint64_t HASH_START = 0xcbf29ce484222325u;
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
+    const unsigned char *next = data;
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ next[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text) { return hash_bytes(hash, text, strlen(text) + 1); }
+
+uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor) {
+    uint64_t hash = hash_text(hash_text(HASH_START, tensor->name), tensor->dtype);
+    hash = hash_bytes(hash, tensor->shape, (size_t)tensor->rank * sizeof tensor->shape[0]);
+    size_t piece, pieces = lh_st_pieces(tensor, &piece);
+    for (size_t i = 0; i < pieces; i++) hash = hash_bytes(hash, (const char *)tensor->data + i * tensor->stride, piece);
+    return hash;
+}
+
+uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
+    if (strcmp(meta->key, LH_CHECKSUM_KEY) == 0) return 0;
+    return hash_text(hash_text(HASH_START, meta->key), meta->value);
+}
+
+static lh_status check_sum(const char *path, const lh_st_file *file, const char *want, lh_error *error) {
+    uint64_t sum = 0;
+    char text[24];
+    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_tensor_sum(lh_st_at(file, i));
+    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_meta_sum(lh_st_metadata_at(file, i));
+    snprintf(text, sizeof text, "%016" PRIx64, sum);
+    if (strcmp(text, want) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, want);
+}
+
+/* Whether a trainer wrote the file. It tells by two entries, so that no single one that is damaged hides it. */
+static bool is_checkpoint(const lh_st_file *file) {
+    const char *format = lh_st_metadata(file, "format");
+    return lh_st_metadata(file, LH_CHECKSUM_KEY) != NULL ||
+           (format != NULL && strcmp(format, LH_CHECKPOINT_FORMAT) == 0);
+}
+
+lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error) {
+    lh_status status = lh_st_read(path, file, error);
+    if (status != LH_OK || (!whole && !is_checkpoint(*file))) return status;
+    const char *want = lh_st_metadata(*file, LH_CHECKSUM_KEY);
+    if (want != NULL) status = check_sum(path, *file, want, error);
+    else
+        status = lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
+                         whole ? "" : "\n  hint: parameters alone go without, in a file whose metadata has no format");
+    if (status == LH_OK) return LH_OK;
+    lh_st_free(*file);
+    *file = NULL;
+    return status;
+}
+
+/* ---- parameters ---- */
+
+/* Element `from` of a file's tensor, of either type and any alignment. */
+static double element(const lh_st_tensor *found, size_t from) {
+    const char *data = found->data;
+    double wide;
+    float narrow;
+    if (found->dtype[1] == '6') {
+        memcpy(&wide, data + from * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, data + from * sizeof narrow, sizeof narrow);
+    return narrow;
+}
+
+static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real_bytes, void *vector) {
+    int64_t columns = lh_tensor_columns(tensor);
+    for (int64_t r = 0; r < lh_tensor_rows(tensor); r++) {
+        for (int64_t c = 0; c < columns; c++) {
+            double value = element(found, (size_t)(r * columns + c));
+            int64_t at = tensor->offset + r * tensor->stride + c;
+            if (real_bytes == 8) ((double *)vector)[at] = value;
+            else ((float *)vector)[at] = (float)value;
+        }
+    }
+}
+
+/* The file's tensor for this one of the model, under `name`; NULL and a message where it does not fit. */
+static const lh_st_tensor *fitting(const char *path, const lh_st_file *file, const lh_tensor *tensor, const char *name,
+                                   lh_error *error) {
+    const lh_st_tensor *found = lh_st_find(file, name);
+    if (!found) {
+        lh_fail(error, LH_ERR_INPUT, "%s: %s is missing", path, name);
+        return NULL;
+    }
+    if (strcmp(found->dtype, "F32") != 0 && strcmp(found->dtype, "F64") != 0) {
+        lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected F32 or F64", path, name, found->dtype);
+        return NULL;
+    }
+    bool same = found->rank == tensor->rank;
+    for (int i = 0; same && i < tensor->rank; i++) same = found->shape[i] == tensor->shape[i];
+    if (same) return found;
+    char got[96] = "", want[48] = "";
+    for (int i = 0, at = 0; i < found->rank && at < 90; i++)
+        at += snprintf(got + at, sizeof got - (size_t)at, "%s%" PRId64, i ? ", " : "", found->shape[i]);
+    for (int i = 0, at = 0; i < tensor->rank; i++)
+        at += snprintf(want + at, sizeof want - (size_t)at, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
+    lh_fail(error, LH_ERR_INPUT, "%s: %s: shape [%s], expected [%s]", path, name, got, want);
+    return NULL;
+}
+
+static bool is_known(const lh_spec *spec, const char *name) {
+    if (strncmp(name, "optimizer.", 10) == 0) return true;
+    for (int t = 0; t < spec->tensor_count; t++)
+        if (strcmp(spec->tensors[t].name, name) == 0) return true;
+    return false;
+}
+
+static lh_status check_parameters(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
+    const char *digest = lh_st_metadata(file, "model_digest");
+    for (int t = 0; t < spec->tensor_count; t++)
+        if (!fitting(path, file, &spec->tensors[t], spec->tensors[t].name, error)) return LH_ERR_INPUT;
+    for (int i = 0; i < lh_st_count(file); i++)
+        if (!is_known(spec, lh_st_at(file, i)->name))
+            return lh_fail(error, LH_ERR_INPUT, "%s: %s: the model %s has no such tensor", path,
+                           lh_st_at(file, i)->name, spec->id);
+    if (digest && strcmp(digest, spec->model_digest) != 0)
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "%s: model digest %s, expected %s (%s): tensors of these names and shapes, but of another encoding "
+            "(buckets of t5, say), network or vocabulary",
+            path, digest, spec->model_digest, spec->id);
+    return LH_OK;
+}
+
+static void read_vector(const lh_st_file *file, const lh_spec *spec, int real_bytes, void *parameters) {
+    memset(parameters, 0, (size_t)spec->parameter_storage * (size_t)real_bytes);
+    for (int t = 0; t < spec->tensor_count; t++)
+        scatter(&spec->tensors[t], lh_st_find(file, spec->tensors[t].name), real_bytes, parameters);
+}
+
+/* A whole number in decimal, nothing else. */
+static bool parse_count(const char *text, uint64_t *value) {
+    if (!text || text[0] < '0' || text[0] > '9') return false;
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return errno == 0 && *end == 0;
+}
+
+lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
+                                        int64_t *step, lh_error *error) {
+    lh_st_file *file;
+    uint64_t count = 0;
+    lh_status status = lh_checkpoint_open(path, false, &file, error);
+    if (status != LH_OK) return status;
+    status = check_parameters(path, file, spec, error);
+    const char *text = lh_st_metadata(file, "step");
+    if (status == LH_OK && text && (!parse_count(text, &count) || count > INT64_MAX))
+        status = lh_fail(error, LH_ERR_INPUT, "%s: step \"%s\", expected a whole number", path, text);
+    if (status == LH_OK) {
+        read_vector(file, spec, real_bytes, parameters);
+        *step = (int64_t)count;
+    }
+    lh_st_free(file);
+    return status;
+}
+
+/* The plan hangs on these parameters, so that a folder of runs has those of one file. */
+static lh_status check_planned(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
+    const char *planned = spec->train.init_checksum, *found = lh_st_metadata(file, LH_CHECKSUM_KEY);
+    if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: cannot begin with it: its checksum is %.40s\n"
+                   "  expected: %s, of %s, which this trainer was built for\n"
+                   "  hint: --set init=FILE before the -- begins another run with another file",
+                   path, found != NULL ? found : "missing", planned, spec->train.init);
+}
+
+lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
+                                  lh_error *error) {
+    lh_st_file *file;
+    lh_status status = lh_checkpoint_open(path, false, &file, error);
+    if (status != LH_OK) return status;
+    status = check_planned(path, file, spec, error);
+    if (status == LH_OK) status = check_parameters(path, file, spec, error);
+    if (status == LH_OK && parameters != NULL) read_vector(file, spec, real_bytes, parameters);
+    lh_st_free(file);
+    return status;
+}
+
+/* ---- resuming ---- */
+
+/* How a file turned out: good, of another plan or build, or not to be trusted. */
+typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
+
+static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *want,
+                            lh_error *error) {
+    const char *got = lh_st_metadata(file, key);
+    if (got && strcmp(got, want) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: cannot go on from it: %s is \"%s\" there, \"%s\" here", path, key,
+                   got ? got : "", want);
+}
+
+/* Said before the plan's digest, which differs too and tells less. */
+static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
+    const char *got = lh_st_metadata(file, LH_OPTIMIZER_KEY), *want = spec->optimizer.kind;
+    if (got == NULL) got = "adam";
+    if (strcmp(got, want) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: cannot go on from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
+                   "  hint: --init FILE starts a run from its parameters",
+                   path, got, want);
+}
+
+/* The same bits come only from the same plan, sources and build. */
+static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
+                              lh_error *error) {
+    lh_status status = check_same(path, file, "format", LH_CHECKPOINT_FORMAT, error);
+    if (status == LH_OK) status = check_optimizer(path, file, spec, error);
+    if (status == LH_OK) status = check_same(path, file, "plan_digest", spec->plan_digest, error);
+    if (status == LH_OK) status = check_same(path, file, "source_digest", spec->source_digest, error);
+    if (status == LH_OK) status = check_same(path, file, "level", facts->level, error);
+    if (status == LH_OK) status = check_same(path, file, "compiler", facts->compiler, error);
+    if (status == LH_OK) status = check_same(path, file, "precision", spec->precision, error);
+    if (status == LH_OK && spec->corpus != NULL)
+        status = check_same(path, file, LH_DATA_KEY, spec->corpus->train.digest, error);
+    return status;
+}
+
+static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_facts *facts, lh_error *error) {
+    uint64_t step;
+    char *end;
+    const char *rate = lh_st_metadata(file, "learning_rate");
+    if (!parse_count(lh_st_metadata(file, "step"), &step) || step > INT64_MAX ||
+        !parse_count(lh_st_metadata(file, "seed"), &facts->seed))
+        return lh_fail(error, LH_ERR_INPUT, "%s: step and seed: expected whole numbers", path);
+    facts->step = (int64_t)step;
+    facts->learning_rate = rate ? strtod(rate, &end) : 0;
+    if (!rate || end == rate || *end || !isfinite(facts->learning_rate))
+        return lh_fail(error, LH_ERR_INPUT, "%s: learning_rate: expected a number", path);
+    return LH_OK;
+}
+
+/* Every learned tensor has each state of the optimiser, in the training's own type. */
+static lh_status check_state(const char *path, const lh_st_file *file, const lh_spec *spec, int real_bytes,
+                             lh_error *error) {
+    char name[LH_LONGEST_NAME];
+    const char *dtype = real_bytes == 8 ? "F64" : "F32";
+    for (int t = 0; t < spec->tensor_count; t++) {
+        for (int s = 0; spec->tensors[t].learned && s < spec->optimizer.states; s++) {
+            lh_checkpoint_state_name(name, spec, s, &spec->tensors[t]);
+            if (!fitting(path, file, &spec->tensors[t], name, error)) return LH_ERR_INPUT;
+        }
+    }
+    for (int i = 0; i < lh_st_count(file); i++)
+        if (strcmp(lh_st_at(file, i)->dtype, dtype) != 0)
+            return lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected %s", path, lh_st_at(file, i)->name,
+                           lh_st_at(file, i)->dtype, dtype);
+    return LH_OK;
+}
+
+static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *state) {
+    char name[LH_LONGEST_NAME];
+    read_vector(file, spec, state->real_bytes, state->parameters);
+    for (int s = 0; s < spec->optimizer.states; s++) {
+        if (!state->optimizer[s]) continue;
+        memset(state->optimizer[s], 0, (size_t)spec->parameter_storage * (size_t)state->real_bytes);
+        for (int t = 0; t < spec->tensor_count; t++) {
+            if (!spec->tensors[t].learned) continue;
+            lh_checkpoint_state_name(name, spec, s, &spec->tensors[t]);
+            scatter(&spec->tensors[t], lh_st_find(file, name), state->real_bytes, state->optimizer[s]);
+        }
+    }
+}
+
+/* Nothing is written to state or facts unless the file is good. */
+static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, lh_run_facts *facts, lh_error *error) {
+    struct stat there;
+    lh_st_file *file;
+    lh_run_facts read = *facts;
+    if (stat(path, &there) != 0 && errno == ENOENT) {
+        lh_fail(error, LH_ERR_INPUT, "%s: is missing", path);
+        return ABSENT;
+    }
+    lh_status status = lh_checkpoint_open(path, true, &file, error);
+    if (status != LH_OK) return status == LH_ERR_ENVIRONMENT ? UNREADABLE : DAMAGED;
+    outcome result = DAMAGED;
+    if (read_counters(path, file, &read, error) == LH_OK) {
+        if (check_origin(path, file, spec, facts, error) != LH_OK) result = REFUSED;
+        else if (check_parameters(path, file, spec, error) == LH_OK &&
+                 check_state(path, file, spec, state->real_bytes, error) == LH_OK)
+            result = GOOD;
+    }
+    if (result == GOOD) {
+        read_state(file, spec, state);
+        *facts = read;
+    }
+    lh_st_free(file);
+    return result;
+}
+
+lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
+                               int *found, lh_error *note, lh_error *error) {
+    char current[PATH_MAX], previous[PATH_MAX];
+    lh_error first, second;
+    *found = 0;
+    if (note) note->text[0] = 0;
+    lh_status status = lh_checkpoint_path(current, directory, "", error);
+    if (status == LH_OK) status = lh_checkpoint_path(previous, directory, ".previous", error);
+    if (status != LH_OK) return status;
+    outcome now = try_file(current, spec, state, facts, &first);
+    if (now == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);
+    if (now == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", first.text);
+    outcome before = now == GOOD ? ABSENT : try_file(previous, spec, state, facts, &second);
+    if (before == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", second.text);
+    if (now == ABSENT && before == ABSENT) return LH_OK;
+    *found = 1;
+    if (now == GOOD) return LH_OK;
+    if (before != GOOD) return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", first.text, second.text);
+    lh_fail(note, LH_OK, "%.480s; going on from %.480s, step %lld", first.text, previous, (long long)facts->step);
+    return LH_OK;
+}

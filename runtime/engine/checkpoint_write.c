@@ -1,0 +1,160 @@
+/* Writing and rotating checkpoints; see checkpoint.h.
+ *
+ * Rotation, in the order of its system calls, each of which a kill may follow:
+ *
+ *     write checkpoint.new (temporary, fsync, read back, rename)   current and previous are untouched
+ *     link current as checkpoint.old                               likewise
+ *     rename checkpoint.old to checkpoint.previous                 current and previous are one file, a whole one
+ *     rename checkpoint.new to checkpoint                          done
+ *
+ * So current is whole at every moment once it exists. A damaged current never takes previous's place.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/json_text.h"
+#include "engine/checkpoint.h"
+#include "engine/checkpoint_parts.h"
+
+enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last with finite data alone */
+
+static size_t elements_of(const lh_tensor *tensor) {
+    size_t elements = 1;
+    for (int i = 0; i < tensor->rank; i++) elements *= (size_t)tensor->shape[i];
+    return elements;
+}
+
+/* Everything one file needs: the list and its names. Data stays where the state has it. */
+typedef struct content {
+    lh_st_tensor *tensors;
+    int count;
+    char (*names)[LH_LONGEST_NAME];
+} content;
+
+static void free_content(content *c) {
+    free(c->tensors);
+    free(c->names);
+}
+
+static lh_status reserve(content *c, const char *path, const lh_spec *spec, lh_error *error) {
+    size_t most = (1 + LH_MAX_STATES) * (size_t)spec->tensor_count;
+    memset(c, 0, sizeof *c);
+    c->tensors = calloc(most + 1, sizeof *c->tensors);
+    c->names = calloc(most + 1, sizeof *c->names);
+    if (c->tensors && c->names) return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+}
+
+/* Appends one tensor of a vector, whose rows may lie apart. */
+static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
+    lh_st_tensor *entry = &c->tensors[c->count];
+    size_t real = (size_t)real_bytes;
+    *entry = (lh_st_tensor){.name = c->names[c->count], .dtype = real_bytes == 8 ? "F64" : "F32", .rank = tensor->rank};
+    for (int i = 0; i < tensor->rank; i++) entry->shape[i] = tensor->shape[i];
+    entry->data = (const char *)vector + (size_t)tensor->offset * real;
+    entry->bytes = elements_of(tensor) * real;
+    if (tensor->rank == 2 && tensor->stride != tensor->shape[1]) entry->stride = (size_t)tensor->stride * real;
+    c->count++;
+}
+
+static void collect(content *c, const lh_spec *spec, const lh_state *state) {
+    for (int t = 0; t < spec->tensor_count; t++) {
+        const lh_tensor *tensor = &spec->tensors[t];
+        snprintf(c->names[c->count], LH_LONGEST_NAME, "%s", tensor->name);
+        add(c, tensor, state->parameters, state->real_bytes);
+        for (int s = 0; tensor->learned && s < spec->optimizer.states; s++) {
+            if (!state->optimizer[s]) continue;
+            lh_checkpoint_state_name(c->names[c->count], spec, s, tensor);
+            add(c, tensor, state->optimizer[s], state->real_bytes);
+        }
+    }
+}
+
+static uint64_t checksum_of(const content *c, const lh_st_meta *meta, int count) {
+    uint64_t sum = 0;
+    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_tensor_sum(&c->tensors[i]);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
+    return sum;
+}
+
+void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]) {
+    const lh_st_meta identity[LH_IDENTITY_COUNT] = {
+        {"id", spec->id},
+        {"plan_digest", spec->plan_digest},
+        {"model_digest", spec->model_digest},
+        {"source_digest", spec->source_digest},
+        {"level", level},
+        {"compiler", compiler},
+        {"precision", spec->precision},
+    };
+    memcpy(meta, identity, sizeof identity);
+}
+
+static lh_status write_content(const char *path, const content *c, const lh_spec *spec, const lh_run_facts *facts,
+                               lh_error *error) {
+    char step[32], seed[32], rate[LH_NUMBER_TEXT], sum[24] = "";
+    snprintf(step, sizeof step, "%" PRId64, facts->step);
+    snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
+
+    lh_st_meta meta[META_COUNT] = {
+        {"format", LH_CHECKPOINT_FORMAT},
+        [1 + LH_IDENTITY_COUNT] = {"step", step},
+        {"seed", seed},
+        {"learning_rate", lh_shortest(facts->learning_rate, rate)},
+        {LH_OPTIMIZER_KEY, spec->optimizer.kind},
+        {LH_CHECKSUM_KEY, sum},
+        {LH_DATA_KEY, spec->corpus != NULL ? spec->corpus->train.digest : NULL},
+    };
+    int count = spec->corpus != NULL ? META_COUNT : META_COUNT - 1;
+    lh_identity(spec, facts->level, facts->compiler, meta + 1);
+    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c, meta, count));
+    return lh_st_write(path, c->tensors, c->count, meta, count, error);
+}
+
+lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
+                              lh_error *error) {
+    content c;
+    lh_status status = reserve(&c, path, spec, error);
+    if (status == LH_OK) {
+        collect(&c, spec, state);
+        status = write_content(path, &c, spec, facts, error);
+    }
+    free_content(&c);
+    return status;
+}
+
+static bool is_sound(const char *path) {
+    lh_st_file *file;
+    if (lh_checkpoint_open(path, true, &file, NULL) != LH_OK) return false;
+    lh_st_free(file);
+    return true;
+}
+
+/* Gives current the name previous, too. Where the file system knows no links, current moves there. */
+static lh_status keep_previous(const char *directory, const char *current, lh_error *error) {
+    char old[PATH_MAX], previous[PATH_MAX];
+    lh_status status = lh_checkpoint_path(old, directory, ".old", error);
+    if (status == LH_OK) status = lh_checkpoint_path(previous, directory, ".previous", error);
+    if (status != LH_OK || !is_sound(current)) return status;
+    unlink(old);
+    if (link(current, old) != 0) return lh_rename_file(current, previous, error);
+    status = lh_rename_file(old, previous, error);
+    unlink(old); /* still there where previous was current already: renaming a file to itself does nothing */
+    return status;
+}
+
+lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
+                               const lh_run_facts *facts, lh_error *error) {
+    char made[PATH_MAX], current[PATH_MAX];
+    lh_status status = lh_checkpoint_path(made, directory, ".new", error);
+    if (status == LH_OK) status = lh_checkpoint_path(current, directory, "", error);
+    if (status == LH_OK) status = lh_checkpoint_write(made, spec, state, facts, error);
+    if (status == LH_OK) status = keep_previous(directory, current, error);
+    if (status == LH_OK) status = lh_rename_file(made, current, error);
+    return status;
+}

@@ -1,0 +1,343 @@
+/* Decoding on the CPU: blocks of sequences, token after token, by the keys and values that the program keeps of the
+ * tokens before. Sequences that have ended leave their block. In an evaluation a pass over the targets comes first, by
+ * the same functions: each sequence goes on from its first wrong answer, by what the pass kept. */
+#include "engine/cpu_decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "base/team.h"
+
+/* Sequences of a block, at most: weights are read once for so many rows. Fewer where they would take more memory than
+ * this: long sequences have work enough of their own. One more row is spare. */
+enum { BLOCK = 16, BLOCK_BYTES = 64 << 20 };
+
+/* A row waits for no fewer tokens: to decode some again takes less than to move the row. */
+enum { SHORTEST_WAIT = 16 };
+
+/* What becomes of a row of a block. */
+typedef struct decoded_row {
+    int sequence;     /* of the query */
+    int known, until; /* answers that are there, and in the end, unless the sequence ends itself */
+    bool waits;       /* for the token behind its last known answer */
+} decoded_row;
+
+/* The rows before block.sequences are decoded; behind them are those that wait and those that nothing is awaited of. */
+struct lh_decode_lane {
+    const lh_cpu_engine *cpu;
+    lh_cpu_step step; /* its shape: of all rows */
+    int n, sequences, labels;
+    size_t inputs;
+    void *memory, *logits;
+    lh_batch batch; /* the rows, with the answers so far for their target */
+    decoded_row rows[BLOCK + 1];
+    lh_query query; /* of the block's sequences */
+    lh_answers to;
+
+    /* Of an evaluation: one example, and those of the block. */
+    lh_batch one;
+    uint16_t *input, *target; /* [sequences][inputs], [sequences][labels] */
+    uint8_t *mask;            /* [sequences][labels] */
+};
+
+static int first_label_token(const lh_decode_lane *l) {
+    return l->step.shape.length[l->cpu->engine.spec->format->label_stream] - l->labels;
+}
+
+/* The token that gives the answer of a label. */
+static int token_of(const lh_decode_lane *l, int row, int label) {
+    return l->batch.place != NULL ? l->batch.place[row * l->labels + label] : first_label_token(l) + label;
+}
+
+/* The label whose answer token t of a row gives; -1: none. */
+static int label_of(const lh_decode_lane *l, int row, int t) {
+    if (l->batch.place == NULL) return t - first_label_token(l);
+    for (int i = 0; i < l->labels; i++)
+        if (l->batch.place[row * l->labels + i] == t) return i;
+    return -1;
+}
+
+static void put_row(lh_decode_lane *l, int row) {
+    size_t sequence = (size_t)l->rows[row].sequence;
+    lh_batch_put(&l->batch, l->cpu->engine.spec, l->n, row, l->query.input + sequence * l->inputs,
+                 l->to.answers + sequence * (size_t)l->labels);
+}
+
+static void move_row(lh_decode_lane *l, int to, int from) {
+    l->cpu->program->decode_move(&l->step, to, from, l->memory);
+    l->rows[to] = l->rows[from];
+    put_row(l, to);
+}
+
+/* Takes the answer of a label from the logits, or the target's token where none is asked for; whether the sequence ends
+ * with it. */
+static bool take_answer(const lh_decode_lane *l, int row, int label) {
+    const lh_spec *spec = l->cpu->engine.spec;
+    size_t labels = (size_t)l->labels, classes = (size_t)spec->classes;
+    size_t from = ((size_t)row * labels + (size_t)label) * classes;
+    size_t at = (size_t)l->rows[row].sequence * labels + (size_t)label;
+    double largest = 0;
+    int best = 0;
+    for (size_t c = 0; c < classes; c++) {
+        double logit = lh_real_at(l->logits, l->cpu->engine.real_bytes, (int64_t)(from + c));
+        if (c == 0 || logit > largest) {
+            largest = logit;
+            best = (int)c;
+        }
+        if (l->to.logits != NULL) l->to.logits[at * classes + c] = logit;
+    }
+    if (l->query.asked != NULL && !l->query.asked[at]) best = l->query.target[at];
+    l->to.answers[at] = (uint16_t)best;
+    return lh_ends_at(spec, &l->query, at, best) || label + 1 == l->rows[row].until;
+}
+
+/* Behind its end a sequence has that symbol again. */
+static void end_sequence(const lh_decode_lane *l, int sequence, int length) {
+    uint16_t *answers = l->to.answers + (size_t)sequence * (size_t)l->labels;
+    for (int i = length; i < l->labels; i++) answers[i] = length > 0 ? answers[length - 1] : 0;
+    if (l->to.lengths != NULL) l->to.lengths[sequence] = length;
+}
+
+/* The answers of token t; rows that have ended leave the block to its last ones. */
+static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
+    for (int row = block->sequences - 1; row >= 0; row--) {
+        int label = label_of(l, row, t);
+        if (label < l->rows[row].known) continue;
+        if (!take_answer(l, row, label)) {
+            put_row(l, row);
+            continue;
+        }
+        end_sequence(l, l->rows[row].sequence, label + 1);
+        block->sequences--;
+        if (row != block->sequences) move_row(l, row, block->sequences);
+    }
+}
+
+/* The token that a waiting row goes on with: what the pass kept of it and those behind it is of the target's tokens. */
+static int next_token(const lh_decode_lane *l, int row) { return token_of(l, row, l->rows[row].known - 1) + 1; }
+
+/* The next token of a row that waits, among `rows`; -1: none waits. */
+static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
+    int first = -1;
+    for (int row = block->sequences; row < rows; row++)
+        if (l->rows[row].waits && (first < 0 || next_token(l, row) < first)) first = next_token(l, row);
+    return first;
+}
+
+/* Rows whose turn comes with token t, or soon after it, are decoded from here on. */
+static void let_in(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
+    int spare = l->sequences;
+    for (int row = block->sequences; row < rows; row++) {
+        int to = block->sequences;
+        if (!l->rows[row].waits || next_token(l, row) > t + SHORTEST_WAIT) continue;
+        bool occupied = row != to && l->rows[to].waits;
+        l->rows[row].waits = false;
+        if (occupied) move_row(l, spare, to);
+        if (row != to) move_row(l, to, row);
+        if (occupied) move_row(l, row, spare);
+        block->sequences++;
+    }
+}
+
+/* From token t on until all have ended; whether it came to that. */
+static bool decode_on(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
+    for (;; t++) {
+        if (lh_is_stopped(&l->cpu->engine)) return false;
+        int next = block->sequences > 0 ? t : earliest(l, block, rows);
+        if (next < 0) return true;
+        if (next > t) t = next;
+        let_in(l, block, rows, t);
+        l->cpu->program->decode_step(&l->step, block, t, t + 1, l->memory);
+        take_answers(l, block, t);
+    }
+}
+
+/* Tokens before `end` of all rows; whether it came to that. */
+static bool read_tokens(lh_decode_lane *l, const lh_cpu_block *block, int end) {
+    const lh_cpu_program *program = l->cpu->program;
+    if (program->decode_begin != NULL) program->decode_begin(&l->step, block, l->memory);
+    for (int from = 0, to; from < end; from = to) {
+        if (lh_is_stopped(&l->cpu->engine)) return false;
+        to = from + LH_DECODE_TOKENS < end ? from + LH_DECODE_TOKENS : end;
+        program->decode_step(&l->step, block, from, to, l->memory);
+    }
+    return true;
+}
+
+static lh_cpu_block block_of(const lh_decode_lane *l, int rows, uint32_t first_example) {
+    lh_cpu_block block = lh_batch_block(&l->batch, 0, rows);
+    block.first_example = first_example;
+    block.loss_scale = 1.0;
+    block.logits = l->logits;
+    return block;
+}
+
+/* Sequences first .. first + count - 1 of the lane's query; whether they all came to an end. */
+static bool decode_queries(lh_decode_lane *l, int first, int count) {
+    int read = l->step.shape.length[l->cpu->engine.spec->format->label_stream];
+    for (int i = 0; i < count; i++) {
+        l->rows[i] = (decoded_row){.sequence = first + i, .until = l->labels};
+        put_row(l, i);
+        if (token_of(l, i, 0) < read) read = token_of(l, i, 0);
+    }
+    lh_cpu_block block = block_of(l, count, l->query.example + (uint32_t)first);
+    return read_tokens(l, &block, read) && decode_on(l, &block, count, read);
+}
+
+/* The examples become rows, with their targets. */
+static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int first, int count, lh_error *error) {
+    const lh_spec *spec = l->cpu->engine.spec;
+    size_t labels = (size_t)l->labels;
+    for (int i = 0; i < count; i++) {
+        uint16_t *input = l->input + (size_t)i * l->inputs, *target = l->target + (size_t)i * labels;
+        lh_status status =
+            lh_batch_fill(&l->one, spec, &condition->source, l->n, (uint32_t)(condition->first + first + i), 1, error);
+        if (status != LH_OK) return status;
+        memcpy(input, l->one.input, l->inputs * sizeof *input);
+        memcpy(target, l->one.labels, labels * sizeof *target);
+        memcpy(l->mask + (size_t)i * labels, l->one.mask, labels);
+        lh_batch_put(&l->batch, spec, l->n, i, input, target);
+        memcpy(l->batch.mask + (size_t)i * labels, l->one.mask, labels);
+    }
+    return LH_OK;
+}
+
+/* A sequence's own answers as far as the pass has them; it waits where it misses some. */
+static void begin_row(lh_decode_lane *l, int i) {
+    size_t at = (size_t)i * (size_t)l->labels;
+    decoded_row *r = &l->rows[i];
+    *r = (decoded_row){.sequence = i, .until = lh_answers_until(l->mask + at, l->labels)};
+    r->known = lh_answers_of_pass(l->target + at, l->mask + at, r->until, l->to.answers + at);
+    r->waits = lh_misses_answers(l->cpu->engine.spec, &l->query, at, r->known, r->until, l->to.answers);
+    l->to.lengths[i] = r->known;
+    if (r->waits) put_row(l, i);
+}
+
+lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
+                             int summed, lh_sums *sums, lh_sums *each, lh_error *error) {
+    lh_decode_lane *l = &lanes[index];
+    int decoded = condition->decoded - first < count ? condition->decoded - first : count;
+    lh_status status = fill_rows(l, condition, first, count, error);
+    if (status != LH_OK) return status;
+    l->to.answers = condition->answers + (size_t)first * (size_t)l->labels;
+    l->to.lengths = condition->lengths + first;
+    lh_cpu_block block = block_of(l, count, (uint32_t)first);
+    block.answers = l->to.answers;
+    block.each = each;
+    block.summed = summed;
+    if (!read_tokens(l, &block, l->step.shape.length[l->cpu->engine.spec->format->label_stream])) return LH_STOPPED;
+    l->cpu->program->score_block(&l->step, &block, sums);
+    for (int i = 0; i < decoded; i++) begin_row(l, i);
+    block.sequences = 0;
+    return decode_on(l, &block, decoded, 0) ? LH_OK : LH_STOPPED;
+}
+
+int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
+    lh_shape shape = lh_shape_at(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
+    while (shape.sequences > 1 && cpu->program->decode_bytes(&shape) > BLOCK_BYTES) shape.sequences /= 2;
+    return shape.sequences;
+}
+
+static lh_status open_lane(lh_decode_lane *l, lh_error *error) {
+    const lh_spec *spec = l->cpu->engine.spec;
+    size_t sequences = (size_t)l->sequences, labels = sequences * (size_t)l->labels;
+    l->memory = lh_engine_memory(l->cpu->program->decode_bytes(&l->step.shape), "keys and values", error);
+    if (l->memory == NULL) return LH_ERR_ENVIRONMENT;
+    l->logits = lh_engine_memory(labels * (size_t)spec->classes * (size_t)l->cpu->engine.real_bytes,
+                                 "a thread's logits", error);
+    l->input = lh_engine_memory((sequences * l->inputs + labels) * sizeof *l->input, "examples", error);
+    l->mask = lh_engine_memory(labels, "examples", error);
+    if (l->logits == NULL || l->input == NULL || l->mask == NULL) return LH_ERR_ENVIRONMENT;
+    l->target = l->input + sequences * l->inputs;
+    l->query = (lh_query){.input = l->input, .target = l->target, .asked = l->mask};
+    lh_status status = lh_batch_open(&l->batch, spec, l->n, l->sequences + 1, error);
+    return status == LH_OK ? lh_batch_open(&l->one, spec, l->n, 1, error) : status;
+}
+
+lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int n, int sequences, int count,
+                         lh_decode_lane **lanes, lh_error *error) {
+    lh_status status = LH_OK;
+    *lanes = lh_engine_memory((size_t)count * sizeof **lanes, "threads", error);
+    if (*lanes == NULL) return LH_ERR_ENVIRONMENT;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        lh_decode_lane *l = &(*lanes)[i];
+        l->cpu = cpu;
+        l->step = *step;
+        l->step.shape.sequences = sequences + 1;
+        l->n = n;
+        l->sequences = sequences;
+        l->labels = step->shape.labels;
+        l->inputs = (size_t)lh_input_length(cpu->engine.spec, n);
+        status = open_lane(l, error);
+    }
+    if (status == LH_OK) return LH_OK;
+    lh_decode_close(*lanes, count);
+    *lanes = NULL;
+    return status;
+}
+
+void lh_decode_close(lh_decode_lane *lanes, int count) {
+    for (int i = 0; lanes != NULL && i < count; i++) {
+        free(lanes[i].memory);
+        free(lanes[i].logits);
+        free(lanes[i].input);
+        free(lanes[i].mask);
+        lh_batch_close(&lanes[i].batch);
+        lh_batch_close(&lanes[i].one);
+    }
+    free(lanes);
+}
+
+/* Sequences of a query, block after block. */
+typedef struct decoding {
+    const lh_cpu_engine *cpu;
+    lh_cpu_step step;
+    lh_decode_lane *lanes; /* [threads] */
+    int count, sequences;
+    atomic_int next;
+    atomic_bool stopped; /* some answers are missing */
+} decoding;
+
+static void decode_work(void *argument, int index, int count) {
+    decoding *job = argument;
+    job->cpu->program->begin_step(&job->step, index, count);
+    lh_team_barrier();
+    int first;
+    while (!atomic_load(&job->stopped) && (first = atomic_fetch_add(&job->next, 1) * job->sequences) < job->count) {
+        int left = job->count - first;
+        if (!decode_queries(&job->lanes[index], first, left < job->sequences ? left : job->sequences))
+            atomic_store(&job->stopped, true);
+    }
+}
+
+static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int count, const lh_answers *to,
+                        lh_error *error) {
+    decoding job = {.cpu = cpu, .count = count, .sequences = lh_decode_sequences(cpu, query->n, count)};
+    int blocks = (count + job.sequences - 1) / job.sequences;
+    int threads = cpu->engine.threads < blocks ? cpu->engine.threads : blocks;
+    size_t answers = (size_t)count * (size_t)lh_shape_at(cpu->engine.spec, query->n, 1).labels;
+    job.step = lh_cpu_query_step(cpu, query, job.sequences);
+    atomic_init(&job.next, 0);
+    atomic_init(&job.stopped, false);
+    memset(to->answers, 0, answers * sizeof *to->answers);
+    if (to->logits != NULL) memset(to->logits, 0, answers * (size_t)cpu->engine.spec->classes * sizeof *to->logits);
+    lh_status status = lh_decode_open(cpu, &job.step, query->n, job.sequences, threads, &job.lanes, error);
+    if (status != LH_OK) return status;
+    for (int i = 0; i < threads; i++) {
+        job.lanes[i].query = *query;
+        job.lanes[i].to = *to;
+    }
+    lh_team_run(threads, decode_work, &job);
+    lh_decode_close(job.lanes, threads);
+    return atomic_load(&job.stopped) ? LH_STOPPED : LH_OK;
+}
+
+lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    status = decode(cpu, query, count, to, error);
+    lh_cpu_leave(cpu, true); /* activations are in lanes of its own */
+    return status;
+}

@@ -1,0 +1,211 @@
+/* The CPU engine: memory and state. Steps are in cpu_step.c, evaluation in cpu_forward.c.
+ *
+ * Sizes are known when the engine is opened, for the longest training length, and by reserve, for evaluation. The first
+ * room of engines that share some is made then; each further thread of a group makes one when it begins (cpu_room.h),
+ * and otherwise a step allocates nothing.
+ */
+#include "engine/cpu_engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/initialise.h"
+
+lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error) {
+    const lh_cpu_program *program = cpu->program;
+    int all[LH_MAX_STREAMS];
+    memcpy(all, cpu->tables_longest, sizeof all);
+    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
+    void *tables = lh_engine_memory(program->tables_bytes(all), "position tables", error);
+    if (tables == NULL) return LH_ERR_ENVIRONMENT;
+    program->make_tables(tables, all);
+    free(cpu->tables);
+    cpu->tables = tables;
+    memcpy(cpu->tables_longest, all, sizeof all);
+    return LH_OK;
+}
+
+static int largest_shard(const lh_spec *spec) {
+    return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
+}
+
+/* Adds what one training length needs to the most over all lengths. */
+static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
+    const lh_spec *spec = cpu->engine.spec;
+    lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
+    size_t shared = cpu->program->shared_bytes(&shape, LH_MODE_TRAIN);
+    int block = cpu->program->block_sequences(shape.length);
+    shape.sequences = block < most->shard ? block : most->shard;
+    size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
+    if (shared > most->shared) most->shared = shared;
+    if (workspace > most->workspace) most->workspace = workspace;
+    lh_longer_streams(longest, shape.length);
+    if (n > most->longest_n) most->longest_n = n;
+}
+
+static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh_error *error) {
+    const lh_spec *spec = cpu->engine.spec;
+    lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
+    const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
+    int longest[LH_MAX_STREAMS] = {0};
+    lh_status status = lh_check_limit(spec, lengths, error);
+    if (status != LH_OK) return status;
+    needs->shard = largest_shard(spec);
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), needs, longest);
+    status = lh_cpu_need_tables(cpu, longest, error);
+    if (status == LH_OK && spec->corpus != NULL)
+        status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
+    return status;
+}
+
+/* Its vectors as a state: what checkpoints are written from, and read to. */
+static void name_vectors(lh_cpu_engine *cpu) {
+    cpu->own = (lh_state){.real_bytes = cpu->engine.real_bytes, .parameters = cpu->parameters};
+    memcpy(cpu->own.optimizer, cpu->state, sizeof cpu->own.optimizer);
+    cpu->engine.own = &cpu->own;
+}
+
+/* Vectors lie in one piece: each alone would take whole large pages. */
+static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
+    const lh_spec *spec = cpu->engine.spec;
+    size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
+    size_t states = cpu->config.trains ? (size_t)spec->optimizer.states : 0;
+    char *vectors = lh_engine_memory((cpu->config.trains ? 2 + states : 1) * bytes,
+                                     "parameters and their optimiser's state", error);
+    if (vectors == NULL) return LH_ERR_ENVIRONMENT;
+    cpu->parameters = vectors;
+    lh_initialise(spec, cpu->config.seed, cpu->engine.real_bytes, cpu->parameters);
+    if (!cpu->config.trains) return LH_OK;
+    cpu->total = vectors + bytes;
+    for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
+    name_vectors(cpu);
+    if (cpu->config.keeps_gradient) cpu->kept = lh_engine_memory(bytes, "the gradient", error);
+    return cpu->config.keeps_gradient && cpu->kept == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
+}
+
+lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error) {
+    return lh_cpu_room_take(cpu->rooms, cpu->forward.examples > 0 ? &cpu->forward : NULL, &cpu->room, error);
+}
+
+void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
+    lh_cpu_room_give_back(cpu->rooms, cpu->room, clean);
+    cpu->room = NULL;
+}
+
+/* The rooms of the engine that is open before, or new ones; one of them is made now, so that a model
+ * for which there is no memory says so before it starts. */
+static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
+                            lh_error *error) {
+    const lh_engine *engine = &cpu->engine;
+    lh_status status = LH_OK;
+    if (before != NULL) cpu->rooms = before->rooms;
+    else status = lh_cpu_rooms_open(engine->spec, engine->threads, engine->real_bytes, needs, &cpu->rooms, error);
+    if (status != LH_OK) return status;
+    lh_cpu_rooms_join(cpu->rooms);
+    status = lh_cpu_enter(cpu, error);
+    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    return status;
+}
+
+static void engine_close(lh_engine *engine) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    if (cpu->rooms != NULL) lh_cpu_rooms_leave(cpu->rooms);
+    lh_epoch_close(&cpu->epoch);
+    free(cpu->parameters); /* and the vectors behind them */
+    free(cpu->kept);
+    free(cpu->tables);
+    free(cpu);
+}
+
+static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
+    const lh_spec *spec = cpu->engine.spec;
+    size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
+    memcpy(out ? state->parameters : cpu->parameters, out ? cpu->parameters : state->parameters, bytes);
+    for (int i = 0; i < spec->optimizer.states; i++)
+        if (cpu->state[i] != NULL && state->optimizer[i] != NULL)
+            memcpy(out ? state->optimizer[i] : cpu->state[i], out ? cpu->state[i] : state->optimizer[i], bytes);
+}
+
+static lh_status engine_read_state(lh_engine *engine, lh_state *state, lh_error *error) {
+    (void)error;
+    if (state != engine->own) copy_state((lh_cpu_engine *)engine, state, true);
+    return LH_OK;
+}
+
+static lh_status engine_write_state(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error) {
+    lh_state source = *state;
+    (void)error;
+    if (state != engine->own) copy_state((lh_cpu_engine *)engine, &source, false);
+    engine->step = step;
+    return LH_OK;
+}
+
+static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_error *error) {
+    (void)error;
+    memcpy(gradient, ((lh_cpu_engine *)engine)->kept,
+           (size_t)engine->spec->parameter_storage * (size_t)engine->real_bytes);
+    return LH_OK;
+}
+
+static const lh_engine_ops cpu_ops = {
+    .step = lh_cpu_engine_step,
+    .reserve = lh_cpu_reserve,
+    .evaluate = lh_cpu_evaluate,
+    .predict = lh_cpu_predict,
+    .answer = lh_cpu_answer,
+    .decode = lh_cpu_decode,
+    .trace = lh_cpu_trace,
+    .read_state = engine_read_state,
+    .write_state = engine_write_state,
+    .read_gradient = engine_read_gradient,
+    .close = engine_close,
+};
+
+/* before: an engine that differs in seed and learning rate alone, to share rooms with; NULL: none. */
+static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *before,
+                             lh_engine **engine, lh_error *error) {
+    *engine = NULL;
+    lh_cpu_engine *cpu = lh_engine_memory(sizeof *cpu, "the engine", error);
+    if (cpu == NULL) return LH_ERR_ENVIRONMENT;
+    cpu->engine = (lh_engine){
+        .ops = &cpu_ops,
+        .spec = config->spec,
+        .level = program->level,
+        .real_bytes = program->real_bytes,
+        .threads = config->threads,
+        .compiler = lh_compiler(),
+        .variant = "cpu",
+        .decodes = program->decode_step != NULL,
+    };
+    cpu->config = *config;
+    cpu->program = program;
+    cpu->key = lh_key_of_seed(config->seed);
+    if (config->trains && cpu->engine.threads > config->spec->train.shards)
+        cpu->engine.threads = config->spec->train.shards; /* a thread without a shard has nothing to do */
+    lh_cpu_train_needs needs = {0};
+    lh_status status = open_vectors(cpu, error);
+    if (status == LH_OK && config->trains) status = open_training(cpu, &needs, error);
+    if (status == LH_OK) status = open_rooms(cpu, &needs, (lh_cpu_engine *)before, error);
+    if (status != LH_OK) {
+        engine_close(&cpu->engine);
+        return status;
+    }
+    *engine = &cpu->engine;
+    return LH_OK;
+}
+
+lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
+                             lh_error *error) {
+    return lh_cpu_engines_open(config, 1, program, engine, error);
+}
+
+lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
+                              lh_engine **engines, lh_error *error) {
+    for (int i = 0; i < count; i++) {
+        lh_status status = open_engine(&configs[i], program, i > 0 ? engines[0] : NULL, &engines[i], error);
+        if (status == LH_OK) continue;
+        while (i-- > 0) engine_close(engines[i]);
+        return status;
+    }
+    return LH_OK;
+}

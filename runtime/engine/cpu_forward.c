@@ -1,0 +1,255 @@
+/* Evaluation on the CPU: threads take parts of a condition as they come.
+ *
+ * Sums are those of the plan's blocks, added in their order, however many sequences go through the layers together: a
+ * part is some such blocks in one call, or one of them in several calls that add to the same sums.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "base/team.h"
+#include "engine/cpu_decode.h"
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static int more(int a, int b) { return a > b ? a : b; }
+
+static int less(int a, int b) { return a < b ? a : b; }
+
+/* How many sequences have sums together, go through the layers together, and are a thread's at a time. */
+typedef struct cut {
+    int summed, together, part;
+} cut;
+
+enum { PARTS = 4 }; /* of a thread, where there are blocks enough: so that none waits for long for the last one */
+
+static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
+    int summed = cpu->program->block_sequences(length), together = summed;
+    if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
+    together = less(together, more(summed, examples / (PARTS * cpu->engine.threads)));
+    if (together > summed) together -= together % summed;
+    return (cut){summed, less(together, examples), less(more(summed, together), examples)};
+}
+
+static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
+                        int longest[LH_MAX_STREAMS]) {
+    const lh_spec *spec = cpu->engine.spec;
+    lh_shape shape = lh_shape_at(spec, n, examples);
+    cut sequences = cut_of(cpu, shape.length, examples);
+    most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
+    lh_longer_streams(longest, shape.length);
+    shape.sequences = sequences.together;
+    most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
+    most->logits = larger(most->logits, logits);
+    most->words = larger(most->words, lh_batch_words(spec, n));
+    most->longest_n = more(most->longest_n, n);
+    most->part = more(most->part, sequences.part);
+}
+
+lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_cpu_forward_needs most = {.examples = examples}, before = cpu->forward;
+    int longest[LH_MAX_STREAMS] = {0};
+    lh_status status = lh_check_limit(engine->spec, lengths, error);
+    if (status != LH_OK) return status;
+    for (int i = 0; i < lh_lengths_count(lengths); i++)
+        need_length(cpu, lh_lengths_at(lengths, i), examples, &most, longest);
+    status = lh_cpu_need_tables(cpu, longest, error);
+    if (status != LH_OK) return status;
+    cpu->forward = lh_cpu_more_forward(&before, &most);
+    status = lh_cpu_enter(cpu, error);
+    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    else cpu->forward = before;
+    return status;
+}
+
+static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
+    lh_cpu_step step = {
+        .mode = LH_MODE_EVALUATE,
+        .shape = lh_shape_at(cpu->engine.spec, n, sequences),
+        .key = draw->key,
+        .step = draw->step,
+        .draw = *draw,
+        .parameters = cpu->parameters,
+        .tables = cpu->tables,
+        .shared = cpu->room->forward_shared,
+    };
+    return step;
+}
+
+/* A pass over the examples of a condition, or over the sequences of a query. */
+typedef struct evaluation {
+    lh_cpu_engine *cpu;
+    const lh_condition *condition; /* NULL: query */
+    const lh_query *query;
+    int examples;
+    lh_cpu_step step;
+    cut sequences;
+    int parts;
+    atomic_int next;
+    atomic_bool stopped; /* some sequences were left out */
+    lh_sums *each;       /* [examples]; NULL: not wanted */
+    uint16_t *answers;   /* [examples][labels]; NULL: not wanted */
+    lh_decode_lane
+        *lanes; /* [threads] they go through the layers in these, and on by their own answers; NULL: neither */
+} evaluation;
+
+/* Sequences first .. first + count - 1 of the job. */
+static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, int count, lh_error *error) {
+    const lh_condition *condition = job->condition;
+    if (condition != NULL)
+        return lh_batch_fill(batch, job->cpu->engine.spec, &condition->source, condition->n,
+                             (uint32_t)(condition->first + first), count, error);
+    lh_put_queries(batch, job->cpu->engine.spec, job->query, first, count);
+    return LH_OK;
+}
+
+/* Sequences of a part from `start` on; `first`: the first one's index in the condition. */
+static lh_status evaluate_together(evaluation *job, int index, int first, int start, int sequences, lh_sums *sums,
+                                   lh_error *error) {
+    lh_cpu_engine *cpu = job->cpu;
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[index];
+    if (job->lanes != NULL)
+        return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.summed, sums,
+                                  job->each != NULL ? job->each + first : NULL, error);
+    int labels = job->step.shape.labels;
+    lh_cpu_block block = lh_batch_block(&lane->batch, start, sequences);
+    block.first_example = (uint32_t)first + (job->query != NULL ? job->query->example : 0);
+    block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
+    block.each = job->each != NULL ? job->each + first : NULL;
+    if (job->answers != NULL) block.answers = job->answers + (size_t)first * (size_t)labels;
+    block.summed = job->sequences.summed;
+    cpu->program->forward_block(&job->step, &block, lane->workspace, sums);
+    return LH_OK;
+}
+
+/* Part `index`, by thread `thread`. */
+static void evaluate_part(evaluation *job, int thread, int index) {
+    lh_cpu_engine *cpu = job->cpu;
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[thread];
+    const cut *sequences = &job->sequences;
+    int first = index * sequences->part, count = less(job->examples - first, sequences->part);
+    lh_error error;
+    lh_status status = job->lanes != NULL ? LH_OK : fill_batch(job, &lane->batch, first, count, &error);
+    lh_sums *sums = &cpu->room->block_sums[first / sequences->summed];
+    memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
+    for (int start = 0; status == LH_OK && start < count; start += sequences->together) {
+        if (lh_is_stopped(&cpu->engine)) status = LH_STOPPED;
+        else
+            status = evaluate_together(job, thread, first + start, start, less(count - start, sequences->together),
+                                       &sums[start / sequences->summed], &error);
+    }
+    if (status == LH_STOPPED) atomic_store(&job->stopped, true);
+    else if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
+}
+
+static void evaluate_work(void *argument, int index, int count) {
+    evaluation *job = argument;
+    lh_cpu_engine *cpu = job->cpu;
+    cpu->program->begin_step(&job->step, index, count);
+    lh_team_barrier();
+    int part;
+    while (!atomic_load(&job->stopped) && (part = atomic_fetch_add(&job->next, 1)) < job->parts)
+        evaluate_part(job, index, part);
+}
+
+/* The failure of the first part that had one. */
+static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
+    lh_cpu_failure first = {.status = LH_OK};
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->forward_lanes[i].failure);
+    if (first.status != LH_OK) *error = first.error;
+    return first.status;
+}
+
+static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error) {
+    lh_cpu_engine *cpu = job->cpu;
+    job->parts = (job->examples + job->sequences.part - 1) / job->sequences.part;
+    atomic_init(&job->next, 0);
+    atomic_init(&job->stopped, false);
+    lh_team_run(cpu->engine.threads, evaluate_work, job);
+    lh_status status = take_failure(cpu, error);
+    if (status == LH_OK && atomic_load(&job->stopped)) status = LH_STOPPED;
+    if (status != LH_OK) return status;
+    memset(sums, 0, sizeof *sums);
+    int blocks = (job->examples + job->sequences.summed - 1) / job->sequences.summed;
+    for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
+    return LH_OK;
+}
+
+/* Lanes that decode, and a cut into their blocks. */
+static lh_status open_lanes(evaluation *job, lh_error *error) {
+    cut *sequences = &job->sequences;
+    int n = job->condition->n, most = lh_decode_sequences(job->cpu, n, job->examples);
+    sequences->together = most > sequences->summed ? most - most % sequences->summed : most;
+    sequences->part = less(more(sequences->summed, sequences->together), job->examples);
+    return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
+}
+
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                          lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    evaluation job = {.cpu = cpu, .condition = condition, .examples = condition->examples, .each = each};
+    job.step = forward_step(cpu, condition->n, condition->examples, &condition->draw);
+    job.step.noise = condition->noise;
+    job.answers = condition->answers;
+    job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
+    if (condition->decoded > 0) status = open_lanes(&job, error);
+    if (status == LH_OK) status = run_evaluation(&job, sums, error);
+    lh_decode_close(job.lanes, engine->threads);
+    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums->loss));
+    return status;
+}
+
+lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_sums sums;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    evaluation job = {.cpu = cpu, .query = query, .examples = count, .answers = answers};
+    job.step = lh_cpu_query_step(cpu, query, count);
+    job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
+    status = run_evaluation(&job, &sums, error);
+    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
+    return status;
+}
+
+lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
+    lh_cpu_step step = forward_step(cpu, query->n, sequences, &query->draw);
+    memcpy(step.positions, query->positions, sizeof step.positions);
+    memcpy(step.distances, query->distances, sizeof step.distances);
+    step.noise = query->noise;
+    return step;
+}
+
+void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
+    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[0];
+    *step = lh_cpu_query_step(cpu, query, 1);
+    lh_put_queries(&lane->batch, cpu->engine.spec, query, 0, 1);
+    *block = lh_batch_block(&lane->batch, 0, 1);
+    block->first_example = query->example;
+    block->loss_scale = 1.0;
+    block->logits = lane->logits;
+    cpu->program->begin_step(step, 0, 1);
+}
+
+void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
+    for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
+        logits[i] = lh_real_at(cpu->room->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
+}
+
+lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    lh_cpu_step step;
+    lh_cpu_block block;
+    lh_sums sums = {0};
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    lh_cpu_begin_query(cpu, query, &step, &block);
+    cpu->program->forward_block(&step, &block, cpu->room->forward_lanes[0].workspace, &sums);
+    lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    lh_cpu_leave(cpu, isfinite(sums.loss));
+    return LH_OK;
+}

@@ -1,0 +1,288 @@
+/* The training step on the CPU: one parallel region, four meetings of its threads.
+ *
+ * A batch is cut into spec->train.shards shards. Threads take whole shards in order; the gradient is a left fold over
+ * shards 0, 1, 2, ..., whoever computed them: before a thread adds a piece of its shard's gradient to the total it
+ * waits until the shard before has added the same piece. Shards are taken in order, so the shard that all wait for is
+ * always being worked on. Every other sum is taken over shards or chunks in index order. So the bits do not depend on
+ * the number of threads or on who was fast.
+ */
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/team.h"
+#include "engine/cpu_engine.h"
+#include "engine/diagnose.h"
+#include "engine/schedule.h"
+#include "longhand/laps.h"
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Spins until *turn is shard; gives the processor away when that takes long, as it does with more threads than
+ * processors. */
+static void wait_turn(atomic_int *turn, int shard) {
+    if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
+    LH_TIMED(LH_PART_WAITING);
+    for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
+        if (spins < 2000) relax();
+        else sched_yield();
+    }
+}
+
+static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
+    int64_t chunks = lh_cpu_chunks(cpu);
+    size_t real = (size_t)cpu->engine.real_bytes;
+    for (int piece = 0; piece < LH_FOLD_PIECES; piece++) {
+        size_t first = (size_t)(chunks * piece / LH_FOLD_PIECES) * LH_CHUNK;
+        size_t end = (size_t)(chunks * (piece + 1) / LH_FOLD_PIECES) * LH_CHUNK;
+        wait_turn(&cpu->turn[piece], shard);
+        if (end > first)
+            cpu->program->fold((char *)cpu->total + first * real, (char *)gradient + first * real, end - first);
+        atomic_store_explicit(&cpu->turn[piece], shard + 1, memory_order_release);
+    }
+}
+
+/* Shards have equal sizes; the first ones take what is left over, one each. In a short batch some may be empty. */
+static int shard_start(const lh_cpu_engine *cpu, int shard) {
+    int shards = cpu->engine.spec->train.shards, sequences = cpu->job.shape.sequences;
+    int size = sequences / shards, rest = sequences % shards;
+    return shard * size + (shard < rest ? shard : rest);
+}
+
+static lh_source training_source(const lh_cpu_engine *cpu) {
+    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
+    if (cpu->config.distinct > 0) source.step = 0;
+    return source;
+}
+
+/* The index of a batch's example. With a number of distinct ones a batch begins where the one before ended. */
+static uint32_t example_at(const lh_cpu_engine *cpu, int row) {
+    uint64_t distinct = (uint64_t)cpu->config.distinct;
+    uint64_t before = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
+    return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
+}
+
+/* The shard's examples; false: there are none, and the lane knows why. */
+static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, int first, int count) {
+    lh_source source = training_source(cpu);
+    lh_error error;
+    lh_status status =
+        lh_batch_fill(&lane->batch, cpu->engine.spec, &source, cpu->length, example_at(cpu, first), count, &error);
+    if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, shard, error};
+    return status == LH_OK;
+}
+
+static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
+    const lh_shape *shape = &cpu->job.shape;
+    int first = shard_start(cpu, shard), count = shard_start(cpu, shard + 1) - first;
+    lh_sums sums = {0};
+    if (!fill_shard(cpu, lane, shard, first, count)) {
+        count = 0;
+        sums.loss = NAN; /* so that no thread makes an update */
+    }
+    int most = cpu->program->block_sequences(shape->length);
+    if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
+    for (int start = 0; start < count; start += most) {
+        lh_cpu_block block = lh_batch_block(&lane->batch, start, count - start < most ? count - start : most);
+        block.first_example = (uint32_t)(first + start);
+        block.loss_scale = 1.0 / ((double)shape->sequences * shape->labels);
+        cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
+    }
+    if (cpu->program->end_shard != NULL) cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
+    cpu->room->shard_sums[shard] = sums;
+    fold_shard(cpu, lane->gradient, shard);
+}
+
+/* Sums over shards and chunks in their order; every thread gets the same bits. */
+static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
+    double squares = 0;
+    memset(sums, 0, sizeof *sums);
+    int shards = cpu->engine.spec->train.shards;
+    for (int shard = 0; shard < shards; shard++) lh_sums_add(sums, &cpu->room->shard_sums[shard]);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->room->chunk_norms[chunk];
+    *gradient_norm = sqrt(squares);
+}
+
+/* gradient = 0 in elements first .. end - 1 of tensors that are not learned: it counts neither in a norm nor for the
+ * optimiser. */
+static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    const lh_spec *spec = cpu->engine.spec;
+    size_t real = (size_t)cpu->engine.real_bytes;
+    for (int t = 0; t < spec->tensor_count; t++) {
+        const lh_tensor *tensor = &spec->tensors[t];
+        int64_t columns = tensor->shape[tensor->rank - 1], rows = tensor->rank == 2 ? tensor->shape[0] : 1;
+        for (int64_t row = 0; !tensor->learned && row < rows; row++) {
+            int64_t from = tensor->offset + row * tensor->stride, to = from + columns;
+            if (from < first) from = first;
+            if (to > end) to = end;
+            if (from < to) memset((char *)cpu->total + (size_t)from * real, 0, (size_t)(to - from) * real);
+        }
+    }
+}
+
+/* What makes the folded gradient that of the mean over the labels that count, of the whole batch: shards divide by all
+ * labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+static double mask_factor(const lh_cpu_engine *cpu) {
+    int64_t counted = 0;
+    if (cpu->program->scale == NULL) return 1;
+    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
+        counted += cpu->room->shard_sums[shard].counted;
+    return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
+}
+
+static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    LH_TIMED(LH_PART_OPTIMISER);
+    size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
+    double factor = mask_factor(cpu);
+    clear_constants(cpu, first * LH_CHUNK, end * LH_CHUNK);
+    for (int64_t chunk = first; chunk < end; chunk++) {
+        char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
+        if (factor != 1) cpu->program->scale(gradient, factor, LH_CHUNK);
+        cpu->room->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
+        if (cpu->kept != NULL) memcpy((char *)cpu->kept + (size_t)chunk * bytes, gradient, bytes);
+    }
+}
+
+/* A step without any label in the loss: parameters and optimiser stay as they are. */
+static void keep_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
+    for (int64_t chunk = first; chunk < end; chunk++)
+        cpu->room->chunk_updates[chunk].parameters =
+            cpu->program->squared_norm((char *)cpu->parameters + (size_t)chunk * bytes, LH_CHUNK);
+}
+
+static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+    LH_TIMED(LH_PART_OPTIMISER);
+    lh_sums sums;
+    lh_update update = {
+        .parameters = cpu->parameters,
+        .gradient = cpu->total,
+        .learning_rate = lh_learning_rate_at(&cpu->engine.spec->train, cpu->config.learning_rate, cpu->engine.step + 1),
+        .step = cpu->engine.step + 1,
+    };
+    memcpy(update.state, cpu->state, sizeof update.state);
+    step_totals(cpu, &sums, &update.gradient_norm);
+    lh_update_sums *out = cpu->room->chunk_updates;
+    memset(&out[first], 0, (size_t)(end - first) * sizeof *out);
+    if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
+    if (sums.positions == 0) return keep_chunks(cpu, first, end);
+    for (int64_t chunk = first; chunk < end; chunk++)
+        cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, &out[chunk]);
+}
+
+static void step_work(void *argument, int index, int count) {
+    lh_cpu_engine *cpu = argument;
+    int64_t chunks = lh_cpu_chunks(cpu);
+    int64_t first = chunks * index / count, end = chunks * (index + 1) / count;
+    cpu->program->begin_step(&cpu->job, index, count);
+    lh_team_barrier();
+    int shard;
+    while ((shard = atomic_fetch_add(&cpu->next_shard, 1)) < cpu->engine.spec->train.shards)
+        train_shard(cpu, &cpu->room->lanes[index], shard);
+    lh_team_barrier();
+    norm_chunks(cpu, first, end);
+    lh_team_barrier();
+    update_chunks(cpu, first, end);
+}
+
+/* Task length, examples and size of the step's batch. */
+static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
+    const lh_spec *spec = cpu->engine.spec;
+    if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {
+        cpu->length = cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_train_length(spec, cpu->key, step);
+        return spec->train.batch;
+    }
+    const lh_turn *turn = lh_epoch_at(&cpu->epoch, cpu->key, step);
+    cpu->length = turn->n;
+    cpu->pick = cpu->epoch.pick + turn->first;
+    return turn->sequences;
+}
+
+static void start_step(lh_cpu_engine *cpu) {
+    const lh_spec *spec = cpu->engine.spec;
+    uint32_t step = (uint32_t)cpu->engine.step;
+    int sequences = choose_batch(cpu, step);
+    cpu->job = (lh_cpu_step){
+        .mode = LH_MODE_TRAIN,
+        .shape = lh_shape_at(spec, cpu->length, sequences),
+        .key = cpu->key,
+        .step = step,
+        .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
+        .parameters = cpu->parameters,
+        .tables = cpu->tables,
+        .shared = cpu->room->shared,
+    };
+    atomic_store(&cpu->next_shard, 0);
+    for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
+}
+
+static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
+    const lh_cpu_room *room = cpu->room;
+    double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
+    memset(metrics, 0, sizeof *metrics);
+    step_totals(cpu, &metrics->sums, &metrics->gradient_norm);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
+        parameters += room->chunk_updates[chunk].parameters;
+        update += room->chunk_updates[chunk].update;
+        if (room->chunk_norms[chunk] > heaviest) {
+            heaviest = room->chunk_norms[chunk];
+            metrics->heavy_chunk = chunk;
+        }
+    }
+    metrics->heavy_share = heaviest > 0 ? heaviest / (metrics->gradient_norm * metrics->gradient_norm) : 0;
+    metrics->parameter_norm = sqrt(parameters);
+    metrics->update_norm = sqrt(update);
+    metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
+    metrics->length = lh_told_length(cpu->engine.spec, cpu->length);
+}
+
+/* The failure of the first shard that had none of its examples. */
+static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
+    lh_cpu_failure first = {.status = LH_OK};
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->lanes[i].failure);
+    if (first.status != LH_OK) *error = first.error;
+    return first.status;
+}
+
+/* Refuses a step whose loss, gradient or outcome is not finite. Without an update the gradient is still in total. */
+static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now, lh_error *error) {
+    bool updated = isfinite(now->sums.loss) && isfinite(now->gradient_norm);
+    lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);
+    if (status != LH_OK)
+        lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
+                         lh_told_length(cpu->engine.spec, cpu->length));
+    return status;
+}
+
+static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error *error) {
+    start_step(cpu);
+    lh_team_run(cpu->engine.threads, step_work, cpu);
+    *metrics = (lh_step_metrics){.length = lh_told_length(cpu->engine.spec, cpu->length)};
+    lh_status status = take_failure(cpu, error);
+    if (status != LH_OK) return status;
+    measure_step(cpu, metrics);
+    return check_step(cpu, metrics, error);
+}
+
+lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
+    lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
+    *done = 0;
+    lh_status status = lh_cpu_enter(cpu, error);
+    if (status != LH_OK) return status;
+    double start = lh_clock();
+    for (; *done < count; ++*done) {
+        status = run_step(cpu, &metrics[*done], error);
+        if (status != LH_OK) break;
+        engine->step++;
+    }
+    engine->seconds += lh_clock() - start;
+    lh_cpu_leave(cpu, status == LH_OK);
+    return status;
+}

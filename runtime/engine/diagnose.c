@@ -1,0 +1,105 @@
+/* See diagnose.h. */
+#include "engine/diagnose.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/real.h"
+
+typedef struct tensor_facts {
+    int64_t broken;
+    double magnitude; /* of the finite elements */
+} tensor_facts;
+
+static int64_t elements_of(const lh_tensor *tensor) {
+    return tensor->rank == 2 ? tensor->shape[0] * tensor->shape[1] : tensor->shape[0];
+}
+
+static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const void *vector) {
+    tensor_facts facts = {0, 0};
+    int64_t columns = tensor->shape[tensor->rank - 1], count = elements_of(tensor);
+    for (int64_t i = 0; i < count; i++) {
+        double x = lh_real_at(vector, real_bytes, tensor->offset + i / columns * tensor->stride + i % columns);
+        if (!isfinite(x)) facts.broken++;
+        else facts.magnitude = fmax(facts.magnitude, fabs(x));
+    }
+    return facts;
+}
+
+lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector) {
+    lh_vector_facts all = {.first_broken = -1, .last_broken = -1, .largest = -1};
+    for (int t = 0; t < spec->tensor_count; t++) {
+        if (!spec->tensors[t].learned) continue;
+        tensor_facts one = scan_tensor(&spec->tensors[t], real_bytes, vector);
+        all.tensors++;
+        if (one.broken > 0) {
+            if (all.broken++ == 0) all.first_broken = t, all.first_count = one.broken;
+            all.last_broken = t, all.last_count = one.broken;
+        }
+        if (one.magnitude > all.magnitude) all.largest = t, all.magnitude = one.magnitude;
+    }
+    return all;
+}
+
+static bool has_element_in(const lh_tensor *tensor, int64_t first, int64_t end) {
+    int64_t columns = tensor->shape[tensor->rank - 1], rows = elements_of(tensor) / columns;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t start = tensor->offset + row * tensor->stride;
+        if (start < end && start + columns > first) return true;
+    }
+    return false;
+}
+
+void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size) {
+    enum { MOST_NAMES = 3 };
+    int names = 0;
+    size_t used = 0;
+    text[0] = 0;
+    for (int t = 0; t < spec->tensor_count; t++) {
+        const lh_tensor *tensor = &spec->tensors[t];
+        if (!tensor->learned || !has_element_in(tensor, chunk * LH_CHUNK, (chunk + 1) * LH_CHUNK)) continue;
+        if (names++ < MOST_NAMES && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", names > 1 ? ", " : "", tensor->name);
+    }
+    if (names > MOST_NAMES && used < size) snprintf(text + used, size - used, " and %d more", names - MOST_NAMES);
+}
+
+static void append(lh_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(lh_error *error, const char *format, ...) {
+    size_t used = strlen(error->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text + used, sizeof error->text - used, format, arguments);
+    va_end(arguments);
+}
+
+static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, const char *what, const void *vector) {
+    const lh_tensor *tensors = spec->tensors;
+    lh_vector_facts all = lh_diagnose_vector(spec, real_bytes, vector), *facts = &all;
+    bool too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
+    if (facts->broken == 0 && facts->largest < 0) append(error, "\n  %s: all zero", what);
+    else if (facts->broken == 0)
+        append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", what, facts->magnitude,
+               tensors[facts->largest].name, too_large ? "; its square is beyond this precision" : "");
+    else
+        append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)", what,
+               facts->broken, facts->tensors, tensors[facts->first_broken].name, (long long)facts->first_count,
+               (long long)elements_of(&tensors[facts->first_broken]));
+    if (facts->broken > 1)
+        append(error, ", the last %s (%lld of %lld)", tensors[facts->last_broken].name, (long long)facts->last_count,
+               (long long)elements_of(&tensors[facts->last_broken]));
+    if (facts->broken > 0 && facts->largest >= 0)
+        append(error, "; the largest finite element is %.3g in %s", facts->magnitude, tensors[facts->largest].name);
+}
+
+void lh_diagnose_step(lh_error *error, const lh_spec *spec, int real_bytes, const void *parameters,
+                      const void *gradient, int length) {
+    if (error == NULL) return;
+    append(error, "\n  task length %d", length);
+    append_vector(error, spec, real_bytes, "parameters", parameters);
+    if (gradient != NULL) append_vector(error, spec, real_bytes, "gradient", gradient);
+}

@@ -1,0 +1,240 @@
+/* See defaults.h. */
+#include "training/defaults.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "data/groups.h"
+
+enum { DIGEST = 16, HEAD = 96, MOST_INTEGER = INT32_MAX };
+
+typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
+
+static const struct {
+    const char *name;
+    value_kind kind;
+    size_t place; /* in lh_spec */
+} fields[] = {
+    {"train.steps", LONG, offsetof(lh_spec, train.steps)},
+    {"train.epochs", LONG, offsetof(lh_spec, train.epochs)},
+    {"train.learning_rate", NUMBER, offsetof(lh_spec, train.learning_rate)},
+    {"train.by_epochs", SWITCH, offsetof(lh_spec, train.by_epochs)},
+    {"train.log_every", LONG, offsetof(lh_spec, train.log_every)},
+    {"train.checkpoint_every", LONG, offsetof(lh_spec, train.checkpoint_every)},
+    {"train.checkpoint_minutes", NUMBER, offsetof(lh_spec, train.checkpoint_minutes)},
+    {"train.keep_all", SWITCH, offsetof(lh_spec, train.keep_all)},
+    {"train.keep_steps", STEPS, offsetof(lh_spec, train)},
+    {"train.init", TEXT, offsetof(lh_spec, train.init)},
+    {"train.init_checksum", TEXT, offsetof(lh_spec, train.init_checksum)},
+    {"eval.lengths", LENGTHS, offsetof(lh_spec, eval.lengths)},
+    {"eval.by", BY, offsetof(lh_spec, eval.by)},
+    {"eval.noise", NOISE, offsetof(lh_spec, eval.noise)},
+    {"eval.sets", SETS, offsetof(lh_spec, eval.sets)},
+    {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
+    {"eval.in_order", SWITCH, offsetof(lh_spec, eval.in_order)},
+    {"eval.with_trained", SWITCH, offsetof(lh_spec, eval.with_trained)},
+    {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
+    {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},
+    {"eval.teacher_forced", SWITCH, offsetof(lh_spec, eval.teacher_forced)},
+    {"eval.validation_lengths", LENGTHS, offsetof(lh_spec, eval.validation_lengths)},
+    {"eval.validation_examples", INTEGER, offsetof(lh_spec, eval.validation_examples)},
+    {"eval.during_every", LONG, offsetof(lh_spec, eval.during_every)},
+    {"eval.during_lengths", LENGTHS, offsetof(lh_spec, eval.during_lengths)},
+    {"eval.during_by", BY, offsetof(lh_spec, eval.during_by)},
+    {"eval.during_sets", SETS, offsetof(lh_spec, eval.during_sets)},
+    {"eval.during_examples", INTEGER, offsetof(lh_spec, eval.during_examples)},
+    {"resolved", TEXT, offsetof(lh_spec, resolved)},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static lh_status damaged(lh_error *error, const lh_spec *spec, const char *found, const char *expected) {
+    int shown = (int)strcspn(found, "\n");
+    return lh_fail(error, LH_ERR_INPUT,
+                   "this program is damaged where it has steps, learning rate and evaluation: %.*s\n"
+                   "  expected: %s\n  hint: ./longhand build makes the trainer of %s again",
+                   shown < 80 ? shown : 80, found, expected, spec->id);
+}
+
+/* The integer at *at, from 0 to most, and what stands behind it; false where there is none. */
+static bool take_integer(char **at, int64_t most, int64_t *value) {
+    if (**at < '0' || **at > '9') return false;
+    errno = 0;
+    *value = strtoll(*at, at, 10);
+    return errno == 0 && *value <= most;
+}
+
+/* first:last:step */
+static bool take_range(char *text, lh_lengths *lengths) {
+    int64_t first, last, step;
+    if (!take_integer(&text, MOST_INTEGER, &first) || *text++ != ':' || !take_integer(&text, MOST_INTEGER, &last) ||
+        *text++ != ':' || !take_integer(&text, MOST_INTEGER, &step) || *text != 0)
+        return false;
+    *lengths = (lh_lengths){.first = (int)first, .last = (int)last, .step = (int)step};
+    return step > 0;
+}
+
+/* The integers between the commas of a text, int32_t or int64_t by their bytes; NULL where it is something else. */
+static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
+    *count = 1;
+    for (const char *at = text; *at != 0; at++) *count += *at == ',';
+    void *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)*count, bytes) : NULL;
+    if (list == NULL) return NULL;
+    d->list[d->lists++] = list;
+    for (int i = 0; i < *count; i++) {
+        int64_t value = 0;
+        bool small = bytes == sizeof(int32_t);
+        if (!take_integer(&text, small ? MOST_INTEGER : INT64_MAX, &value)) return NULL;
+        if (*text++ != (i + 1 < *count ? ',' : 0)) return NULL;
+        if (small) ((int32_t *)list)[i] = (int32_t)value;
+        else ((int64_t *)list)[i] = value;
+    }
+    return list;
+}
+
+static bool take_lengths(lh_defaults *d, char *text, lh_lengths *lengths) {
+    if (strchr(text, ':') != NULL) return take_range(text, lengths);
+    lengths->list = take_list(d, text, sizeof(int32_t), &lengths->count);
+    return lengths->list != NULL;
+}
+
+/* The axis of the spec's task; false: there is none of that name. */
+static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
+    *axis = LH_BY_LENGTH;
+    if (strcmp(name, spec->eval.axis) == 0) return true;
+    for (*axis = spec->task->axes - 1; *axis >= 0; --*axis)
+        if (strcmp(name, spec->task->axis[*axis]) == 0) return true;
+    *axis = LH_BY_TRAINED;
+    return strcmp(name, lh_trained_axis) == 0 && spec->data != NULL && spec->data->train != NULL;
+}
+
+/* "vectors=*;digits=1:50:1", in any order; they come to stand in the task's. */
+static bool take_by(lh_defaults *d, char *text, lh_by *by) {
+    for (char *one; (one = strsep(&text, ";")) != NULL;) {
+        char *value = strchr(one, '=');
+        int axis, at = by->count;
+        if (value == NULL || by->count == LH_MOST_AXES) return false;
+        *value++ = 0;
+        if (!find_axis(&d->spec, one, &axis)) return false;
+        for (; at > 0 && by->of[at - 1].axis >= axis; at--) by->of[at] = by->of[at - 1];
+        memset(&by->of[at], 0, sizeof by->of[at]);
+        by->of[at].axis = axis;
+        by->of[at].all = strcmp(value, "*") == 0;
+        by->count++;
+        if (!by->of[at].all && !take_lengths(d, value, &by->of[at].values)) return false;
+    }
+    return true;
+}
+
+/* "0,0.5,1" */
+static bool take_noise(lh_defaults *d, char *text, lh_noise *noise) {
+    noise->count = 1;
+    for (const char *at = text; *at != 0; at++) noise->count += *at == ',';
+    double *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)noise->count, sizeof *list) : NULL;
+    if (list == NULL) return false;
+    d->list[d->lists++] = list;
+    noise->deviation = list;
+    for (int i = 0; i < noise->count; i++) {
+        char *end = text;
+        list[i] = strtod(text, &end);
+        if (end == text || !(list[i] >= 0 && list[i] < HUGE_VAL) || (i > 0 && !(list[i] > list[i - 1]))) return false;
+        if (*end != (i + 1 < noise->count ? ',' : 0)) return false;
+        text = end + 1;
+    }
+    return true;
+}
+
+static bool take_steps(lh_defaults *d, char *text, lh_train_defaults *train) {
+    train->keep_steps = take_list(d, text, sizeof(int64_t), &train->keep_steps_count);
+    return train->keep_steps != NULL;
+}
+
+static bool take_number(char *text, double *value) {
+    *value = strtod(text, &text);
+    return *text == 0 && *value >= 0;
+}
+
+static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text) {
+    int64_t integer = 0;
+    switch (kind) {
+    case TEXT: *(const char **)place = text; return true;
+    case SWITCH: return *(bool *)place = strcmp(text, "true") == 0;
+    case NUMBER: return take_number(text, place);
+    case LENGTHS: return take_lengths(d, text, place);
+    case STEPS: return take_steps(d, text, place);
+    case BY: return take_by(d, text, place);
+    case NOISE: return take_noise(d, text, place);
+    case SETS: return (*(unsigned *)place = lh_sets_of(text)) != 0;
+    case LONG: return take_integer(&text, INT64_MAX, place) && *text == 0;
+    case INTEGER:
+        if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;
+        *(int *)place = (int)integer;
+        return true;
+    }
+    return false;
+}
+
+/* "name value" */
+static bool take_line(lh_defaults *d, char *line) {
+    char *blank = strchr(line, ' ');
+    if (blank == NULL) return false;
+    *blank = 0;
+    for (int i = 0; i < FIELDS; i++)
+        if (strcmp(fields[i].name, line) == 0)
+            return take_value(d, fields[i].kind, (char *)&d->spec + fields[i].place, blank + 1);
+    *blank = ' ';
+    return false;
+}
+
+/* Who started this trainer may say which defaults it was built with. */
+static lh_status check_asked(const char *digest, lh_error *error) {
+    const char *asked = getenv("LONGHAND_DEFAULTS");
+    if (asked == NULL || strncmp(asked, digest, DIGEST) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_STALE,
+                   "this trainer was given other defaults (steps, learning rate, evaluation) by another build in the "
+                   "meantime\n  expected: LONGHAND_DEFAULTS=%.16s, found: %.16s\n  hint: the same command again",
+                   asked, digest);
+}
+
+/* Compares the first line with what it must be for those behind it, which are *body. */
+static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
+    char digest[LH_SHA256_TEXT], head[HEAD];
+    *body = d->text + strcspn(d->text, "\n");
+    *body += **body != 0;
+    lh_sha256(*body, strlen(*body), digest);
+    int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.*s\n", LH_DEFAULTS_VERSION, spec->defaults_room,
+                         DIGEST, digest);
+    if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_asked(digest, error);
+    head[bytes - 1] = 0;
+    return damaged(error, spec, d->text, head);
+}
+
+lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error) {
+    memset(d, 0, sizeof *d);
+    d->spec = *spec;
+    if (spec->defaults == NULL) return LH_OK;
+    if (memchr(spec->defaults, 0, (size_t)spec->defaults_room) == NULL)
+        return damaged(error, spec, "a text without an end", "a 0 behind it");
+    d->text = strdup(spec->defaults);
+    if (d->text == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the trainer's defaults");
+    char *line = d->text;
+    lh_status status = check_head(d, spec, &line, error);
+    while (status == LH_OK && *line != 0) {
+        char *end = line + strcspn(line, "\n"), *next = end + (*end != 0);
+        *end = 0;
+        if (!take_line(d, line)) status = damaged(error, spec, line, "a name and its value");
+        line = next;
+    }
+    if (status == LH_OK && d->spec.resolved == NULL)
+        status = damaged(error, spec, "a text that ends too soon", "the line of resolved");
+    return status;
+}
+
+void lh_defaults_close(lh_defaults *d) {
+    for (int i = 0; i < d->lists; i++) free(d->list[i]);
+    free(d->text);
+}

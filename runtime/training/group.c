@@ -1,0 +1,52 @@
+/* See group.h. Jobs wait in a queue; a thread takes the first, does a piece of it and puts it back at the end. A thread
+ * that finds the queue empty is done: every job left is in the hands of another. */
+#include "training/group.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/team.h"
+
+typedef struct group {
+    lh_group_advance *advance;
+    void **queue; /* [capacity], a ring */
+    int capacity, first, waiting;
+    pthread_mutex_t mutex;
+} group;
+
+static void *take(group *g) {
+    void *job = NULL;
+    pthread_mutex_lock(&g->mutex);
+    if (g->waiting > 0) {
+        job = g->queue[g->first];
+        g->first = (g->first + 1) % g->capacity;
+        g->waiting--;
+    }
+    pthread_mutex_unlock(&g->mutex);
+    return job;
+}
+
+static void put_back(group *g, void *job) {
+    pthread_mutex_lock(&g->mutex);
+    g->queue[(g->first + g->waiting) % g->capacity] = job;
+    g->waiting++;
+    pthread_mutex_unlock(&g->mutex);
+}
+
+static void work(void *argument, int index, int count) {
+    group *g = argument;
+    (void)index, (void)count;
+    for (void *job; (job = take(g)) != NULL;)
+        if (g->advance(job)) put_back(g, job);
+}
+
+lh_status lh_group_run(int threads, void *const *jobs, int count, lh_group_advance *advance, lh_error *error) {
+    group g = {.advance = advance, .capacity = count, .waiting = count, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    if (count == 0) return LH_OK;
+    g.queue = malloc((size_t)count * sizeof *g.queue);
+    if (g.queue == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    for (int i = 0; i < count; i++) g.queue[i] = jobs[i];
+    lh_team_run(threads < count ? threads : count, work, &g);
+    free(g.queue);
+    return LH_OK;
+}

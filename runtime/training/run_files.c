@@ -1,0 +1,449 @@
+/* See run_files.h. */
+#include "training/run_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/json_text.h"
+#include "base/lines.h"
+#include "base/team.h"
+#include "data/epoch.h"
+#include "eval/eval_data.h"
+
+static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
+    if ((size_t)snprintf(path, size, "%s/%s", directory, name) >= size)
+        return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", directory);
+    return LH_OK;
+}
+
+static void now(char text[32]) {
+    time_t seconds = time(NULL);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+/* The processor's name, how many of them, the system, and the device. */
+static void describe_machine(const lh_engine *engine, char *text, size_t size) {
+    char line[256], model[128] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file != NULL && model[0] == 0 && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "model name%*[ \t]: %127[^\n]", model) != 1) model[0] = 0;
+    if (file != NULL) fclose(file);
+    struct utsname system = {0};
+    uname(&system);
+    snprintf(text, size, "%s%s%s %s, %d processors%s%s", model, model[0] != 0 ? ", " : "", system.sysname,
+             system.machine, lh_team_processors(), engine->device != NULL ? ", " : "",
+             engine->device != NULL ? engine->device : "");
+}
+
+/* What a set of finite data is: a file, or made by the task. */
+static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
+    char key[32];
+    lh_json_string(data, name, set->path);
+    snprintf(key, sizeof key, "%s_sha256", name);
+    lh_json_string(data, key, set->digest);
+    snprintf(key, sizeof key, "%s_examples", name);
+    lh_json_integer(data, key, set->count);
+    snprintf(key, sizeof key, "%s_masked", name);
+    if (set->masked > 0) lh_json_integer(data, key, set->masked);
+}
+
+/* The folder that relative paths of files are seen from. */
+static void put_directory(const lh_spec *spec, lh_json *data) {
+    char *directory = spec->data->train != NULL ? getcwd(NULL, 0) : NULL;
+    if (directory != NULL) lh_json_string(data, "directory", directory);
+    free(directory);
+}
+
+/* Its sets, how many batches an epoch has, and the axes that the evaluation goes by. */
+static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
+    const lh_corpus *corpus = spec->corpus;
+    lh_json data;
+    lh_json_raw(json, "data", "");
+    lh_json_begin(&data, out);
+    lh_json_integer(&data, "epoch_batches", lh_epoch_batches(corpus, spec->train.batch));
+    put_set(&corpus->train, "train", &data);
+    if (corpus->separate) put_set(&corpus->eval, "eval", &data);
+    if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
+    if (corpus->final.axes > 0) {
+        lh_json_raw(&data, "by", "[");
+        for (int i = 0; i < corpus->final.axes; i++) fprintf(out, "%s\"%s\"", i > 0 ? "," : "", corpus->final.name[i]);
+        putc(']', out);
+    }
+    put_directory(spec, &data);
+    lh_json_end(&data);
+}
+
+/* The input lengths of training examples, in ascending order: what by.length of eval.jsonl is inside or beyond. */
+static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
+    int last = 0;
+    lh_json_raw(json, "train_lengths", "[");
+    for (int i = 0; i < corpus->trained_count; i++) {
+        int length = corpus->sizes[corpus->trained[i] - 1].input;
+        if (length != last) fprintf(out, "%s%d", last > 0 ? "," : "", length);
+        last = length;
+    }
+    putc(']', out);
+}
+
+/* How a run ended; NULL in its place: it is under way. */
+typedef struct ending {
+    const char *time;
+    int exit_code;
+    int64_t step;
+    const lh_window *window;
+} ending;
+
+static void put_ending(const ending *end, lh_json *json) {
+    if (end == NULL) {
+        const char *keys[] = {"step", "train_seconds", "ended", "exit"};
+        for (int i = 0; i < 4; i++) lh_json_raw(json, keys[i], "null");
+        return;
+    }
+    lh_json_integer(json, "step", end->step);
+    lh_json_number(json, "train_seconds", end->window->seconds);
+    if (end->window->epoch.last > 0) lh_json_number(json, "epoch_accuracy", end->window->epoch.accuracy);
+    lh_json_string(json, "ended", end->time);
+    lh_json_integer(json, "exit", end->exit_code);
+}
+
+static void put_facts(const lh_run *run, FILE *out, const ending *end) {
+    const lh_spec *spec = run->spec;
+    const lh_engine *engine = run->engine;
+    char machine[512];
+    lh_json json;
+    describe_machine(engine, machine, sizeof machine);
+    lh_json_begin(&json, out);
+    lh_json_string(&json, "id", spec->id);
+    lh_json_string(&json, "digest", spec->plan_digest);
+    lh_json_string(&json, "model_digest", spec->model_digest);
+    lh_json_string(&json, "source_digest", spec->source_digest);
+    lh_json_raw(&json, "spec", spec->resolved);
+    lh_json_raw(&json, "flags", run->flags);
+    if (spec->train.init_checksum != NULL) {
+        lh_json_string(&json, "init", spec->train.init);
+        lh_json_string(&json, "init_checksum", spec->train.init_checksum);
+    }
+    if (spec->corpus != NULL) put_data(spec, &json, out);
+    if (spec->corpus != NULL) put_train_lengths(spec->corpus, &json, out);
+    if (spec->task->loss != LH_LOSS_UNMASKED)
+        lh_json_string(&json, "loss", spec->task->loss == LH_LOSS_COUNTED ? "counted" : "all");
+    lh_json_integer(&json, "seed", (int64_t)run->seed);
+    lh_json_number(&json, "learning_rate", run->learning_rate);
+    lh_json_string(&json, "level", engine->level);
+    lh_json_string(&json, "compiler", engine->compiler);
+    lh_json_string(&json, "variant", engine->variant);
+    lh_json_string(&json, "precision", spec->precision);
+    lh_json_integer(&json, "threads", engine->threads);
+    lh_json_integer(&json, "parameters", spec->parameter_count);
+    lh_json_string(&json, "machine", machine);
+    lh_json_string(&json, "started", run->started);
+    put_ending(end, &json);
+    lh_json_end(&json);
+    putc('\n', out);
+}
+
+static lh_status write_facts(const lh_run *run, const ending *end, lh_error *error) {
+    char path[LH_PATH_MAX + 64];
+    lh_text text;
+    lh_status status = join(path, sizeof path, run->directory, "run.json", error);
+    if (status == LH_OK) status = lh_text_open(&text, error);
+    if (status != LH_OK) return status;
+    put_facts(run, text.out, end);
+    status = lh_text_close(&text, error);
+    if (status == LH_OK) status = lh_replace_file(path, text.text, text.bytes, error);
+    free(text.text);
+    return status;
+}
+
+static bool has_file(const lh_run *run, const char *name) {
+    char path[LH_PATH_MAX + 64];
+    return join(path, sizeof path, run->directory, name, NULL) == LH_OK && access(path, F_OK) == 0;
+}
+
+static bool belongs_to_run(const char *name) {
+    return strncmp(name, "checkpoint", strlen("checkpoint")) == 0 || strcmp(name, "metrics.jsonl") == 0 ||
+           strcmp(name, "eval.jsonl") == 0 || strcmp(name, "window.jsonl") == 0 || strcmp(name, "run.json") == 0;
+}
+
+static lh_status remove_files(const lh_run *run, lh_error *error) {
+    lh_status status = LH_OK;
+    DIR *directory = opendir(run->directory);
+    if (directory == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", run->directory, strerror(errno));
+    for (struct dirent *entry; status == LH_OK && (entry = readdir(directory)) != NULL;) {
+        char path[LH_PATH_MAX + 512];
+        if (!belongs_to_run(entry->d_name)) continue;
+        status = join(path, sizeof path, run->directory, entry->d_name, error);
+        if (status == LH_OK && unlink(path) != 0)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    }
+    closedir(directory);
+    return status;
+}
+
+enum { DATA_DIGITS = 8 }; /* of a training file's SHA-256 in the name of a folder */
+
+/* The SHA-256 of the file that the run trains on; NULL: its examples are in none. */
+static const char *training_digest(const lh_run *run) {
+    const lh_spec *spec = run->spec;
+    bool is_file = spec->corpus != NULL && spec->data != NULL && spec->data->train != NULL;
+    return is_file ? spec->corpus->train.digest : NULL;
+}
+
+/* digest: to be called after; NULL: it is not. */
+static lh_status name_directory(lh_run *run, const char *digest, lh_error *error) {
+    char rate[LH_NUMBER_TEXT], data[32] = "", overfit[32] = "";
+    size_t size = sizeof run->directory;
+    if (digest != NULL) snprintf(data, sizeof data, "-data%.*s", DATA_DIGITS, digest);
+    if (run->overfit > 0) snprintf(overfit, sizeof overfit, "-overfit%d", run->overfit);
+    int used =
+        snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s", run->root, run->spec->id, run->spec->plan_digest,
+                 lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed, data, overfit);
+    if (used < 0 || (size_t)used >= size)
+        return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
+    return LH_OK;
+}
+
+/* Whether the run's folder is one of an older version, which is not called after its training file, of this very file;
+ * not where masked labels leave the loss, on which older versions trained. */
+static bool is_older_folder(const lh_run *run, const char *digest) {
+    char path[LH_PATH_MAX + 64];
+    const lh_spec *spec = run->spec;
+    bool counts = spec->task->loss == LH_LOSS_COUNTED && spec->corpus->train.masked > 0;
+    lh_recorded_data recorded;
+    if (join(path, sizeof path, run->directory, "eval.jsonl", NULL) != LH_OK) return false;
+    lh_read_recorded_data(path, &recorded);
+    return strcmp(recorded.digest[LH_SET_TRAIN], digest) == 0 && (recorded.tells_loss || !counts);
+}
+
+static lh_status choose_directory(lh_run *run, lh_error *error) {
+    const char *digest = training_digest(run);
+    lh_status status = name_directory(run, digest, error);
+    if (status != LH_OK || digest == NULL || has_file(run, "run.json")) return status;
+    status = name_directory(run, NULL, error);
+    if (status != LH_OK || is_older_folder(run, digest)) return status;
+    return name_directory(run, digest, error);
+}
+
+static lh_status name_files(lh_run *run, lh_error *error) {
+    lh_status status = choose_directory(run, error);
+    if (status != LH_OK) return status;
+    status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
+    if (status == LH_OK) status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
+    if (status == LH_OK) status = join(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
+    return status;
+}
+
+bool lh_run_has_checkpoint(const lh_run *run) {
+    return has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
+}
+
+static lh_status refuse_trained(const lh_run *run, lh_error *error) {
+    if (!lh_run_has_checkpoint(run)) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: there is a trained run here\n"
+                   "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
+                   run->directory);
+}
+
+static lh_status refuse_links(lh_run *run, lh_error *error) {
+    char path[sizeof run->directory];
+    struct stat found;
+    run->linked = false;
+    for (const char *end = run->directory + strlen(run->root); *end != '\0';) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        snprintf(path, sizeof path, "%.*s", (int)(end - run->directory), run->directory);
+        run->linked = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+        if (run->linked)
+            return lh_fail(error, LH_ERR_INPUT,
+                           "%s: is a symbolic link, expected a folder: no run is written through one", path);
+    }
+    return LH_OK;
+}
+
+lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
+    run->checkpoint_step = -1;
+    lh_status status = name_files(run, error);
+    if (status == LH_OK) status = refuse_links(run, error);
+    if (status == LH_OK) status = lh_make_directories(run->directory, error);
+    if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, &run->alone, error);
+    if (status != LH_OK || start != LH_RUN_FRESH) return status;
+    status = refuse_trained(run, error);
+    if (status != LH_OK) lh_run_release(run);
+    return status;
+}
+
+lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
+    now(run->started);
+    lh_status status =
+        start == LH_RUN_RESUME ? lh_mark_lines(run->evaluations, run->spec, error) : remove_files(run, error);
+    return status == LH_OK ? write_facts(run, NULL, error) : status;
+}
+
+lh_status lh_run_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error) {
+    char path[LH_PATH_MAX + 64], *text;
+    size_t bytes;
+    *exit_code = -1;
+    *step = 0;
+    lh_status status = join(path, sizeof path, run->directory, "run.json", error);
+    if (status != LH_OK || !has_file(run, "run.json")) return status;
+    status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    json_t *facts = json_loads(text, 0, NULL), *code = json_object_get(facts, "exit");
+    if (json_is_integer(code)) {
+        *exit_code = (int)json_integer_value(code);
+        *step = json_integer_value(json_object_get(facts, "step"));
+    }
+    json_decref(facts);
+    free(text);
+    return status;
+}
+
+void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
+
+/* Appends one more warning to those of a note. */
+__attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const char *format, ...) {
+    size_t used = strlen(note->text), room = sizeof note->text - used;
+    va_list arguments;
+    if (used > 0) used += (size_t)snprintf(note->text + used, room, "\nwarning: ");
+    if (used >= sizeof note->text) return;
+    va_start(arguments, format);
+    vsnprintf(note->text + used, sizeof note->text - used, format, arguments);
+    va_end(arguments);
+}
+
+enum { METRICS, EVALUATIONS, WINDOWS, LOGS };
+
+static const char *log_path(const lh_run *run, int log) {
+    return log == METRICS ? run->metrics : log == EVALUATIONS ? run->evaluations : run->windows;
+}
+
+static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh_error *note, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < LOGS; i++) {
+        status = lh_truncate_lines(log_path(run, i), "step", last, &cuts[i], error);
+        if (status == LH_OK && cuts[i].torn > 0)
+            add_note(note, "%s: the last line was torn and is left out", log_path(run, i));
+    }
+    return status;
+}
+
+static void tell_lost(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
+    if (cut->kept >= want) return;
+    add_note(note,
+             "%s: %s%lld of %lld lines up to step %lld, which the checkpoint counts on\n"
+             "  the others are lost; the training itself goes on to the same bits",
+             log_path(run, log), cut->there ? "has " : "is gone: ", (long long)cut->kept, (long long)want,
+             (long long)step);
+}
+
+/* Loads the window of the checkpoint, and compares the logs that were found with those that it counts on. */
+static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_cut cuts[LOGS],
+                             lh_error *note, lh_error *error) {
+    bool found;
+    lh_status status = lh_window_load(window, run->windows, step, &found, error);
+    if (status != LH_OK) return status;
+    if (found) {
+        tell_lost(run, METRICS, &cuts[METRICS], window->metrics_lines, step, note);
+        tell_lost(run, EVALUATIONS, &cuts[EVALUATIONS], window->eval_lines, step, note);
+    } else {
+        add_note(
+            note,
+            "%s: %s, expected a line of step %lld\n"
+            "  the next line of metrics.jsonl counts from there; whether its %lld lines and the %lld of eval.jsonl "
+            "are all is not known",
+            run->windows,
+            !cuts[WINDOWS].there     ? "is gone"
+            : cuts[WINDOWS].kept > 0 ? "is short"
+                                     : "is empty",
+            (long long)step, (long long)cuts[METRICS].kept, (long long)cuts[EVALUATIONS].kept);
+    }
+    window->metrics_lines = cuts[METRICS].kept;
+    window->eval_lines = cuts[EVALUATIONS].kept;
+    return LH_OK;
+}
+
+static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
+    char have[LH_NUMBER_TEXT], want[LH_NUMBER_TEXT];
+    if (facts->seed != run->seed)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu, this run has seed %llu",
+                       run->directory, (unsigned long long)facts->seed, (unsigned long long)run->seed);
+    if (facts->learning_rate != run->learning_rate)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
+                       run->directory, lh_shortest(facts->learning_rate, have), lh_shortest(run->learning_rate, want));
+    if (run->refused_from > 0 && facts->step >= run->refused_from)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld", run->directory,
+                       (long long)facts->step, (long long)run->refused_from - 1);
+    return LH_OK;
+}
+
+lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
+                        lh_error *error) {
+    lh_state copy, *state;
+    int there = 0;
+    lh_cut cuts[LOGS];
+    lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
+    memset(window, 0, sizeof *window);
+    note->text[0] = 0;
+    lh_status status = lh_state_of(engine, &copy, &state, error);
+    if (status != LH_OK) return status;
+    status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &there, note, error);
+    if (status == LH_OK && there) status = check_facts(run, &facts, error);
+    if (status == LH_OK && there) status = engine->ops->write_state(engine, state, facts.step, error);
+    if (status == LH_OK) status = cut_logs(run, there ? facts.step : -1, cuts, note, error);
+    if (status == LH_OK && there) {
+        run->checkpoint_step = facts.step;
+        status = load_window(run, window, facts.step, cuts, note, error);
+    }
+    lh_state_close(&copy);
+    *found = there != 0;
+    return status;
+}
+
+/* Lines first: a checkpoint must not be on the disk before what it counts on. The logs' entries in the folder get there
+ * with the checkpoint's own, at the latest before it takes its name. */
+static lh_status sync_logs(const lh_run *run, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(log_path(run, i), error);
+    return status;
+}
+
+lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error) {
+    lh_state copy, *state;
+    lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate};
+    lh_status status = lh_state_of(engine, &copy, &state, error);
+    if (status == LH_OK) status = engine->ops->read_state(engine, state, error);
+    if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);
+    if (status == LH_OK) status = sync_logs(run, error);
+    if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, state, &facts, error);
+    if (status == LH_OK) run->checkpoint_step = engine->step;
+    if (status == LH_OK && keep) {
+        char name[64], path[LH_PATH_MAX + 64];
+        snprintf(name, sizeof name, "checkpoint-%lld.safetensors", (long long)engine->step);
+        status = join(path, sizeof path, run->directory, name, error);
+        if (status == LH_OK) status = lh_checkpoint_write(path, run->spec, state, &facts, error);
+    }
+    lh_state_close(&copy);
+    return status;
+}
+
+lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error) {
+    char time[32];
+    now(time);
+    ending end = {time, exit_code, run->engine->step, window};
+    lh_status status = sync_logs(run, error); /* evaluations follow the last checkpoint */
+    if (status == LH_OK) status = write_facts(run, &end, error);
+    lh_run_release(run);
+    return status;
+}

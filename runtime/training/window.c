@@ -1,0 +1,196 @@
+/* See window.h. */
+#include "training/window.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/json_text.h"
+#include "base/lines.h"
+
+/* The sums, and their names in the file that lh_window_save writes. */
+static const struct {
+    const char *key;
+    size_t offset;
+} fields[] = {
+    {"loss", offsetof(lh_window, loss)},
+    {"accuracy", offsetof(lh_window, accuracy)},
+    {"exact_match", offsetof(lh_window, exact_match)},
+    {"grad_norm", offsetof(lh_window, gradient_norm)},
+    {"clipped_share", offsetof(lh_window, clipped)},
+    {"parameter_norm", offsetof(lh_window, parameter_norm)},
+    {"update_norm", offsetof(lh_window, update_norm)},
+    {"seconds", offsetof(lh_window, seconds)},
+};
+enum { OF_LABELS = 3 /* of the fields: steps without a label that counts have none */ };
+enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* the seconds are no sum over the window */ };
+
+static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }
+
+static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
+
+void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
+    const lh_sums *sums = &metrics->sums;
+    window->steps++;
+    window->masked += sums->counted == 0;
+    window->loss += lh_mean_loss(sums);
+    window->accuracy += share(sums->correct, sums->counted);
+    window->exact_match += share(sums->exact, sums->sequences);
+    window->gradient_norm += metrics->gradient_norm;
+    window->clipped += metrics->clipped;
+    window->parameter_norm += metrics->parameter_norm;
+    window->update_norm += metrics->update_norm;
+}
+
+double lh_window_mean(const lh_window *window, double sum) {
+    int64_t steps = window->steps - window->masked;
+    return steps > 0 ? sum / (double)steps : NAN;
+}
+
+void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches) {
+    lh_window_epoch *epoch = &window->epoch;
+    epoch->steps++;
+    epoch->masked += metrics->sums.counted == 0;
+    epoch->sum += share(metrics->sums.correct, metrics->sums.counted);
+    if (step % batches != 0) return;
+    if (epoch->steps == batches &&
+        epoch->masked < batches) { /* else its beginning was not recorded, or nothing counts */
+        epoch->last = step / batches;
+        epoch->accuracy = epoch->sum / (double)(batches - epoch->masked);
+    }
+    epoch->steps = 0;
+    epoch->masked = 0;
+    epoch->sum = 0;
+}
+
+void lh_window_clear(lh_window *window) {
+    *window = (lh_window){.seconds = window->seconds,
+                          .metrics_lines = window->metrics_lines,
+                          .eval_lines = window->eval_lines,
+                          .epoch = window->epoch};
+}
+
+/* The last whole epoch, where there is one. */
+static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
+    if (epoch->last == 0) return;
+    lh_json_integer(line, "epoch", epoch->last);
+    lh_json_number(line, "epoch_accuracy", epoch->accuracy);
+}
+
+static lh_status append(lh_text *text, const char *path, lh_error *error) {
+    lh_status status = lh_text_close(text, error);
+    if (status == LH_OK) status = lh_append_line(path, text->text, error);
+    free(text->text);
+    return status;
+}
+
+/* What a mean is called in metrics.jsonl: a generative model is given its target before it answers. */
+static const char *metric_key(int index, bool teacher_forced) {
+    bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
+    return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
+}
+
+lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
+                        double steps_per_second, lh_error *error) {
+    lh_text text;
+    lh_status status = lh_text_open(&text, error);
+    if (status != LH_OK) return status;
+    lh_window sums = *window;
+    lh_json line;
+    lh_json_begin(&line, text.out);
+    lh_json_integer(&line, "step", step);
+    for (int i = sums.masked < sums.steps ? 0 : OF_LABELS; i < MEANS; i++)
+        lh_json_number(&line, metric_key(i, teacher_forced),
+                       i < OF_LABELS ? lh_window_mean(&sums, *field(&sums, i)) : *field(&sums, i) / (double)sums.steps);
+    lh_json_number(&line, "learning_rate", learning_rate);
+    lh_json_number(&line, "steps_per_second", steps_per_second);
+    lh_json_number(&line, "seconds", sums.seconds);
+    put_epoch(&line, &sums.epoch);
+    lh_json_end(&line);
+    window->metrics_lines++;
+    return append(&text, path, error);
+}
+
+lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error) {
+    lh_text text;
+    lh_status status = lh_text_open(&text, error);
+    if (status != LH_OK) return status;
+    lh_window sums = *window;
+    lh_json line;
+    lh_json_begin(&line, text.out);
+    lh_json_integer(&line, "step", step);
+    lh_json_integer(&line, "steps", sums.steps);
+    if (sums.masked > 0) lh_json_integer(&line, "masked", sums.masked);
+    for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i));
+    lh_json_integer(&line, "metrics_lines", sums.metrics_lines);
+    lh_json_integer(&line, "eval_lines", sums.eval_lines);
+    put_epoch(&line, &sums.epoch);
+    if (sums.epoch.steps > 0) {
+        lh_json_integer(&line, "epoch_steps", sums.epoch.steps);
+        if (sums.epoch.masked > 0) lh_json_integer(&line, "epoch_masked", sums.epoch.masked);
+        lh_json_number(&line, "epoch_sum", sums.epoch.sum);
+    }
+    lh_json_end(&line);
+    return append(&text, path, error);
+}
+
+/* A count of an object; -1: there is none. */
+static int64_t count_of(const json_t *line, const char *key) {
+    const json_t *value = json_object_get(line, key);
+    return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
+}
+
+/* How many of so many steps have no label that counts; lines without the key: none. */
+static int64_t masked_of(const json_t *line, const char *key, int64_t steps) {
+    int64_t masked = count_of(line, key);
+    return masked > 0 && masked <= steps ? masked : 0;
+}
+
+/* What is known of epochs; nothing where the line says nothing. */
+static lh_window_epoch epoch_of(const json_t *line) {
+    const json_t *accuracy = json_object_get(line, "epoch_accuracy"), *sum = json_object_get(line, "epoch_sum");
+    lh_window_epoch epoch = {.steps = count_of(line, "epoch_steps"), .last = count_of(line, "epoch")};
+    if (epoch.steps > 0 && json_is_number(sum)) epoch.sum = json_number_value(sum);
+    else epoch.steps = 0;
+    if (epoch.steps > 0) epoch.masked = masked_of(line, "epoch_masked", epoch.steps);
+    if (epoch.last > 0 && json_is_number(accuracy)) epoch.accuracy = json_number_value(accuracy);
+    else epoch.last = 0;
+    return epoch;
+}
+
+/* A line of this step that is whole takes the place of what was found before. */
+static bool take_line(lh_window *window, const char *text, int64_t step) {
+    lh_window read = {0};
+    json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    read.steps = count_of(line, "steps");
+    bool whole = count_of(line, "step") == step && read.steps >= 0 && read.steps <= step;
+    for (int i = 0; whole && i < FIELDS; i++) {
+        const json_t *value = json_object_get(line, fields[i].key);
+        whole = json_is_number(value);
+        *field(&read, i) = json_number_value(value);
+    }
+    if (read.steps > 0) read.masked = masked_of(line, "masked", read.steps);
+    read.metrics_lines = count_of(line, "metrics_lines");
+    read.eval_lines = count_of(line, "eval_lines");
+    read.epoch = epoch_of(line);
+    json_decref(line);
+    if (whole) *window = read;
+    return whole;
+}
+
+lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error) {
+    memset(window, 0, sizeof *window);
+    *found = false;
+    if (access(path, F_OK) != 0) return LH_OK;
+    char *text;
+    size_t bytes;
+    lh_status status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;)
+        if (take_line(window, one, step)) *found = true;
+    free(text);
+    return LH_OK;
+}

@@ -1,0 +1,124 @@
+-- The rooms of C: what each may include, and that every arrow between them goes one way.
+
+local support = dofile("tests/lua/support.lua")
+
+local lfs = require("lfs")
+local lu = require("luaunit")
+
+-- { room, the rooms that C in it may include besides itself }: a folder, or one file of it without its ending. A room
+-- stands below all that it includes; a folder without a row belongs to the one around it. ARCHITECTURE.md says what is
+-- in each. Kernels and the runtime know nothing of each other: both know the headers of include/longhand.
+local PUBLIC = "include/longhand"
+local ROOMS = {
+  { PUBLIC },
+  { "kernels/cpu", PUBLIC },
+  { "kernels/cuda" },
+  { "kernels/ref", PUBLIC },
+  { "templates", PUBLIC, "kernels/cpu" },
+  { "runtime/base", PUBLIC },
+  { "runtime/data", PUBLIC, "runtime/base" },
+  { "runtime/data/tasks", PUBLIC, "runtime/data" },
+  { "runtime/engine", PUBLIC, "runtime/base", "runtime/data" },
+  { "runtime/cuda", PUBLIC, "runtime/base", "runtime/data", "runtime/engine" },
+  { "runtime/engine/target", "runtime/base", "runtime/engine", "runtime/cuda" },
+  { "runtime/eval", PUBLIC, "runtime/base", "runtime/data", "runtime/engine" },
+  { "runtime/diagnosis", "runtime/base", "runtime/data", "runtime/engine" },
+  { "runtime/training", PUBLIC, "runtime/base", "runtime/data", "runtime/engine", "runtime/eval",
+    "runtime/diagnosis" },
+  { "runtime/bench", PUBLIC, "runtime/base", "runtime/engine", "runtime/engine/target", "runtime/eval",
+    "runtime/training" },
+  { "runtime/cli", PUBLIC, "runtime/base", "runtime/data", "runtime/engine", "runtime/cuda", "runtime/engine/target",
+    "runtime/eval", "runtime/diagnosis", "runtime/training", "runtime/bench" },
+  { "runtime", PUBLIC, "runtime/cuda" },
+}
+
+local rows = {}
+for i, row in ipairs(ROOMS) do
+  rows[row[1]] = { at = i, may = { table.unpack(row, 2) } }
+end
+
+-- The innermost room with a row; nil: none.
+local function room_of(path)
+  local room = path:gsub("%.%w+$", "")
+  while room and not rows[room] do
+    room = room:match("^(.*)/[^/]*$")
+  end
+  return room
+end
+
+-- C files in a folder and below it, sorted.
+local function files_below(folder, list)
+  for name in lfs.dir(folder) do
+    local path = folder .. "/" .. name
+    if lfs.attributes(path, "mode") == "directory" then
+      if not name:find("^%.") then
+        files_below(path, list)
+      end
+    elseif name:find("%.[ch]$") or name:find("%.cu$") or name:find("%.inc$") or name:find("%.tpl$") then
+      list[#list + 1] = path
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+local function files()
+  local list = {}
+  for _, folder in ipairs({ "include", "kernels", "runtime", "templates" }) do
+    files_below(folder, list)
+  end
+  return list
+end
+
+-- The file that an include names, as the Makefile's -I flags have it. nil: one that is generated.
+local function included(path, name)
+  for _, folder in ipairs({ path:match("^(.*/)"), "include/", "runtime/", "" }) do
+    if lfs.attributes(folder .. name, "mode") == "file" then
+      return folder .. name
+    end
+  end
+  lu.assertNil(name:find("/", 1, true), ("%s includes %s, which is nowhere"):format(path, name))
+end
+
+-- The files that each includes: { path = { path... } }.
+local function includes()
+  local from = {}
+  for _, path in ipairs(files()) do
+    from[path] = {}
+    for name in ("\n" .. support.read(path)):gmatch('\n#%s*include "([^"$]+)"') do
+      from[path][#from[path] + 1] = included(path, name)
+    end
+  end
+  return from
+end
+
+TestArrows = {}
+
+function TestArrows.test_rooms_include_what_the_table_says_and_no_more()
+  local found = {}
+  for path, others in pairs(includes()) do
+    local room = room_of(path)
+    lu.assertNotNil(room, path .. ": its folder has no row in the table above")
+    for _, other in ipairs(others) do
+      found[room .. " " .. room_of(other)] = ("%s includes %s"):format(path, other)
+    end
+  end
+  for room, row in pairs(rows) do
+    for _, other in ipairs(row.may) do
+      lu.assertNotNil(found[room .. " " .. other], ("%s may include %s, and does not"):format(room, other))
+      found[room .. " " .. other] = nil
+    end
+    found[room .. " " .. room] = nil
+  end
+  lu.assertEquals(found, {})
+end
+
+function TestArrows.test_arrows_go_one_way()
+  for room, row in pairs(rows) do
+    for _, other in ipairs(row.may) do
+      lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s includes %s"):format(room, other))
+    end
+  end
+end
+
+support.run()
