@@ -237,7 +237,7 @@ end
 local function attention_class(state, group)
   local op, class = group.attention, new_class(state)
   local facts = state.facets[op]
-  class.needs, class.layer, class.template = facts.needs, facts.layer, "python/attention.tpl"
+  class.needs, class.layer, class.template = facts.needs, facts.layer, "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
   class.arguments = table.concat(table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments), ", ")
   class.attention = facts.text

@@ -3,7 +3,7 @@ NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
 % for _, family in ipairs(attentions) do
-    % include("cuda/begin_tables.tpl", family)
+    % include("attention/cuda/begin_tables.tpl", family)
 % end
     team_barrier(t);
 }

@@ -21,7 +21,7 @@
 % for _, family in ipairs(attentions) do
 % if family.relative.kind ~= "none" then
 
-% include("cuda/distances.tpl", family)
+% include("attention/cuda/distances.tpl", family)
 % end
 % end
 % if device.masks[1] then

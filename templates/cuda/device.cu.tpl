@@ -29,7 +29,7 @@ enum {
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the vector of parameters */
     % include("parts/dimensions.tpl")
 % for _, family in ipairs(attentions) do
-    % include("cuda/head_constants.tpl", family)
+    % include("attention/cuda/head_constants.tpl", family)
 % end
 % if attentions[2] then
     HEADS = ${PREFIX}HEADS, /* of every attention, as kernels know them */
@@ -54,13 +54,13 @@ enum {
 
 % for _, family in ipairs(attentions) do
 % if family.score.kind ~= "none" then
-% include("cuda/score.tpl", family)
+% include("attention/cuda/score.tpl", family)
 
 % end
 % end
 % for _, family in ipairs(attentions) do
 % if family.attends.begins then
-% include("cuda/begin_family.tpl", family)
+% include("attention/cuda/begin_family.tpl", family)
 % end
 % end
 % if cuda.begins then
@@ -92,7 +92,7 @@ enum {
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
 
-% include("cuda/rotate.tpl", family)
+% include("attention/cuda/rotate.tpl", family)
 % end
 % end
 

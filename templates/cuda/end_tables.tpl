@@ -1,7 +1,7 @@
 % for _, family in ipairs(attentions) do
 % if family.relative.kind == "transformer_xl" then
 
-% include("cuda/end_rows.tpl", family)
+% include("attention/cuda/end_rows.tpl", family)
 % end
 % end
 
@@ -31,6 +31,6 @@ NOINLINE void end_tables(parameters *g) {
 % end
 % end
 % for _, family in ipairs(attentions) do
-    % include("cuda/end_family.tpl", family)
+    % include("attention/cuda/end_family.tpl", family)
 % end
 }

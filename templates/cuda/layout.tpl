@@ -27,7 +27,7 @@ typedef struct ${block.state} {
 
 % end
 % for _, family in ipairs(attentions) do
-% include("cuda/family_work.tpl", family)
+% include("attention/cuda/family_work.tpl", family)
 % end
 % for _, m in ipairs(device.bits) do
 INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* of a sequence */
@@ -115,7 +115,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % for _, family in ipairs(attentions) do
 % if family.score.kind ~= "none" then
 
-% include("cuda/score_layout.tpl", family)
+% include("attention/cuda/score_layout.tpl", family)
 % end
 % end
 % if cuda.products == "library" then

@@ -4,7 +4,7 @@
 % end
 % for _, family in ipairs(attentions) do
 % if family.relative.kind ~= "none" then
-% include("cuda/distances.tpl", family)
+% include("attention/cuda/distances.tpl", family)
 
 % end
 % end
@@ -37,7 +37,7 @@ typedef struct step_view {
 % end
 } step_view;
 % for _, family in ipairs(attentions) do
-% include("cuda/family_view.tpl", family)
+% include("attention/cuda/family_view.tpl", family)
 % end
 
 /* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:

@@ -8,7 +8,7 @@
 typedef double real;
 enum { ${PREFIX}HEADS = ${heads} };
 
-% include("cuda/mask.tpl")
+% include("attention/cuda/mask.tpl")
 
 % local of, key_of = mask.kind == "antidiagonal" and ", S" or "", mask.sees_all and "i, S" or "i"
 % if mask.kind == "lines" then

@@ -35,8 +35,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   if plan.score.kind == "none" then
     return nil
   end
-  local layout = assert(render.render("cuda/score_layout.tpl", plan, template))
-  local code = assert(render.render("cuda/score.tpl", plan, template))
+  local layout = assert(render.render("attention/cuda/score_layout.tpl", plan, template))
+  local code = assert(render.render("attention/cuda/score.tpl", plan, template))
   return plan.score.cuda, layout, code
 end
 

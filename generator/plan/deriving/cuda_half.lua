@@ -261,7 +261,7 @@ local function attends_of(plan, family, library)
   local geometric, keeps = family.normaliser.kind == "geometric", not library and keeps_pairs(family)
   local spread = library or family.head_width > WHOLE_HEAD
   local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
-  attends.template = geometric and "cuda/attention_geometric.tpl" or "cuda/attention.tpl"
+  attends.template = geometric and "attention/cuda/attention_geometric.tpl" or "attention/cuda/attention.tpl"
   attends.begins = relative or scored and family.score.cuda.stages[1] ~= nil
   attends.sums = relative or family.score.trains
   attends.owned = owned(family)
@@ -326,7 +326,7 @@ local function family_drawing(family)
   if relative.kind ~= "none" and not relative.toeplitz then
     scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1", relative.kind == "shaw" and relative.rows + 1 or 2 * most }
   end
-  return { template = "cuda/family_draws.tpl", prefix = prefix, names = family, family = family,
+  return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family, family = family,
     member = prefix .. "draws", count = prefix .. "draw_count(v)",
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end

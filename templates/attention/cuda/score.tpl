@@ -45,12 +45,12 @@ INLINE void ${prefix}make_score(${c.make.arguments}) {
 % if c.stages[2] then
     if (stage == ${stage.number}) {
 % for _, nest in ipairs(stage) do
-        % include("cuda/score_nest.tpl", { nest = nest })
+        % include("attention/cuda/score_nest.tpl", { nest = nest })
 % end
     }
 % else
 % for _, nest in ipairs(stage) do
-    % include("cuda/score_nest.tpl", { nest = nest })
+    % include("attention/cuda/score_nest.tpl", { nest = nest })
 % end
 % end
 % end
@@ -119,10 +119,10 @@ INLINE void ${prefix}end_score(${c.finish.arguments},
 % for _, nest in ipairs(c.back) do
 % if nest.block then
     {
-        % include("cuda/score_back.tpl", { nest = nest })
+        % include("attention/cuda/score_back.tpl", { nest = nest })
     }
 % else
-    % include("cuda/score_back.tpl", { nest = nest })
+    % include("attention/cuda/score_back.tpl", { nest = nest })
 % end
 % end
 }

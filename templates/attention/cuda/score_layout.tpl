@@ -34,7 +34,7 @@ INLINE void ${prefix}lay_out_score(${prefix}score_tables *s, char *memory, size_
 % if cross and not c.extents.keys and not c.extents.distances and not c.extents.pairs then
     (void)S;
 % end
-    % include("cuda/score_members.tpl", { set = "s", members = c.tables, extents = c.extents })
+    % include("attention/cuda/score_members.tpl", { set = "s", members = c.tables, extents = c.extents })
 }
 
 INLINE size_t ${prefix}score_bytes(${lengths}) {
@@ -75,7 +75,7 @@ INLINE void ${prefix}lay_out_score_gradients(${prefix}score_gradients *d, char *
 % if cross and not c.gradient_extents.keys and not c.gradient_extents.distances and not c.gradient_extents.pairs then
     (void)S;
 % end
-    % include("cuda/score_members.tpl", { set = "d", members = c.gradients, extents = c.gradient_extents })
+    % include("attention/cuda/score_members.tpl", { set = "d", members = c.gradients, extents = c.gradient_extents })
 }
 
 INLINE size_t ${prefix}score_gradient_bytes(${lengths}) {

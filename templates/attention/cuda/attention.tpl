@@ -51,7 +51,7 @@ typedef struct ${prefix}head {
 } ${prefix}head;
 
 % if attends.head_lanes > 1 then
-% include("cuda/head_lanes.tpl")
+% include("attention/cuda/head_lanes.tpl")
 
 % end
 % if scored then
@@ -102,10 +102,10 @@ INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
 }
 % end
 
-% include("cuda/head_vectors.tpl")
+% include("attention/cuda/head_vectors.tpl")
 % if masked then
 
-% include("cuda/mask.tpl")
+% include("attention/cuda/mask.tpl")
 % end
 % local keys, queries = ("int j = 0; j < a.%s; j++"):format(keys_of), "int i = 0; i < a.T; i++"
 % local first_key, end_key, next_key = "0", cross and S or "T", "j++"
@@ -306,7 +306,7 @@ NOINLINE void ${prefix}attend_queries(void) {
             real key[${attends.head_part}], value[${attends.head_part}];
             ${prefix}load_head(key, a.key + j * ${key_stride});
             ${prefix}load_head(value, a.value + j * ${key_stride});
-            % include("cuda/pair_gradient.tpl", pair)
+            % include("attention/cuda/pair_gradient.tpl", pair)
 % if gathers.uniform then
             ${prefix}score_grad_uniform(${of_head}, i, j, logit, ${dscore}, gathered);
 % end
@@ -370,7 +370,7 @@ NOINLINE void ${prefix}attend_keys(void) {
             real query[${attends.head_part}], dout[${attends.head_part}];
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
-            % include("cuda/pair_gradient.tpl", pair)
+            % include("attention/cuda/pair_gradient.tpl", pair)
 % if attends.pairs then
             ${attends.once}w->${prefix}pairs[column + (size_t)i * ${S}] = dlogit;
 % end
@@ -425,7 +425,7 @@ INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
 % end
 % for _, class in ipairs(attends.owned) do
 
-% include(class == "distance" and attends.pairs and "cuda/attend_kept.tpl" or "cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
+% include(class == "distance" and attends.pairs and "attention/cuda/attend_kept.tpl" or "attention/cuda/attend_owned.tpl", { class = class, pair = pair, scores = scores, dscore = dscore, gathered = gathers[class] or {} })
 % end
 % if gathers.uniform then
 

@@ -1,7 +1,7 @@
 % local first_query = (mask.right or 0) > 0 and ("j > %d ? j - %d : 0"):format(mask.right, mask.right) or "j"
 % local beyond = (mask.right or mask.high or 0) + 1
 % if mask.kind == "lines" then
-% include("cuda/lines.tpl")
+% include("attention/cuda/lines.tpl")
 % elseif mask.kind == "antidiagonal" then
 % local line = mask.stride > 1 and mask.stride .. " * " or ""
 % local per = mask.stride > 1 and " / " .. mask.stride or ""

@@ -20,7 +20,7 @@ typedef struct ${prefix}head {
 } ${prefix}head;
 
 % if attends.head_lanes > 1 then
-% include("cuda/head_lanes.tpl")
+% include("attention/cuda/head_lanes.tpl")
 
 % end
 INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends.state} *s, int sequence, int h) {
@@ -40,7 +40,7 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends
     return a;
 }
 
-% include("cuda/head_vectors.tpl")
+% include("attention/cuda/head_vectors.tpl")
 
 /* A query ready for its logits. */
 typedef struct ${prefix}seeker {

@@ -89,7 +89,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
                 ${prefix}load_head(key, a.key + j * ${key_stride});
                 ${prefix}load_head(value, a.value + j * ${key_stride});
                 ${prefix}load_head(dout, w->${attends.dout} + (rows + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-                % include("cuda/pair_gradient.tpl", with_rows and pair or scores)
+                % include("attention/cuda/pair_gradient.tpl", with_rows and pair or scores)
 % if with_rows then
                 ${prefix}add_head(drow, dlogit, query);
 % if biases then
