@@ -91,27 +91,26 @@ function TestText.test_names_of_a_part_end_with_it()
   lu.assertEquals(err.what, "'a' is not in the plan")
 end
 
-local TERMS = {
-  ["a.tpl"] = "% local twice = n * 2\n%% members\nint ${name}_${twice};\n%% value\nf(${inner}, ${n})\n",
-  ["b.tpl"] = "%% value\ng(${inner})\n%% members\n% if flag then\nint ${own};\n% end\n",
+local PAGES = {
+  a = '% local twice = n * 2\n% section("members")\nint ${name}_${twice};\n% section("value")\nf(${inner}, ${n})\n',
+  b = '% section("value")\ng(${inner})\n% section("members")\n% if flag then\nint ${own};\n% end\n',
 }
 
 function TestText.test_slots()
-  local terms = { { template = "a.tpl", n = 3 }, { template = "b.tpl", own = "b" } }
-  local plan = { flag = true, name = "cap", n = 4, terms = terms }
+  local plan = { flag = true, name = "cap", n = 4, terms = { { page = "a", n = 3 }, { page = "b", own = "b" } } }
   local function check(text, want)
-    local got, err = run({ ["t.tpl"] = text, ["a.tpl"] = TERMS["a.tpl"],
-      ["b.tpl"] = TERMS["b.tpl"] }, plan)
+    local got, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
     lu.assertEquals(got or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
   end
-  check('{\n    % slot(terms, "members")\n}\n', "{\n    int cap_6;\n    int b;\n}\n")
-  check('  % slot(terms, "members", { name = "cup", flag = false })\n', "  int cup_6;\n")
-  check('% slot(terms, "nothing")\n', "")
-  check('x = ${inline(terms, "value", "1")} + ${inline(terms, "nothing", "2")};\n', "x = g(f(1, 3)) + 2;\n")
-  check('% include("a.tpl")\n', "templates/a.tpl:2: a section, but the file is included whole")
-  check('% slot(name, "x")\n',
-    "templates/t.tpl:1: slot takes a list of terms and the name of a section of their templates")
-  check('${inline(terms, "members", "1")}${zzz}\n', "templates/t.tpl:1: 'zzz' is not in the plan")
+  check('{\n    % slot("members")\n}\n', "{\n    int cap_6;\n    int b;\n}\n")
+  check('  % slot("members", { name = "cup", flag = false })\n', "  int cup_6;\n")
+  check('% slot("nothing")\n', "")
+  check('x = ${inline("value", "1")} + ${inline("nothing", "2")};\n', "x = g(f(1, 3)) + 2;\n")
+  check('% include("terms/a.tpl")\n', "templates/terms/a.tpl:2: a section, but the file is included whole")
+  check("% slot(n)\n", "templates/t.tpl:1: slot takes the name of a section of the terms' pages")
+  check('${inline("members", "1")}${zzz}\n', "templates/t.tpl:1: 'zzz' is not in the plan")
+  table.insert(plan.terms, { page = "c" })
+  check('% slot("members")\n', "templates/t.tpl:1: no such page of a term: templates/terms/c.tpl")
 end
 
 -- Nothing in a hand-written file means anything to the engine, and the column of the splice does not matter.

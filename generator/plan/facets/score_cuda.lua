@@ -1,5 +1,5 @@
--- The score on a GPU: what score_layout.tpl and score.tpl of templates/attention/cuda print, and what the kernels around
--- them ask.
+-- The score on a GPU: what score_layout.tpl and score.tpl of templates/attention/cuda print, and what the kernels
+-- around them ask.
 --
 -- Input: build of plan/facets/score.lua, the lowered formula, the facet's own plan so far. Output:
 --

@@ -304,7 +304,7 @@ local function splice(run, name, folder)
   end
 end
 
-local engine = { include = include, fail = fail } -- what slots.lua asks for
+local engine = { include = include, fail = fail, lookup = lookup } -- what slots.lua asks for
 
 -- What the code of a template can reach. The names with underscores are what template.lua writes into it.
 local function environment(run)
@@ -424,8 +424,8 @@ end
 -- (signatures.lua), to which this one adds its own.
 function M.render(name, plan, read, finish, extras, known)
   local run = {
-    plan = plan, read = read, parsed = {}, stack = {}, extras = { extras }, indent = "", pieces = {}, lines = {},
-    map = {}, signatures = known or signatures.new(), settle = settle,
+    plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
+    lines = {}, map = {}, signatures = known or signatures.new(), settle = settle,
   }
   run.environment = environment(run)
   local ok, err = xpcall(function()

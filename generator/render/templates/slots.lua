@@ -1,48 +1,56 @@
 -- Slots: what the terms of an attention have for one place of a skeleton.
 --
--- A term is a table of names for its template, and `template`, a file of sections (template.lua). A section has the
--- name of the slot that it is for; a term whose template has no such section has nothing for that slot. Terms come in
--- the order of their list, which is the order of their contributions. Called by render.lua, which hands over a run and
--- its own functions.
+-- A term is a table of names for its template, and `page`: terms/<page>.tpl beside the skeleton is a file of sections
+-- (template.lua). A section has the name of the slot that it is for; a term whose page has no such section has nothing
+-- for that slot. Terms are those in scope, in the order of their list, which is that of their contributions. Called by
+-- render.lua, which hands over a run and its own functions.
 
 local template = require("render.templates.template")
 
 local M = {}
 
-local function has(run, engine, term, section)
-  local text = type(term) == "table" and type(term.template) == "string" and run.read(term.template)
-  if not text then
-    engine.fail(run, "a term has no template", "terms are a list, each with the name of its template")
+-- The page of a term, if it has the section.
+local function page_of(run, engine, term, section)
+  local folder = run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
+  local name = ("%sterms/%s.tpl"):format(folder, term.page)
+  local key = name .. "#" .. section
+  if run.sections[key] == nil then
+    local text = run.read(name)
+    if not text then
+      engine.fail(run, ("no such page of a term: templates/%s"):format(name))
+    end
+    run.sections[key] = template.has_section(text, section)
   end
-  return template.has_section(text, section)
+  return run.sections[key] and name
 end
 
 local function fill_one(run, engine, term, section, extra)
-  if has(run, engine, term, section) then
+  local page = page_of(run, engine, term, section)
+  if page then
     run.extras[#run.extras + 1] = term
-    engine.include(run, term.template, extra, section)
+    engine.include(run, page, extra, section)
     run.extras[#run.extras] = nil
   end
 end
 
-local function check(run, engine, call, terms, section)
-  if type(terms) ~= "table" or type(section) ~= "string" then
-    engine.fail(run, call .. " takes a list of terms and the name of a section of their templates")
+local function check(run, engine, call, section)
+  if type(section) ~= "string" then
+    engine.fail(run, call .. " takes the name of a section of the terms' pages")
   end
+  return engine.lookup(run, "terms")
 end
 
 -- Adds the lines of each term; extra: names of the slot's own.
-function M.fill(run, engine, terms, section, extra)
-  check(run, engine, "slot", terms, section)
-  for _, term in ipairs(terms) do
+function M.fill(run, engine, section, extra)
+  for _, term in ipairs(check(run, engine, "slot", section)) do
     fill_one(run, engine, term, section, extra)
   end
 end
 
 -- An expression that terms wrap one after the other, each with one line in which `inner` is what those before have made
 -- of it: it stands in a hole.
-function M.inline(run, engine, terms, section, inner, extra)
-  check(run, engine, "inline", terms, section)
+function M.inline(run, engine, section, inner, extra)
+  local terms = check(run, engine, "inline", section)
   local lines, map, pieces, indent = run.lines, run.map, run.pieces, run.indent
   for _, term in ipairs(terms) do
     run.lines, run.map, run.pieces, run.indent = {}, {}, {}, ""
@@ -50,7 +58,7 @@ function M.inline(run, engine, terms, section, inner, extra)
     fill_one(run, engine, term, section, extra)
     run.extras[#run.extras] = nil
     if #run.lines > 1 then
-      engine.fail(run, ("section %s of %s has more than one line"):format(section, term.template))
+      engine.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))
     end
     inner = run.lines[1] and run.lines[1]:match("^%s*(.*)$") or inner
   end

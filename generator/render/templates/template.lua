@@ -5,8 +5,8 @@
 -- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. Checked here, before
 -- anything runs: blocks are balanced, every line of Lua is complete by itself (brackets may span lines), holes hold a
 -- name, a field or one helper call. The code calls __text, __hole, __at and __end, which render.lua provides.
--- A file may have sections, each below a line "%% name": it is then read one section at a time, with what stands ahead
--- of the first.
+-- A file may have sections, each below a line `% section("name")`: it is then read one section at a time, with what
+-- stands ahead of the first.
 
 local M = {}
 
@@ -252,11 +252,11 @@ local function text_line(reader, source, line)
   reader.code[line] = table.concat(code, " ")
 end
 
-local SECTION = "^%%%% ([%w_]+)$"
+local SECTION = '^%% section%("([%w_]+)"%)$'
 
 -- Whether a text has a section.
 function M.has_section(text, section)
-  return ("\n" .. text):find("\n%% " .. section .. "\n", 1, true) ~= nil
+  return ("\n" .. text):find(('\n%% section("%s")\n'):format(section), 1, true) ~= nil
 end
 
 -- Whether a line is of no section but the one that is read; a head of a section is of none.
