@@ -20,6 +20,7 @@ local model = require("plan.deriving.model")
 local optimizer = require("plan.deriving.optimizer")
 local remade = require("plan.deriving.remade")
 local symbols = require("plan.deriving.symbols")
+local terms = require("attention.terms")
 local tongues = require("base.tongues")
 local tuning = require("plan.deriving.tuning")
 
@@ -39,7 +40,7 @@ local function file_list(plan)
   }
   for _, family in ipairs(plan.attentions) do
     if family.score.kind ~= "none" then
-      files[#files + 1] = { template = "cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
+      files[#files + 1] = { template = "attention/cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
         family = family }
     end
     files[#files + 1] = { template = family.normaliser.template, path = ("attention_%s.inc"):format(family.name),
@@ -85,6 +86,7 @@ local function build(resolved, facts)
   enter(of_model)
   enter(costs.training(plan, facts.task))
   remade.settle(plan)
+  terms.settle(plan)
   enter({ files = file_list(plan), tuned = tuning.of(plan) })
   enter(optimizer.of(plan))
   enter(costs.of(plan, net, facts.task))

@@ -1,5 +1,5 @@
 % if signed_sinusoids then
-% include("cpu/signed_sinusoid.tpl")
+% include("attention/cpu/signed_sinusoid.tpl")
 
 % end
 % local input_draws = input_draw and input_draw.apart and input_draw.kind == "randomized"
@@ -8,7 +8,7 @@
 
 % end
 % for _, family in ipairs(attentions) do
-% include("cpu/draws.tpl", family)
+% include("attention/cpu/draws.tpl", family)
 % end
 % for _, struct in ipairs(structs) do
 % if struct.packed[1] then
@@ -24,7 +24,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream);
 % end
 % for _, family in ipairs(attentions) do
-    % include("cpu/begin_family.tpl", family)
+    % include("attention/cpu/begin_family.tpl", family)
 % end
 % for _, struct in ipairs(structs) do
 % local n = #struct.packed

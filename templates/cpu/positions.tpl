@@ -36,6 +36,6 @@ typedef struct shared {
     int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* of each stream */
 % end
 % for _, family in ipairs(attentions) do
-    % include("cpu/shared_draws.tpl", family)
+    % include("attention/cpu/shared_draws.tpl", family)
 % end
 } shared;

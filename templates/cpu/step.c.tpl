@@ -36,7 +36,7 @@ enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a to
 % include("cpu/take.tpl")
 
 % for _, family in ipairs(attentions) do
-% include("cpu/family.tpl", family)
+% include("attention/cpu/family.tpl", family)
 
 % end
 % if any_sums then
@@ -64,7 +64,7 @@ enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a to
 % if any_sums then
 % for _, family in ipairs(attentions) do
 % if family.sums then
-% include("cpu/end_sums.tpl", family)
+% include("attention/cpu/end_sums.tpl", family)
 
 % end
 % end

@@ -19,9 +19,9 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? ${max_position} - distance[-offset] : ${max_position} - 1;
 }
 % end
-% include("cpu/behind_shared.tpl")
-% include("cpu/score.inc.tpl")
-% include("cpu/behind_end.tpl")
+% include("attention/cpu/behind_shared.tpl")
+% include("attention/cpu/score.inc.tpl")
+% include("attention/cpu/behind_end.tpl")
 
 /* Scores, weighted gradients of the logits and those of the parameters, added to g. Arrays [LAYERS][HEADS][keys][queries];
  * drawn: positions or distances of each layer, or NULL. */

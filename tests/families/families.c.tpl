@@ -23,7 +23,7 @@
 % include("cpu/take.tpl")
 
 % for _, family in ipairs(attentions) do
-% include("cpu/family.tpl", family)
+% include("attention/cpu/family.tpl", family)
 
 % end
 typedef struct workspace {
@@ -40,7 +40,7 @@ typedef struct workspace {
 #include "attention_cross.inc"
 
 % for _, family in ipairs(attentions) do
-% include("cpu/draws.tpl", family)
+% include("attention/cpu/draws.tpl", family)
 % end
 static void begin(const lh_cpu_step *step) {
     const int part = 0, parts = 1;
@@ -48,7 +48,7 @@ static void begin(const lh_cpu_step *step) {
     (void)parts;
     (void)step;
 % for _, family in ipairs(attentions) do
-    % include("cpu/begin_family.tpl", family)
+    % include("attention/cpu/begin_family.tpl", family)
 % end
 }
 

@@ -13,7 +13,7 @@ typedef struct ${name}_head {
     int T, S, h;
 } ${name}_head;
 
-% include("cpu/mask.tpl")
+% include("attention/cpu/mask.tpl")
 
 % local shape = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
 /* Gains of a group with the keys of its span; those outside stay hidden, and those of which no query is asked are open. */

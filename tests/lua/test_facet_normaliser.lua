@@ -8,8 +8,8 @@ local normaliser = require("plan.facets.normaliser")
 TestNormaliser = {}
 
 function TestNormaliser.test_softmax_is_what_there_is_without()
-  lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", kept = "cpu/attention_kept.tpl",
-    template = "cpu/attention.inc.tpl", trace = "cpu/trace_attention.tpl", temperature = 1 })
+  lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", kept = "attention/cpu/attention_kept.tpl",
+    template = "attention/cpu/attention.inc.tpl", trace = "attention/cpu/trace_attention.tpl", temperature = 1 })
   lu.assertEquals(normaliser.plan({ normaliser = { kind = "softmax", temperature = 0.01 } }, {}).temperature, 0.01)
 end
 

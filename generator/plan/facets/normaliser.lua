@@ -15,15 +15,15 @@ local WIDEST_VECTOR = 16
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
   if not normaliser or normaliser.kind == "softmax" then
-    return { kind = "softmax", kept = "cpu/attention_kept.tpl", template = "cpu/attention.inc.tpl",
-      trace = "cpu/trace_attention.tpl", temperature = normaliser and normaliser.temperature or 1 }
+    return { kind = "softmax", kept = "attention/cpu/attention_kept.tpl", template = "attention/cpu/attention.inc.tpl",
+      trace = "attention/cpu/trace_attention.tpl", temperature = normaliser and normaliser.temperature or 1 }
   end
   local directional = normaliser.directional
   return {
     kind = "geometric",
-    kept = "cpu/attention_kept_geometric.tpl",
-    template = "cpu/attention_geometric.inc.tpl",
-    trace = "cpu/trace_attention_geometric.tpl",
+    kept = "attention/cpu/attention_kept_geometric.tpl",
+    template = "attention/cpu/attention_geometric.inc.tpl",
+    trace = "attention/cpu/trace_attention_geometric.tpl",
     normalised = normaliser.normalised,
     directional = directional,
     direction_width = directional and (2 * family.heads + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR,

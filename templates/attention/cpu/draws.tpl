@@ -42,6 +42,6 @@ static void draw_${name}_distances(const lh_cpu_step *step, int d) {
 
 % end
 % if relative.behind then
-% include("cpu/relative_step.tpl")
+% include("attention/cpu/relative_step.tpl")
 
 % end

@@ -1,7 +1,7 @@
 % local normalised, directional = normaliser.normalised, normaliser.directional
 % local least_total = precision == "float64" and "1e-12" or "1e-12f"
 % local more = directional and ", with one input more, the directions" or ""
-% include("parts/banner.tpl", { template = "cpu/attention_geometric.inc.tpl", about = about.attention[name] })
+% include("parts/banner.tpl", { template = "attention/cpu/attention_geometric.inc.tpl", about = about.attention[name] })
 
 /* What the layers call, with the workspace whole, is what it is with a softmax: attention_${name} and
  * attention_${name}_backward${more}.
@@ -119,7 +119,7 @@ INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broad
 % end
 % if rotation.kind == "rope" then
 
-% include("cpu/rotate.tpl")
+% include("attention/cpu/rotate.tpl")
 % end
 
 /* One head of one sequence: query [T] rows of HEAD_WIDTH, QUERY_STRIDE apart, keys and values WIDTH and 2 WIDTH further on;
@@ -256,7 +256,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
 }
 
-% include("cpu/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "j", at = "u * LANES + i", spans = false, of_pairs = false })
+% include("attention/cpu/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "j", at = "u * LANES + i", spans = false, of_pairs = false })
 
 % local out_argument, out_pass = normalised and "const real *restrict out, " or "", normalised and "out, " or ""
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
@@ -278,7 +278,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % end
 }
 
-% include("cpu/geometric_heads.tpl", {
+% include("attention/cpu/geometric_heads.tpl", {
 %     turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "",
 %     direction_pass = directional and ", direction" or "", out_pass = normalised and "attended + at, " or "",
 %     clears = directional and normaliser.direction_width > 2 * heads })

@@ -1,15 +1,15 @@
-% include("cpu/head_constants.tpl")
+% include("attention/cpu/head_constants.tpl")
 
 % if positions.distance.draws then
 % include("parts/drawn_distance.tpl")
 
 % end
 % if behind then
-% include("cpu/behind_shared.tpl")
+% include("attention/cpu/behind_shared.tpl")
 
 % end
 % if relative.kind ~= "none" then
-% include("cpu/relative_tables.tpl")
+% include("attention/cpu/relative_tables.tpl")
 
 % end
 % if score.kind ~= "none" then
@@ -17,11 +17,11 @@
 
 % end
 % if behind then
-% include("cpu/behind_end.tpl")
+% include("attention/cpu/behind_end.tpl")
 
 % end
 % if sums then
-% include("cpu/sums.tpl")
+% include("attention/cpu/sums.tpl")
 
 % end
 % include(normaliser.kept)

@@ -42,7 +42,7 @@
 % elseif opens then
 % parts = { { to = "shut", score = open_score }, { to = to, score = score_of } }
 % end
-% include("parts/banner.tpl", { template = "cpu/attention.inc.tpl", about = about.attention[name] })
+% include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", about = about.attention[name] })
 
 /* What the layers call, with the workspace whole:
  *
@@ -77,7 +77,7 @@ typedef struct ${name}_head {
     int first_query, end_query; /* queries that somebody reads; the rows of all are there */
 % end
 % if relates then
-    % include("cpu/relative_head.tpl")
+    % include("attention/cpu/relative_head.tpl")
 % end
 % if scored then
     const ${name}_score_tables *scores;
@@ -109,7 +109,7 @@ typedef struct ${name}_head {
     head.end_query = end_query;
 % end
 % if relates then
-    % include("cpu/relative_head_of.tpl")
+    % include("attention/cpu/relative_head_of.tpl")
 % end
 % if scored then
     head.scores = scores;
@@ -172,10 +172,10 @@ INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *he
 }
 % end
 
-% include("cpu/logit.tpl")
+% include("attention/cpu/logit.tpl")
 % if mask.kind ~= "none" then
 
-% include("cpu/mask.tpl")
+% include("attention/cpu/mask.tpl")
 % end
 % if scored and hides then
 
@@ -198,14 +198,14 @@ INLINE vector ${score_of}(const ${name}_head *head, const ${name}_queries *group
 % end
 % if rotation.kind == "rope" then
 
-% include("cpu/rotate.tpl")
+% include("attention/cpu/rotate.tpl")
 % end
 
-% include("cpu/attend_weights.tpl", { span = span, parts = parts, from = from, to = to, lined = lined, opens = opens, weighed = weighed })
+% include("attention/cpu/attend_weights.tpl", { span = span, parts = parts, from = from, to = to, lined = lined, opens = opens, weighed = weighed })
 
 % if tiles then
 % local all_seen = mask.kind == "none" or opens and not mask.left
-% include("cpu/attend_one.tpl", { spans = spans, scored = scored, score = opens and not mask.left and open_score or not (opens and not mask.left) and score_of, by_row = scored and all_seen and score.row ~= nil, partly = scored and score.has.distance })
+% include("attention/cpu/attend_one.tpl", { spans = spans, scored = scored, score = opens and not mask.left and open_score or not (opens and not mask.left) and score_of, by_row = scored and all_seen and score.row ~= nil, partly = scored and score.has.distance })
 
 % end
 /* One head of one sequence.
@@ -232,7 +232,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     const int T = head->to; /* the last query sees no key behind it */
     const real *value = key + WIDTH;
 % else
-% include("cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
+% include("attention/cpu/head_lengths.tpl", { lengths = ranged and "S = head->S" or lengths })
 % end
 % if bounded then
     const int first_group = ${query_from};
@@ -262,14 +262,14 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
 % elseif eval_dropout then
-        % include("cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
+        % include("attention/cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * ${drops.name}_KEEP_SCALE;
 % else
         if (head->keep) {
-            % include("cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
+            % include("attention/cpu/attend_values_dropped.tpl", { S = S, K = K, from = from, to = to })
         } else {
             weighted_rows(${values});
         }
@@ -283,17 +283,17 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     }
 }
 % if relative.turned then
-% include("cpu/turned_grad.tpl")
+% include("attention/cpu/turned_grad.tpl")
 % elseif relates then
-% include("cpu/relative_grad.tpl")
-% include("cpu/relative_rows_grad.tpl")
+% include("attention/cpu/relative_grad.tpl")
+% include("attention/cpu/relative_rows_grad.tpl")
 % end
 
 /* Gradients of queries, and the rows that the keys' pass reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
         const ${name}_scratch *scratch, real *restrict dquery) {
-% include("cpu/head_lengths.tpl", { lengths = lengths })
+% include("attention/cpu/head_lengths.tpl", { lengths = lengths })
 % if bounded then
     const int first_group = ${query_from};
 % end
@@ -311,7 +311,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
 % if relative.turned then
-    % include("cpu/attend_rows.tpl")
+    % include("attention/cpu/attend_rows.tpl")
 % end
 % local group_from = bounded and "first_group" or "0"
     for (int first = ${group_from}; first < ${bounded and query_to or "T"}; first += LANES) {
@@ -402,22 +402,22 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % end
     }
 % if not relative.turned then
-    % include("cpu/attend_rows.tpl")
+    % include("attention/cpu/attend_rows.tpl")
 % end
 }
 
 % if paired then
-% include("cpu/attend_keys.tpl", { spans = spans, of_pairs = true })
+% include("attention/cpu/attend_keys.tpl", { spans = spans, of_pairs = true })
 
 % end
-% include("cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans, of_pairs = false })
+% include("attention/cpu/attend_keys.tpl", { start = start, step = step, row = "j", at = "u * LANES + i", spans = spans, of_pairs = false })
 
 % if remade then
-% include("cpu/attend_backward_remade.tpl", { span = spans and "begin, end" or S, always = always })
+% include("attention/cpu/attend_backward_remade.tpl", { span = spans and "begin, end" or S, always = always })
 
 % end
 % if not always then
-% include("cpu/attend_backward.tpl")
+% include("attention/cpu/attend_backward.tpl")
 
 % end
 /* From what is kept of a head to that of the next. */
@@ -432,4 +432,4 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % end
 }
 
-% include("cpu/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })
+% include("attention/cpu/attention_heads.tpl", { turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "" })

@@ -1,6 +1,6 @@
 % local S = cross and "head->S" or "head->T"
 % if mask.kind == "lines" then
-% include("cpu/lines.tpl", { S = S })
+% include("attention/cpu/lines.tpl", { S = S })
 % elseif mask.kind == "antidiagonal" then
 % local line, times = "", ""
 % if mask.stride > 1 then

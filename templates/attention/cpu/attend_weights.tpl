@@ -21,7 +21,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span}, cons
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from};
 % for _, part in ipairs(parts) do
-    % include("cpu/attend_scores.tpl", { to = part.to, score = part.score, lined = lined })
+    % include("attention/cpu/attend_scores.tpl", { to = part.to, score = part.score, lined = lined })
 % end
     return exp_weights(${weighed});
 }

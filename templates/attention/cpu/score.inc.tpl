@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "cpu/score.inc.tpl", about = about.score[name] })
+% include("parts/banner.tpl", { template = "attention/cpu/score.inc.tpl", about = about.score[name] })
 
 % local lengths = cross and "int T, int S" or "int T"
 % local T_S, S = cross and "T, S" or "T", cross and "S" or "T"
@@ -169,7 +169,7 @@ static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_sco
     (void)step;
 % end
 % for _, nest in ipairs(score.making) do
-    % include("cpu/score_nest.tpl", { nest = nest })
+    % include("attention/cpu/score_nest.tpl", { nest = nest })
 % end
 }
 
@@ -281,7 +281,7 @@ static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_scor
     (void)${unused};
 % end
 % for _, nest in ipairs(score.gradients) do
-    % include("cpu/score_nest.tpl", { nest = nest })
+    % include("attention/cpu/score_nest.tpl", { nest = nest })
 % end
 }
 % end

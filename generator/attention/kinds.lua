@@ -1,0 +1,16 @@
+-- The kinds of terms that an attention is a list of, and where each stands among the others.
+--
+-- Output: a list of { name, rank, about }. A skeleton includes the text of the terms that fill a slot in the order of
+-- their ranks; sums of floats have that order, so that a rank is part of the bits. Two terms of one kind stand in the
+-- order in which they were added.
+
+return {
+  { name = "position_source", rank = 10, about = "where tokens stand, and how far apart those of a pair are" },
+  { name = "contribution", rank = 20, about = "what the network makes for the attention of a block's input" },
+  { name = "row_map", rank = 30, about = "rows of queries and keys before their products" },
+  { name = "pair_vector", rank = 40, about = "what the logit of a pair gains by a vector and its query" },
+  { name = "pair_scalar", rank = 50, about = "what becomes of the logit of a pair" },
+  { name = "domain", rank = 60, about = "which pairs there are" },
+  { name = "row_function", rank = 70, about = "how the logits of a query become weights" },
+  { name = "weight_map", rank = 80, about = "what becomes of a weight" },
+}

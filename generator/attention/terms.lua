@@ -1,0 +1,142 @@
+-- The terms of an attention: what its facets add to the loops over queries and keys.
+--
+-- Input: a planned family of attentions, whose loops are settled (remade.lua). Output: its terms in the order of their
+-- ranks, and beside them the properties that they have together. A term is
+--
+--   kind, rank   of kinds.lua
+--   page         templates/attention/<target>/terms/<page>.tpl has its text, a section for every slot that it fills
+--   properties   true for each that it has
+--   and whatever else its text reads: names that the text sees before those of the family.
+--
+-- Skeletons ask for properties, which are these, each false where no term has it:
+--
+--   positions: sided         queries and keys have draws of their own, also where both are of one stream
+--   pair vectors: beside     a pair has a vector, so that the way back needs more than weights and their gradients
+--                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
+--                by_pair     a pair's row is looked up
+--                far         a whole run of keys is asked for at once, before logits are
+--                biases      queries have biases, one for keys and one for rows
+--   pair scalar: scaled      the logit of a pair becomes a score
+--                again       the way back needs the logit
+--                trains      learned tables have gradients
+--                changes     the gradient of a logit is not that of its score
+--                gathers     gradients of tables add up for a group of queries
+--                row         a query with keys side by side has a form of its own; partly: not with all keys
+--   domain:      spans       a group of queries sees a span of keys
+--                hides       of these a query may miss some
+--                opens       keys of the span before some key are open to all queries of a group
+--                opens_later ... and behind some key
+--                gains       what scores gain is written before them
+--                sees_all    a query that would see nothing sees all
+--   contribution: directional   logits of keys to the right and to the left gain numbers of the query
+--   row function: outwards   keys are tried outwards, and chances kept beside weights
+--                normalised  weights are divided by their sum
+--   weight map:  drops       weights are dropped out; the sign says so until the way back
+--   row maps:    turns       rows are turned by their positions
+--   any:         numbered    the loops over pairs need the number of the head
+--                sums        the blocks of a shard add up more than the gradient
+--                by_layer    what a head is handed hangs on the layer; by_head: on the head
+--
+-- Nothing here is text of a target; skeletons know these names and no facet.
+
+local kinds = require("attention.kinds")
+
+local M = {}
+
+local function positions(family)
+  return { page = "draws", properties = { sided = family.positions.kind == "randomized" and family.cross } }
+end
+
+-- Keys to the right and to the left gain what a learned map of the block's input says.
+local function contribution(family)
+  return family.normaliser.directional and { page = "directions", properties = { directional = true } } or nil
+end
+
+local function row_map(family)
+  local rotation = family.rotation
+  return rotation.kind ~= "none" and { page = "turns", draw = rotation.draw, properties = { turns = true } } or nil
+end
+
+local VECTORS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_turn" }
+
+local function pair_vector(family)
+  local relative = family.relative
+  if relative.kind == "none" then
+    return nil
+  end
+  local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
+  return { page = VECTORS[form], vectors = relative.vectors, rows = relative,
+    properties = { beside = true, [form] = true, biases = relative.biases, sums = true, by_layer = true,
+      by_head = relative.biases, first_query = form == "by_pair" } }
+end
+
+local function pair_scalar(family)
+  local score = family.score
+  return score.kind ~= "none" and { page = "scalar", tables = score.tables, set_of_layer = score.set_of_layer,
+    properties = { scaled = true, numbered = true, again = score.recomputes, trains = score.trains,
+      changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
+      sums = score.trains, first_query = true, by_layer = score.per_layer } } or nil
+end
+
+local DOMAINS = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
+
+local function domain(family)
+  local mask = family.mask
+  if mask.kind == "none" then
+    return nil
+  end
+  local page = DOMAINS[mask.kind]
+  local band, listed = page == "band", page == "segments"
+  return { page = page, left = mask.left, right = mask.right, stride = mask.stride, low = mask.low, high = mask.high,
+    listed = mask,
+    properties = { spans = true, hides = not listed, gains = listed, numbered = listed, opens = band,
+      opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } }
+end
+
+local function row_function(family)
+  local normaliser = family.normaliser
+  local outwards = normaliser.kind == "geometric"
+  return { page = outwards and "outwards" or "exponential", properties = { outwards = outwards,
+    normalised = normaliser.normalised, sums = outwards } }
+end
+
+local function weight_map(family)
+  return family.drops and { page = "dropped", place = family.drops.place, keeps = family.drops.name,
+    properties = { drops = true, numbered = true } } or nil
+end
+
+local OF_KIND = { position_source = positions, contribution = contribution, row_map = row_map,
+  pair_vector = pair_vector, pair_scalar = pair_scalar, domain = domain, row_function = row_function,
+  weight_map = weight_map }
+
+M.PROPERTIES = { "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes",
+  "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "gains", "sees_all", "outwards", "normalised",
+  "directional", "drops", "turns", "numbered", "sums", "by_layer", "by_head", "first_query" }
+
+function M.of(family)
+  local terms = {}
+  for _, name in ipairs(M.PROPERTIES) do
+    terms[name] = false
+  end
+  for _, kind in ipairs(kinds) do
+    local term = OF_KIND[kind.name] and OF_KIND[kind.name](family)
+    if term then
+      term.kind, term.rank = kind.name, kind.rank
+      terms[#terms + 1] = term
+      for name, value in next, term.properties do
+        assert(terms[name] ~= nil, name)
+        terms[name] = terms[name] or value or false
+      end
+    end
+  end
+  return terms
+end
+
+-- Sets the terms of every family.
+function M.settle(plan)
+  for _, family in ipairs(plan.attentions) do
+    family.terms = M.of(family)
+  end
+end
+
+return M
