@@ -12,7 +12,7 @@ local write = require("base.write")
 
 local M = {}
 
-local SOURCES = { "verb_train.c", "data_files.c" }
+local SOURCES = { "train/verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
 -- Flags that say where a spec's files lie, wherever we stand. files: by the names of fields (validate.lua).

@@ -59,7 +59,7 @@ typedef struct lh_format {
     const char *located; /* what an example has that says it: "one ? in the input" */
 } lh_format;
 
-/* Finite data in place of a sampler; see data/corpus.h. */
+/* Finite data in place of a sampler; see data/finite/corpus.h. */
 typedef struct lh_data {
     const char *train, *eval; /* paths as the spec gives them; train NULL: the task makes its examples; eval NULL: there
                                * is no such file */
@@ -149,7 +149,7 @@ typedef struct lh_eval_defaults {
     /* From here on, default. */
     lh_lengths lengths;
     int examples;        /* per condition; 0: all there are, of finite data */
-    bool in_order;       /* of finite data the first ones of the file; else chosen by the seed (data/pick.h) */
+    bool in_order;       /* of finite data the first ones of the file; else chosen by the seed (data/finite/pick.h) */
     int batch;           /* of them in a batch, which has draws of its own; 0: one batch */
     int draws;           /* per condition, of what is random in a pass; 1 where nothing is */
     bool teacher_forced; /* of a generative model: the target stands before every answer, not its own answers */

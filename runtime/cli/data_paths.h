@@ -3,7 +3,7 @@
 #define LONGHAND_DATA_PATHS_H
 
 #include "base/files.h"
-#include "data/groups.h"
+#include "data/finite/groups.h"
 
 /* The path of a set's file, in found: as the spec has it, where there is such a file. Else, with the checkpoint of a run,
  * in the folder where that was trained, as run.json says, or in one that the checkpoint lies in, as the spec has it or by

@@ -3,7 +3,7 @@
 #ifndef LONGHAND_BATCH_H
 #define LONGHAND_BATCH_H
 
-#include "data/corpus.h"
+#include "data/finite/corpus.h"
 #include "data/trial.h"
 #include "longhand/spec.h"
 #include "longhand/status.h"
@@ -16,7 +16,7 @@ int lh_lengths_longest(const lh_lengths *lengths);
 /* Task length n of training step `step`: uniform over lengths, from LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
-/* Tokens of an example at task length n; with finite data, of shape n (data/corpus.h). */
+/* Tokens of an example at task length n; with finite data, of shape n (data/finite/corpus.h). */
 int lh_input_length(const lh_spec *spec, int n);
 int lh_output_length(const lh_spec *spec, int n);
 
@@ -61,8 +61,8 @@ int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
 /* Makes sequence `row` of the batch, which has shape n and ends with it: of this input and, for streams that read it, this
- * target (NULL: all 0), which are a task's, with a place for every label (cli/input.h has checked it). Its labels are the
- * target, and none counts. */
+ * target (NULL: all 0), which are a task's, with a place for every label (cli/verbs/input.h has checked it). Its labels
+ * are the target, and none counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
 /* Where the examples come from: counter words of example i are (step, first + i). */

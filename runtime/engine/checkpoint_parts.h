@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/safetensors.h"
-#include "data/corpus.h"
+#include "data/finite/corpus.h"
 #include "longhand/spec.h"
 
 enum { LH_LONGEST_NAME = 256 };

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "data/epoch.h"
+#include "data/finite/epoch.h"
 #include "engine/cpu_room.h"
 #include "engine/engine.h"
 

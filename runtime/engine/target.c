@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/level.h"
-#include "runtime/cuda/fleet.h"
+#include "runtime/cuda/fleet/fleet.h"
 
 static lh_status open_cpu(lh_target *target, lh_error *error) {
     if (target->spec.cpu == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");

@@ -1,5 +1,5 @@
-/* Accuracy by condition, a task length or a group of finite data (data/groups.h): fixed examples of each, in one batch
- * or several, under one or several draws of what is random in a pass. */
+/* Accuracy by condition, a task length or a group of finite data (data/finite/groups.h): fixed examples of each, in one
+ * batch or several, under one or several draws of what is random in a pass. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -48,7 +48,7 @@ typedef struct lh_eval_request {
     lh_lengths lengths;      /* where there are no groups */
     const lh_groups *groups; /* of finite data */
     lh_noise noise;          /* all of them under each; count 0: as they are */
-    int examples;            /* of each length; groups have those that were chosen (data/pick.h) */
+    int examples;            /* of each length; groups have those that were chosen (data/finite/pick.h) */
     int draws;               /* count as 1 where the model draws nothing */
     int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
     bool teacher_forced;     /* of a generative model: none of its own answers */

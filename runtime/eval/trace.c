@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "data/epoch.h"
+#include "data/finite/epoch.h"
 #include "eval/decode.h"
 #include "longhand/math.h"
 

@@ -54,7 +54,8 @@ typedef struct lh_trace_request {
     int draws;    /* counts as 1 where the model draws nothing */
     uint64_t seed;
     lh_lengths lengths;    /* `examples` examples of the task at each: those that an evaluation sees first; with finite
-                         * data input lengths, and those that an evaluation of so many of the length takes (data/pick.h) */
+                            * data input lengths, and those that an evaluation of so many of the length takes
+                            * (data/finite/pick.h) */
     const lh_dataset *set; /* of finite data, whose they are; NULL: of what an evaluation sees */
     int examples;
     const lh_query *inputs;       /* or these, those of one length together; their draw is filled in here; NULL: none */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/pick.h"
+#include "data/finite/pick.h"
 #include "eval/evaluate.h"
 #include "eval/trace.h"
 

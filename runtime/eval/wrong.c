@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json_text.h"
-#include "data/symbols.h"
+#include "data/symbols/symbols.h"
 #include "eval/eval_lines.h"
 
 static lh_status write_symbols(lh_json *line, const char *key, const char *const *names, int symbols,

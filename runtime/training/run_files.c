@@ -16,7 +16,7 @@
 #include "base/json_text.h"
 #include "base/lines.h"
 #include "base/team.h"
-#include "data/epoch.h"
+#include "data/finite/epoch.h"
 #include "eval/eval_data.h"
 
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/epoch.h"
+#include "data/finite/epoch.h"
 #include "emulation.h"
 #include "eval/evaluate.h"
-#include "runtime/cuda/fleet.h"
-#include "runtime/cuda/fleet_parts.h"
+#include "runtime/cuda/fleet/fleet.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 

@@ -11,7 +11,7 @@
 
 #include "emulation.h"
 #include "longhand/cuda_place.h"
-#include "runtime/cuda/fleet_parts.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
 #include "support/lh_run.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/lines.h"
-#include "cli/input.h"
+#include "cli/verbs/input.h"
 #include "eval/eval_lines.h"
 #include "fuzz/fuzz.h"
 #include "toy_spec.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "data/arithmetic.h"
-#include "data/corpus.h"
-#include "data/epoch.h"
+#include "data/finite/corpus.h"
+#include "data/finite/epoch.h"
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 

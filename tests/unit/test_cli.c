@@ -16,7 +16,7 @@
 
 #include "bench/gradcheck.h"
 #include "cli/cli.h"
-#include "data/symbols.h"
+#include "data/symbols/symbols.h"
 #include "lh_run.h"
 #include "toy_program.h"
 #include "base/json_text.h"

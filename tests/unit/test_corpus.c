@@ -1,4 +1,4 @@
-/* data/corpus.h and data/epoch.h: files of examples, what is said of wrong ones, and the order of epochs. */
+/* data/finite/corpus.h and epoch.h: files of examples, what is said of wrong ones, and the order of epochs. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "data/batch.h"
-#include "data/epoch.h"
+#include "data/finite/epoch.h"
 #include "toy_program.h"
 #include "engine/engine.h"
 

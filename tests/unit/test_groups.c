@@ -1,11 +1,11 @@
-/* data/groups.h: axes in files of examples, the conditions that they make, and evaluations that go by them. */
+/* data/finite/groups.h: axes in files of examples, the conditions that they make, and evaluations that go by them. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/corpus.h"
+#include "data/finite/corpus.h"
 #include "eval/eval_lines.h"
 #include "toy_program.h"
 #include "engine/engine.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/corpus.h"
+#include "data/finite/corpus.h"
 #include "data/tasks/latin_square.h"
 
 lh_task_collect lh_task_latin_square;

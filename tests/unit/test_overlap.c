@@ -1,11 +1,11 @@
-/* data/overlap.h against a comparison of every example with every other; and the axis `trained` of files. */
+/* data/finite/overlap.h against a comparison of every example with every other; and the axis `trained` of files. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/overlap.h"
+#include "data/finite/overlap.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
 

@@ -1,12 +1,12 @@
-/* data/pick.h: which examples of a file an evaluation takes where it has more than are wanted. */
+/* data/finite/pick.h: which examples of a file an evaluation takes where it has more than are wanted. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/corpus.h"
-#include "data/pick.h"
+#include "data/finite/corpus.h"
+#include "data/finite/pick.h"
 #include "eval/eval_lines.h"
 #include "longhand/rng.h"
 #include "toy_program.h"

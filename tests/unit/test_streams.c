@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/input.h"
+#include "cli/verbs/input.h"
 #include "data/batch.h"
-#include "data/epoch.h"
+#include "data/finite/epoch.h"
 #include "data/initialise.h"
 #include "eval/decode.h"
 #include "eval/trace.h"

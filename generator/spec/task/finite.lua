@@ -55,7 +55,7 @@ function M.of_files(context, given, task)
     data = { train = shown("data"), eval = shown("eval"), validation = shown("validation"), longest = task.longest } }
 end
 
-local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/collect.c
+local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/finite/collect.c
 
 -- The digest of the bytes of the file for validation, which what the task makes hangs on; nil where there is none.
 local function validation_digest(context, given)

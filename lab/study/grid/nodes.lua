@@ -12,7 +12,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
-local MOST_RUNS = 4096 -- of a cell: runtime/cli/verb_train.c
+local MOST_RUNS = 4096 -- of a cell: runtime/cli/train/verb_train.c
 
 function M.add(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })

@@ -1,0 +1,11 @@
+/* What `train --resume` says where there is nothing to resume: which runs of the same id there are, and why it is none of
+ * those. */
+#ifndef LONGHAND_FRESH_START_H
+#define LONGHAND_FRESH_START_H
+
+#include "cli/train/member.h"
+
+/* Looks at the folders of the members, which are claimed, and at those beside them; prints on stderr. */
+void lh_tell_fresh_start(const lh_member *members, int count);
+
+#endif

@@ -1,0 +1,317 @@
+/* trainer train: from flags to runs, one alone on all threads or several side by side. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/json_text.h"
+#include "cli/data_files.h"
+#include "cli/train/fresh_start.h"
+#include "cli/train/member.h"
+#include "cli/train/train_screen.h"
+#include "data/finite/epoch.h"
+#include "engine/checkpoint.h"
+#include "engine/schedule.h"
+#include "runtime/cuda/fleet/fleet.h"
+#include "training/group.h"
+
+enum { MOST_RUNS = 4096 };
+
+static const lh_verb verb = {
+    "train", "Trains, then evaluates. Files go to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
+    "The folder of a run on a file of examples has -data and 8 digits of the file's SHA-256 behind its name.\n"
+    "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
+    "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
+    "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on\n"
+    "to the same bits.\n"
+    "--overfit K repeats K examples of the longest training length, in a folder of its own, until a model without\n"
+    "dropout gets every counted position of them right; it is an error when the steps run out first."};
+
+static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_error *error) {
+    int64_t count = f->seeds.last - f->seeds.first + 1;
+    if (seed && seeds) return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other");
+    if (count > MOST_RUNS || count * f->rates.count > MOST_RUNS)
+        return lh_fail(error, LH_ERR_USAGE, "--seeds, --learning-rate: %lld runs\n  expected: at most %d at once",
+                       (long long)count * f->rates.count, MOST_RUNS);
+    if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
+    if (f->missing && (f->overwrite || f->overfit > 0))
+        return lh_fail(error, LH_ERR_USAGE, "--missing goes neither with --overwrite nor with --overfit");
+    return LH_OK;
+}
+
+/* The generator reads the names and kinds of this table, so that it can refuse a wrong flag before it builds anything:
+ * every row begins a line, as {"--name", LH_OPTION_KIND, ...}. Those of finite data are in data_files.c, likewise. */
+static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
+    const lh_train_defaults *train = &cli->spec->train;
+    int64_t seed = 0;
+    bool one = false, many = false;
+    *f = (lh_train_flags){.steps = train->steps,
+                          .log_every = train->log_every,
+                          .checkpoint_every = train->checkpoint_every,
+                          .rates = {1, {train->learning_rate}},
+                          .init = train->init,
+                          .out = "runs",
+                          .device = "cpu"};
+    const lh_option options[] = {
+        {"--steps", LH_OPTION_INTEGER, &f->steps, 0, 4294967295.0, NULL, "N", "train up to this step"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &one, "S", "initial values, data, dropout (0)"},
+        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &many, "A:B", "one run for each, A to B"},
+        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...", "(the spec's); one run for each"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where runs live (runs)"},
+        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "go on from the checkpoint, where there is one"},
+        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, unless finished or in use"},
+        {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace a run that is there"},
+        {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
+        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors); never changes a bit"},
+        {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
+        {"--no-eval", LH_OPTION_SWITCH, &f->no_eval, 0, 0, NULL, NULL, "no evaluation after training"},
+        {"--overfit", LH_OPTION_INTEGER, &f->overfit, 1, 1e6, NULL, "K", "train on K fixed examples; must reach 100%"},
+        {"--log-every", LH_OPTION_INTEGER, &f->log_every, 1, 1e9, NULL, "N", "steps per line of metrics.jsonl"},
+        {"--checkpoint-every", LH_OPTION_INTEGER, &f->checkpoint_every, 1, 4294967295.0, NULL, "N", "steps"},
+    };
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    if (status != LH_OK || *done) return status;
+    if (!many) f->seeds = (lh_option_range){seed, seed};
+    f->group = many || f->rates.count > 1;
+    f->resume = f->resume || f->missing;
+    return check_flags(f, one, many, error);
+}
+
+/* The words behind the verb as a JSON list, for free(). */
+static char *flags_json(const lh_cli *cli) {
+    lh_text text;
+    if (lh_text_open(&text, NULL) != LH_OK) return NULL;
+    putc('[', text.out);
+    for (int i = 0; i < cli->argc; i++) {
+        fputs(i > 0 ? "," : "", text.out);
+        lh_json_quote(text.out, cli->argv[i]);
+    }
+    putc(']', text.out);
+    return lh_text_close(&text, NULL) == LH_OK ? text.text : NULL;
+}
+
+/* A user's own task is tried at every length before anything is trained. */
+static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    lh_key key = lh_key_of_seed(LH_EVAL_SEED);
+    lh_status status = lh_trial_lengths(spec->task, &spec->train.lengths, key, error);
+    if (status == LH_OK && !flags->no_eval && spec->eval.validation_examples > 0)
+        status = lh_trial_lengths(spec->task, &spec->eval.validation_lengths, key, error);
+    if (status == LH_OK && !flags->no_eval) status = lh_trial_lengths(spec->task, &spec->eval.lengths, key, error);
+    if (status == LH_OK && spec->eval.during_every > 0)
+        status = lh_trial_lengths(spec->task, &spec->eval.during_lengths, key, error);
+    return status;
+}
+
+/* Everything that the spec and the flags decide before a run is opened. */
+static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    lh_status status = LH_OK;
+    if (flags->overfit > 0 && spec->eval.dropout)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--overfit: this spec has eval.dropout, and what is dropped would count as not learnt\n"
+                       "  hint: a build with --set eval.dropout=false");
+    if (!flags->no_eval && flags->overfit == 0) status = lh_check_limit(spec, &spec->eval.lengths, error);
+    if (status == LH_OK && spec->eval.during_every > 0)
+        status = lh_check_limit(spec, &spec->eval.during_lengths, error);
+    return status == LH_OK ? try_task(spec, flags, error) : status;
+}
+
+/* A run for every rate and seed. */
+static void name_members(lh_member *members, lh_train_screen *screen, const lh_member *common) {
+    const lh_train_flags *flags = common->flags;
+    for (int rate = 0; rate < flags->rates.count; rate++)
+        for (int64_t seed = flags->seeds.first; seed <= flags->seeds.last; seed++) {
+            lh_member *member = members++;
+            *member = *common;
+            member->screen = screen;
+            member->run.seed = (uint64_t)seed;
+            member->run.learning_rate = flags->rates.list[rate];
+        }
+}
+
+/* --missing: claims the runs that are neither finished nor in the hands of another process nor behind a link, and keeps
+ * those alone. */
+static lh_status keep_missing(lh_member *members, int *count, lh_error *error) {
+    int kept = 0, finished = 0, all = *count;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < all; i++) {
+        bool done = false;
+        lh_member member = members[i];
+        status = lh_member_claim(&member, error);
+        if (status != LH_OK && (member.run.lock == LH_LOCK_HELD || member.run.linked)) {
+            fprintf(stderr, "%s: %s; left out\n", member.run.directory,
+                    member.run.linked ? "lies behind a symbolic link" : "another process works here");
+            status = LH_OK;
+            continue;
+        }
+        if (status == LH_OK) status = lh_member_is_finished(&member, &done, error);
+        if (status == LH_OK && !done) members[kept++] = member;
+        else lh_member_close(&member);
+        finished += done;
+    }
+    *count = kept;
+    if (finished > 0 || kept < all)
+        fprintf(stderr, "%s: %d of %d runs are finished, %d to be done\n", members[0].spec->id, finished, all, kept);
+    return status;
+}
+
+/* Says how the steps come about with finite data; refuses more examples for --overfit than there are. */
+static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    const lh_corpus *corpus = spec->corpus;
+    if (corpus == NULL) return LH_OK;
+    int n = lh_overfit_length(spec);
+    long long batches = (long long)lh_epoch_batches(corpus, spec->train.batch);
+    if (flags->overfit > lh_dataset_count(&corpus->train, n))
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
+                       "  expected: at most so many",
+                       (long long)flags->overfit, corpus->train.path, (long long)lh_dataset_count(&corpus->train, n),
+                       lh_input_length(spec, n), lh_output_length(spec, n));
+    fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
+            (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
+            (double)flags->steps / (double)batches);
+    return lh_data_files_compare(spec, error);
+}
+
+/* Refuses steps that the schedule has no rate for; says where a run stops on the way. */
+static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    lh_status status = lh_schedule_check(&spec->train, flags->steps, error);
+    if (status == LH_OK && spec->train.schedule.kind != LH_SCHEDULE_CONSTANT && flags->steps < spec->train.steps)
+        fprintf(stderr, "%s: stops at step %lld on the way to %lld, where the learning rate has come down\n", spec->id,
+                (long long)flags->steps, (long long)spec->train.steps);
+    return status;
+}
+
+/* Before any folder is made. A run that goes on needs no such file. */
+static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
+    if (flags->init == NULL || flags->resume) return LH_OK;
+    return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
+}
+
+static void tell_start(const lh_target *target, const lh_member *members, int count, int threads) {
+    const char *id = members[0].spec->id, *level = members[0].engine->level;
+    int own = members[0].engine->threads;
+    if (target->cpu == NULL) {
+        char how[160];
+        lh_cuda_fleet_describe(members[0].engine, how, sizeof how);
+        fprintf(stderr, "%s: sm_%d (%s), %s; batches by %d threads; code: %s\n", id, target->cuda.architecture,
+                target->cuda.name, how, own, target->cuda.image);
+    } else if (count == 1) {
+        fprintf(stderr, "%s: level %s, threads %d\n", id, level, own);
+    } else if (threads < count) {
+        fprintf(stderr, "%s: %d runs, level %s, threads %d\n", id, count, level, threads);
+    } else {
+        fprintf(stderr, "%s: %d runs, level %s, threads %d of %d, one for each run\n", id, count, level, count,
+                threads);
+    }
+}
+
+/* On the CPU a run alone has all threads, and in a group each has one. */
+static lh_status open_engines(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    lh_engine_config *configs = calloc((size_t)count, sizeof *configs);
+    lh_engine **engines = calloc((size_t)count, sizeof(lh_engine *));
+    lh_status status = LH_OK;
+    if (configs == NULL || engines == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        configs[i] = lh_member_config(&members[i]);
+        configs[i].threads = count > 1 && target->cpu != NULL ? 1 : threads;
+    }
+    if (status == LH_OK) status = lh_target_engines(target, configs, count, members[0].flags->group, engines, error);
+    for (int i = 0; status == LH_OK && i < count; i++) members[i].engine = engines[i];
+    free(configs);
+    free(engines);
+    return status;
+}
+
+static lh_status open_members(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+    const lh_train_flags *flags = members[0].flags;
+    lh_status status = open_engines(target, members, count, threads, error);
+    for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
+    if (status == LH_OK) status = lh_members_load_init(members, count, error);
+    if (status == LH_OK) tell_start(target, members, count, threads);
+    if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0) lh_tell_fresh_start(members, count);
+    return status;
+}
+
+/* What the command as a whole came to: a broken machine before a signal before a run that failed. */
+static lh_status verdict(const lh_member *members, int count, lh_error *error) {
+    if (count == 1) {
+        *error = members[0].error;
+        return members[0].status;
+    }
+    int failed = 0, stopped = 0;
+    lh_status worst = LH_OK;
+    for (int i = 0; i < count; i++) {
+        lh_status status = members[i].status;
+        stopped += status == LH_STOPPED;
+        if (status == LH_OK || status == LH_STOPPED) continue;
+        failed++;
+        worst = worst == LH_ERR_ENVIRONMENT ? worst : status;
+    }
+    if (worst != LH_ERR_ENVIRONMENT && stopped > 0) return LH_STOPPED;
+    return failed > 0 ? lh_fail(error, worst, "%d of %d runs failed", failed, count) : LH_OK;
+}
+
+static lh_status run_members(lh_member *members, lh_train_screen *screen, int count, int threads, lh_error *error) {
+    void **jobs = malloc((size_t)count * sizeof *jobs);
+    if (jobs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    for (int i = 0; i < count; i++) jobs[i] = &members[i];
+    lh_status status = lh_group_run(threads, jobs, count, lh_member_advance, error);
+    free(jobs);
+    if (status == LH_OK && count > 1) lh_screen_summary(screen);
+    return status == LH_OK ? verdict(members, count, error) : status;
+}
+
+static lh_status train_members(const lh_target *target, lh_member *members, lh_train_screen *screen, int count,
+                               int threads, lh_error *error) {
+    lh_status status = lh_screen_open(screen, members, count, error);
+    if (status == LH_OK) status = open_members(target, members, count, threads, error);
+    if (status == LH_OK)
+        status = run_members(members, screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
+    lh_screen_close(screen);
+    return status;
+}
+
+static lh_status train_all(const lh_target *target, const lh_member *common, int count, int threads, lh_error *error) {
+    lh_train_screen screen;
+    lh_member *members = calloc((size_t)count, sizeof *members);
+    if (members == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    name_members(members, &screen, common);
+    lh_status status = common->flags->missing ? keep_missing(members, &count, error) : LH_OK;
+    if (status == LH_OK && count > 0) status = train_members(target, members, &screen, count, threads, error);
+    for (int i = 0; i < count; i++) lh_member_close(&members[i]);
+    free(members);
+    return status;
+}
+
+static lh_status train(const lh_cli *cli, const lh_target *target, const lh_train_flags *flags, lh_error *error) {
+    lh_status status = check_lengths(&target->spec, flags, error);
+    if (status == LH_OK) status = check_data(&target->spec, flags, error);
+    if (status == LH_OK) status = check_schedule(&target->spec, flags, error);
+    if (status == LH_OK) status = check_init(&target->spec, flags, error);
+    if (status != LH_OK) return status;
+    char *words = flags_json(cli);
+    if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
+    lh_member common = {
+        .spec = &target->spec,
+        .flags = flags,
+        .stop = lh_catch_signals(),
+        .run = {.spec = &target->spec, .root = flags->out, .flags = words, .overfit = (int)flags->overfit},
+    };
+    int count = (int)(flags->seeds.last - flags->seeds.first + 1) * flags->rates.count;
+    status = train_all(target, &common, count, lh_cli_threads(flags->threads), error);
+    free(words);
+    return status;
+}
+
+lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
+    bool done;
+    lh_target target;
+    lh_train_flags flags;
+    lh_status status = read_flags(cli, &flags, &done, error);
+    if (status != LH_OK || done) return status;
+    status = lh_target_open(&target, cli->spec, flags.device, error);
+    if (status != LH_OK) return status;
+    status = train(cli, &target, &flags, error);
+    lh_target_close(&target);
+    return status;
+}

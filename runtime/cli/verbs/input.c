@@ -1,0 +1,422 @@
+/* See input.h. */
+#include "cli/verbs/input.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/verbs/input_keys.h"
+#include "data/batch.h"
+#include "data/symbols/symbols.h"
+#include "data/symbols/token.h"
+
+enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; tokens are fewer, and several times as many are an int */
+
+static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, what);
+}
+
+static bool is_list(const json_t *list) { return json_is_array(list) && json_array_size(list) > 0; }
+
+static lh_status no_memory(int64_t line, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
+}
+
+/* What a list is called in messages: where there is one stream, by its name alone. */
+typedef struct label {
+    char text[64];
+} label;
+
+static lh_status check_line(int64_t line, const char *text, lh_error *error) {
+    if (strlen(text) <= LONGEST_LINE) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, which no input is", (long long)line,
+                   LONGEST_LINE);
+}
+
+static label label_of(const lh_spec *spec, const char *name, int stream) {
+    label of;
+    if (spec->format->streams == 1) snprintf(of.text, sizeof of.text, "%s", name);
+    else snprintf(of.text, sizeof of.text, "%s.%s", name, spec->format->stream[stream].name);
+    return of;
+}
+
+/* Whether the lists that the line may have are as long as their streams. */
+static lh_status check_counts(const lh_spec *spec, const char *name, const lh_input_list *lists, const lh_shape *shape,
+                              int64_t line, lh_error *error) {
+    for (int s = 0; s < spec->format->streams; s++)
+        if (lists[s].numbers != NULL && lists[s].count != shape->length[s])
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
+                           (long long)line, lists[s].count, label_of(spec, name, s).text, shape->length[s]);
+    return LH_OK;
+}
+
+static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    const lh_task *task = spec->task;
+    int most = 4 * input->input_length + 16;
+    for (input->n = 1; input->n <= most; input->n++)
+        if (task->input_length(input->n) == input->input_length) break;
+    if (input->n <= most) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens", (long long)line,
+                   task->kind, input->input_length);
+}
+
+void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
+    *lines = (lh_line_shapes){.spec = *spec, .corpus = {.shapes = 2}, .sizes = {{1, 1}, {1, 1}}};
+    lines->corpus.sizes = lines->sizes;
+    if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
+}
+
+/* Those of the line become shape 1. */
+static void put_shape(lh_input *input, const lh_spec *spec) {
+    lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
+    *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
+    if (now->input > most->input) most->input = now->input;
+    if (now->output > most->output) most->output = now->output;
+    input->n = 1;
+}
+
+static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    int outputs = input->outputs > 0 ? input->outputs : 1;
+    if (input->input_length + outputs > spec->data->longest)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",
+                       (long long)line, input->input_length, outputs, spec->data->longest);
+    put_shape(input, spec);
+    return LH_OK;
+}
+
+/* Whether the input says where its answer is read. */
+static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    if (spec->format->locate == NULL) return LH_OK;
+    lh_example example = {
+        .input_length = input->input_length, .output_length = lh_output_length(spec, input->n), .input = input->input};
+    uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
+    if (place == NULL) return no_memory(line, error);
+    bool found = spec->format->locate(&example, place);
+    free(place);
+    if (found) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: no place to read the answer\n  expected: %s", (long long)line,
+                   spec->format->located);
+}
+
+/* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
+static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
+    if (status != LH_OK) return status;
+    lh_shape shape = lh_shape_at(spec, input->n, 1);
+    status = check_place(input, spec, line, error);
+    if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
+    return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
+}
+
+static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
+    if (!is_list(list)) return fail_line(line, error, "\"input\" is no list of tokens");
+    input->input_length = (int)json_array_size(list);
+    input->input = calloc((size_t)input->input_length, sizeof *input->input);
+    if (input->input == NULL) return no_memory(line, error);
+    char where[32];
+    lh_alphabet alphabet;
+    snprintf(where, sizeof where, "line %lld", (long long)line);
+    lh_status status = lh_alphabet_open(&alphabet, spec->task->input_symbol, spec->task->input_symbols, error);
+    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, "input", input->input, error);
+    lh_alphabet_close(&alphabet);
+    return status;
+}
+
+/* Integers from least on, below range; the caller frees them. */
+static lh_status read_list(const json_t *list, const char *name, int least, int range, int64_t line, lh_input_list *out,
+                           lh_error *error) {
+    if (!is_list(list))
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
+    out->count = (int)json_array_size(list);
+    out->numbers = calloc((size_t)out->count, sizeof *out->numbers);
+    if (out->numbers == NULL) return no_memory(line, error);
+    for (int i = 0; i < out->count; i++) {
+        const json_t *item = json_array_get(list, (size_t)i);
+        json_int_t value = json_integer_value(item);
+        if (!json_is_integer(item) || value < least || value >= range)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from %d to %d", (long long)line, name,
+                           i, least, range - 1);
+        out->numbers[i] = (int32_t)value;
+    }
+    return LH_OK;
+}
+
+static int stream_of(const lh_format *format, const char *name) {
+    int s = 0;
+    while (s < format->streams && strcmp(format->stream[s].name, name) != 0) s++;
+    return s;
+}
+
+/* What may be given in place of draws, from least on, below range, by stream; range 0: it is not drawn. */
+typedef struct given {
+    const char *name;
+    const int *least, *range;
+} given;
+
+static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
+                   name);
+}
+
+/* Lists by stream, of those that the model has. */
+static lh_status read_streams(json_t *object, const lh_spec *spec, const given *what, int64_t line, lh_input_list *out,
+                              lh_error *error) {
+    const char *stream;
+    json_t *list;
+    lh_status status = LH_OK;
+    if (!json_is_object(object))
+        return lh_fail(error, LH_ERR_INPUT,
+                       "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
+                       (long long)line, what->name, spec->format->stream[0].name, spec->format->stream[1].name);
+    json_object_foreach(object, stream, list) {
+        int s = stream_of(spec->format, stream);
+        if (s == spec->format->streams)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
+                           (long long)line, what->name, stream, spec->format->stream[0].name,
+                           spec->format->stream[1].name);
+        const label field = label_of(spec, what->name, s);
+        status = what->range[s] == 0
+                     ? fail_undrawn(field.text, line, error)
+                     : read_list(list, field.text, what->least[s], what->range[s], line, &out[s], error);
+        if (status != LH_OK) break;
+    }
+    return status;
+}
+
+static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *what, int64_t line,
+                            lh_input_list *out, lh_error *error) {
+    json_t *lists = json_object_get(object, what->name);
+    bool drawn = false;
+    if (lists == NULL) return LH_OK;
+    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || what->range[s] > 0;
+    if (!drawn) return fail_undrawn(what->name, line, error);
+    if (spec->format->streams > 1) return read_streams(lists, spec, what, line, out, error);
+    return read_list(lists, what->name, *what->least, *what->range, line, out, error);
+}
+
+static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
+                              lh_error *error) {
+    if (value == NULL) return LH_OK;
+    json_int_t outputs = json_integer_value(value);
+    if (!json_is_integer(value) || outputs < 1 || outputs > spec->data->longest)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"outputs\" is no number of tokens from 1 to %d",
+                       (long long)line, spec->data->longest);
+    input->outputs = (int)outputs;
+    return LH_OK;
+}
+
+/* distances[d] is for tokens d apart, so the first is 0 and each is larger than the one before. */
+static lh_status check_distances(const lh_input_list *list, const char *name, int64_t line, lh_error *error) {
+    const int32_t *distances = list->numbers;
+    if (distances == NULL) return LH_OK;
+    if (distances[0] != 0)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[0] is %d\n  expected: 0, of a token to itself",
+                       (long long)line, name, distances[0]);
+    for (int i = 1; i < list->count; i++)
+        if (distances[i] <= distances[i - 1])
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is %d\n  expected: more than %d, they ascend",
+                           (long long)line, name, i, distances[i], distances[i - 1]);
+    return LH_OK;
+}
+
+/* ---- right answers ---- */
+
+/* "target" and "mask" of the line, of any length so far. */
+static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object,
+                             lh_error *error) {
+    const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
+    char where[32];
+    lh_alphabet alphabet;
+    if (list == NULL && mask != NULL)
+        return fail_line(line, error, "\"mask\" says which tokens of \"target\" count, and there is none");
+    if (list == NULL) return LH_OK;
+    if (!is_list(list)) return fail_line(line, error, "\"target\" is no list of tokens");
+    size_t count = json_array_size(list);
+    if (mask != NULL && json_array_size(mask) != count)
+        return fail_line(line, error, "\"mask\" is not as long as \"target\"");
+    input->target_length = (int)count;
+    input->target = calloc(count, sizeof *input->target);
+    input->mask = calloc(count, sizeof *input->mask);
+    if (input->target == NULL || input->mask == NULL) return no_memory(line, error);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *counts = mask != NULL ? json_array_get(mask, i) : NULL;
+        input->mask[i] = counts == NULL || json_integer_value(counts) == 1;
+        if (counts != NULL && (!json_is_integer(counts) || json_integer_value(counts) >> 1 != 0))
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: mask[%zu] is neither 0 nor 1", (long long)line, i);
+    }
+    snprintf(where, sizeof where, "line %lld", (long long)line);
+    lh_status status = lh_alphabet_open(&alphabet, spec->task->output_symbol, spec->task->output_symbols, error);
+    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, "target", input->target, error);
+    lh_alphabet_close(&alphabet);
+    return status;
+}
+
+static lh_status wrong_length(int64_t line, int found, int expected, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: a target of %d tokens\n  expected: %d", (long long)line, found,
+                   expected);
+}
+
+/* What the task makes of a literal, in place of what input holds. A user's own task is not trusted. */
+static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *literal, int64_t line, lh_error *error) {
+    lh_example example = {.options = task->options};
+    lh_error problem = {""};
+    lh_status status = task->solve(literal, &example, &problem);
+    if (status != LH_OK) return lh_fail(error, status, "line %lld: %s", (long long)line, problem.text);
+    int inputs = example.input_length, outputs = example.output_length;
+    if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task makes nothing of it");
+    example.input = calloc((size_t)inputs, sizeof *example.input);
+    example.target = calloc((size_t)outputs, sizeof *example.target);
+    example.mask = calloc((size_t)outputs, 1);
+    if (example.input == NULL || example.target == NULL || example.mask == NULL) status = no_memory(line, error);
+    if (status == LH_OK) {
+        memset(example.mask, 1, (size_t)outputs);
+        status = task->solve(literal, &example, error);
+    }
+    free(input->input);
+    input->input = example.input;
+    input->target = example.target;
+    input->mask = example.mask;
+    input->input_length = inputs;
+    input->target_length = input->outputs = outputs;
+    for (int i = 0; status == LH_OK && i < inputs; i++)
+        if (input->input[i] >= task->input_symbols) status = fail_line(line, error, "the task makes no input of it");
+    for (int i = 0; status == LH_OK && i < outputs; i++)
+        if (input->target[i] >= task->output_symbols) status = fail_line(line, error, "the task makes no target of it");
+    return status;
+}
+
+static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int count, int frame) {
+    return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
+}
+
+/* The task's answer to an input that stands as its examples do, with as many outputs as are asked for; of another one
+ * nothing is known. */
+static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
+    lh_input solved = {.input = NULL};
+    lh_error ignored;
+    lh_literal literal = literal_of(spec->task, input->input, input->input_length, LH_NO_VALUE);
+    if (solve(&solved, spec->task, &literal, 0, &ignored) == LH_OK && solved.input_length == input->input_length &&
+        (input->outputs == 0 || input->outputs == solved.target_length) &&
+        memcmp(solved.input, input->input, (size_t)solved.input_length * sizeof *solved.input) == 0) {
+        input->target = solved.target;
+        input->mask = solved.mask;
+        input->target_length = solved.target_length;
+        solved.target = NULL;
+        solved.mask = NULL;
+    }
+    lh_input_free(&solved);
+}
+
+/* The right answer, where it is known; with finite data it says how many outputs there are. */
+static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_right right,
+                            lh_error *error) {
+    lh_status status = read_target(input, spec, line, object, error);
+    if (status != LH_OK) return status;
+    if (input->target == NULL && right == LH_IF_KNOWN && spec->task->solve != NULL) solve_as_it_stands(input, spec);
+    if (input->target == NULL || spec->corpus == NULL) return LH_OK;
+    if (input->outputs > 0 && input->outputs != input->target_length)
+        return wrong_length(line, input->target_length, input->outputs, error);
+    input->outputs = input->target_length;
+    return LH_OK;
+}
+
+static lh_status check_target(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    int outputs = lh_output_length(spec, input->n);
+    if (input->target == NULL || input->target_length == outputs) return LH_OK;
+    return wrong_length(line, input->target_length, outputs, error);
+}
+
+/* ---- whole inputs ---- */
+
+lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
+                             lh_error *error) {
+    json_error_t problem;
+    memset(input, 0, sizeof *input);
+    lh_status status = check_line(line, text, error);
+    if (status != LH_OK) return status;
+    json_t *object = json_loads(text, 0, &problem);
+    if (object == NULL) return fail_line(line, error, problem.text);
+    static const int from_zero[LH_MAX_STREAMS];
+    const given positions = {"positions", spec->first_position, spec->position_range};
+    const given distances = {"distances", from_zero, spec->distance_range};
+    status = lh_input_check_keys(object, spec, line, error);
+    if (status == LH_OK) status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
+    if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
+    if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
+    for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
+        status = check_distances(&input->distances[s], label_of(spec, "distances", s).text, line, error);
+    if (status == LH_OK && spec->corpus != NULL)
+        status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
+    if (status == LH_OK) status = find_right(input, spec, line, object, right, error);
+    json_decref(object);
+    if (status == LH_OK) status = find_length(input, spec, line, error);
+    return status == LH_OK ? check_target(input, spec, line, error) : status;
+}
+
+/* Tokens of a text, in input. */
+static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, const char *text, lh_error *error) {
+    memset(input, 0, sizeof *input);
+    lh_status status = check_line(line, text, error);
+    if (status != LH_OK) return status;
+    input->input = calloc(strlen(text) + 1, sizeof *input->input);
+    if (input->input == NULL) return no_memory(line, error);
+    input->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, text, input->input);
+    if (input->input_length < 0) {
+        int at = -1 - input->input_length;
+        char names[LH_SYMBOL_LIST];
+        lh_list_symbols(task->input_symbol, task->input_symbols, names);
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s, at column %d\n  expected: %s",
+                       (long long)line, text + at, task->kind, at + 1, names);
+    }
+    return input->input_length > 0 ? LH_OK : fail_line(line, error, "there are no symbols");
+}
+
+lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
+    lh_status status = read_text(input, spec->task, line, text, error);
+    return status == LH_OK ? find_length(input, spec, line, error) : status;
+}
+
+/* A frame of its own may be longer than what is trained on, as far as the encoding goes. */
+static lh_status check_room(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+    lh_shape shape = lh_shape_at(spec, input->n, 1);
+    for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
+        if (shape.length[s] > spec->limit.tokens)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: a sequence has %d tokens, the encoding allows %d (%s)",
+                           (long long)line, shape.length[s], spec->limit.tokens, spec->limit.because);
+    return LH_OK;
+}
+
+lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
+                                lh_error *error) {
+    const lh_task *task = spec->task;
+    lh_status status = read_text(input, task, line, text, error);
+    if (status == LH_OK && task->solve != NULL) {
+        lh_literal literal = literal_of(task, input->input, input->input_length, frame);
+        status = solve(input, task, &literal, line, error);
+    }
+    if (status != LH_OK) return status;
+    if (task->solve == NULL || spec->corpus == NULL) status = find_length(input, spec, line, error);
+    else put_shape(input, spec);
+    if (status == LH_OK) status = check_room(input, spec, line, error);
+    return status == LH_OK ? check_target(input, spec, line, error) : status;
+}
+
+lh_query lh_input_query(const lh_input *input) {
+    lh_query query = {.n = input->n, .input = input->input};
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        query.positions[s] = input->positions[s].numbers;
+        query.distances[s] = input->distances[s].numbers;
+    }
+    return query;
+}
+
+void lh_input_free(lh_input *input) {
+    free(input->input);
+    free(input->target);
+    free(input->mask);
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        free(input->positions[s].numbers);
+        free(input->distances[s].numbers);
+    }
+}

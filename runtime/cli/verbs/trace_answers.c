@@ -1,0 +1,145 @@
+/* See trace_answers.h. */
+#include "cli/verbs/trace_answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "data/batch.h"
+#include "data/symbols/symbols.h"
+
+/* One input and what the model made of it under one draw. */
+typedef struct answered {
+    const lh_task *task;
+    const lh_query *query;
+    const lh_right_answer *right;
+    int index, draw, draws;     /* of the inputs of the request; draws: how many there are */
+    int inputs, labels, length; /* tokens; of the answer up to its end */
+    const int32_t *answer;      /* [labels] */
+    bool known;
+    int wrong; /* answers that are, or are missing */
+} answered;
+
+/* Input, answer and right answer in symbols; the last where the answer is wrong. */
+enum { INPUT, ANSWER, RIGHT, TEXTS };
+
+static bool counts(const answered *a, int i) {
+    return a->right->target != NULL && (a->right->mask == NULL || a->right->mask[i]);
+}
+
+static bool is_wrong(const answered *a, int i) { return counts(a, i) && a->answer[i] != a->right->target[i]; }
+
+static answered look_at(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
+    const lh_spec *spec = traces->spec;
+    const lh_trace_request *request = &traces->request;
+    const lh_traced *answers = lh_traces_find(traces, group, LH_TRACE_ANSWERS);
+    int index = lh_trace_input(request, group->n, example);
+    answered a = {.task = spec->task,
+                  .query = &request->inputs[index],
+                  .right = &request->right[index],
+                  .index = index,
+                  .draw = draw,
+                  .draws = request->draws,
+                  .inputs = lh_input_length(spec, group->n),
+                  .labels = (int)answers->each,
+                  .answer = (const int32_t *)answers->data + (draw * group->examples + example) * answers->each};
+    for (int i = 0; i < a.labels; i++) {
+        a.length += a.answer[i] >= 0;
+        a.known = a.known || counts(&a, i);
+        a.wrong += is_wrong(&a, i);
+    }
+    return a;
+}
+
+/* Names of so many tokens, for free(). One that does not count is in parentheses. */
+static lh_status names_of(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count,
+                          char **out, lh_error *error) {
+    lh_text text;
+    lh_status status = lh_text_open(&text, error);
+    if (status != LH_OK) return status;
+    lh_print_symbols(text.out, names, symbols, tokens, mask, count);
+    status = lh_text_close(&text, error);
+    *out = text.text;
+    return status;
+}
+
+static lh_status names_of_answer(const answered *a, char **out, lh_error *error) {
+    uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
+    if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
+    for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
+    lh_status status = names_of(a->task->output_symbol, a->task->output_symbols, tokens, NULL, a->length, out, error);
+    free(tokens);
+    return status;
+}
+
+/* The line of ^ between the answer and the right one, if each symbol is a character of both; else the places, from 1. */
+static void mark(const answered *a, char *const text[TEXTS]) {
+    bool single = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
+    int last = 0;
+    printf(single ? "        " : "wrong  ");
+    for (int i = 0; i < a->labels; i++)
+        if (is_wrong(a, i)) last = i;
+    for (int i = 0; i <= last; i++)
+        if (single) putchar(is_wrong(a, i) ? '^' : ' ');
+        else if (is_wrong(a, i)) printf(" %d", i + 1);
+    printf("\n");
+}
+
+static void print_text(const answered *a, char *const text[TEXTS]) {
+    printf("input   %s\n", text[INPUT]);
+    if (a->draws > 1) printf("draw    %d of %d\n", a->draw + 1, a->draws);
+    printf("answer  %s%s\n", text[ANSWER], !a->known ? "" : a->wrong > 0 ? "  wrong" : "  right");
+    if (a->wrong == 0) return;
+    mark(a, text);
+    printf("right   %s\n", text[RIGHT]);
+}
+
+static void print_json(const answered *a, char *const text[TEXTS]) {
+    lh_json line;
+    lh_json_begin(&line, stdout);
+    lh_json_integer(&line, "index", a->index);
+    if (a->draws > 1) lh_json_integer(&line, "draw", a->draw);
+    lh_json_string(&line, "input", text[INPUT]);
+    lh_json_string(&line, "answer", text[ANSWER]);
+    lh_json_raw(&line, "right", !a->known ? "null" : a->wrong > 0 ? "false" : "true");
+    if (a->wrong > 0) {
+        lh_json_string(&line, "target", text[RIGHT]);
+        lh_json_raw(&line, "wrong", "[");
+        for (int i = 0, told = 0; i < a->labels; i++)
+            if (is_wrong(a, i)) printf("%s%d", told++ > 0 ? "," : "", i);
+        printf("]");
+    }
+    lh_json_end(&line);
+    putchar('\n');
+}
+
+static lh_status print_one(const answered *a, bool json, lh_error *error) {
+    const lh_task *task = a->task;
+    char *text[TEXTS] = {NULL};
+    lh_status status =
+        names_of(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs, &text[INPUT], error);
+    if (status == LH_OK) status = names_of_answer(a, &text[ANSWER], error);
+    if (status == LH_OK && a->wrong > 0)
+        status = names_of(task->output_symbol, task->output_symbols, a->right->target, a->right->mask, a->labels,
+                          &text[RIGHT], error);
+    if (status == LH_OK) (json ? print_json : print_text)(a, text);
+    for (int i = 0; i < TEXTS; i++) free(text[i]);
+    return status;
+}
+
+lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) {
+    lh_status status = LH_OK;
+    int unknown = 0;
+    if (traces->request.inputs == NULL) return LH_OK;
+    for (int g = 0; g < traces->group_count; g++)
+        for (int i = 0; i < traces->groups[g].examples; i++)
+            for (int draw = 0; status == LH_OK && draw < traces->request.draws; draw++) {
+                answered a = look_at(traces, &traces->groups[g], draw, i);
+                unknown += !a.known;
+                status = print_one(&a, json, error);
+            }
+    if (unknown > 0)
+        fprintf(stderr, "trace: the right answer is not known to %s; nothing is marked%s\n", traces->spec->task->kind,
+                traces->spec->task->solve != NULL ? " where an input does not stand as its examples do" : "");
+    return status;
+}

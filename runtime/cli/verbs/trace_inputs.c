@@ -1,0 +1,97 @@
+/* See trace_inputs.h. */
+#include "cli/verbs/trace_inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+
+static bool is_blank(const char *line) { return line[strspn(line, " \t\r\n")] == 0; }
+
+static size_t count_lines(const char *text) {
+    size_t lines = 1;
+    for (; *text != 0; text++) lines += *text == '\n';
+    return lines;
+}
+
+/* The number of the shape with these sizes, which is added if it is new; there is room for one per line. */
+static int shape_of(lh_corpus *corpus, const lh_sizes *sizes) {
+    int i = 0;
+    while (i < corpus->shapes && (corpus->sizes[i].input != sizes->input || corpus->sizes[i].output != sizes->output))
+        i++;
+    if (i == corpus->shapes) corpus->sizes[corpus->shapes++] = *sizes;
+    return i + 1;
+}
+
+/* Takes the input that was read last, whatever came of it. */
+static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
+    lh_input *input = &inputs->list[inputs->count];
+    if (status == LH_OK && lines->spec.corpus != NULL) input->n = shape_of(&inputs->corpus, &lines->sizes[0]);
+    inputs->right[inputs->count] = (lh_right_answer){input->target, input->mask};
+    inputs->queries[inputs->count++] = lh_input_query(input);
+}
+
+static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, char *text,
+                            lh_error *error) {
+    int64_t number = 0;
+    lh_line_shapes lines;
+    lh_line_shapes_open(&lines, spec);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        lh_error problem = {""};
+        number++;
+        if (is_blank(line)) continue;
+        lh_status status =
+            lh_input_read_json(&inputs->list[inputs->count], &lines.spec, number, line, LH_IF_KNOWN, &problem);
+        add(inputs, &lines, status);
+        if (status != LH_OK) return lh_fail(error, status, "%s: %s", path, problem.text);
+    }
+    return inputs->count > 0 ? LH_OK : lh_fail(error, LH_ERR_INPUT, "%s: there is no input in it", path);
+}
+
+static lh_status take_room(lh_trace_inputs *inputs, const lh_spec *spec, size_t most, lh_error *error) {
+    *inputs = (lh_trace_inputs){.spec = *spec};
+    inputs->list = calloc(most, sizeof *inputs->list);
+    inputs->queries = calloc(most, sizeof *inputs->queries);
+    inputs->right = calloc(most, sizeof *inputs->right);
+    inputs->corpus.sizes = calloc(most, sizeof *inputs->corpus.sizes);
+    if (spec->data != NULL) inputs->spec.corpus = &inputs->corpus;
+    if (inputs->list != NULL && inputs->queries != NULL && inputs->right != NULL && inputs->corpus.sizes != NULL)
+        return LH_OK;
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %zu inputs", most);
+}
+
+lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error) {
+    char *text;
+    size_t bytes;
+    *inputs = (lh_trace_inputs){.count = 0};
+    lh_status status = lh_read_file(path, &text, &bytes, error);
+    if (status != LH_OK) return status;
+    if (strlen(text) != bytes)
+        status = lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(text));
+    if (status == LH_OK) status = take_room(inputs, spec, count_lines(text), error);
+    if (status == LH_OK) status = read_lines(inputs, spec, path, text, error);
+    free(text);
+    return status;
+}
+
+lh_status lh_trace_inputs_take(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts, int frame,
+                               lh_error *error) {
+    lh_line_shapes lines;
+    lh_status status = take_room(inputs, spec, (size_t)texts->count, error);
+    lh_line_shapes_open(&lines, spec);
+    for (int i = 0; status == LH_OK && i < texts->count; i++) {
+        lh_error problem = {""};
+        status = lh_input_read_literal(&inputs->list[i], &lines.spec, i + 1, texts->list[i], frame, &problem);
+        add(inputs, &lines, status);
+        if (status != LH_OK) return lh_fail(error, status, "--text: %s", problem.text);
+    }
+    return status;
+}
+
+void lh_trace_inputs_free(lh_trace_inputs *inputs) {
+    for (int i = 0; i < inputs->count; i++) lh_input_free(&inputs->list[i]);
+    free(inputs->list);
+    free(inputs->queries);
+    free(inputs->right);
+    free(inputs->corpus.sizes);
+}

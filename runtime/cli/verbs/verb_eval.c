@@ -1,0 +1,216 @@
+/* trainer eval: a checkpoint at any lengths. */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "cli/cli.h"
+#include "cli/data_files.h"
+#include "data/finite/pick.h"
+
+typedef struct flags {
+    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding;
+    lh_option_lengths lengths;
+    bool lengths_given, examples_given, validation, resume;
+    int64_t examples, batch, draws, seed, threads;
+} flags;
+
+static const lh_verb verb = {
+    "eval", "Exact match and accuracy of a checkpoint's answers, per length; appends to eval.jsonl beside it.",
+    "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
+    "goes on.\n"
+    "A decoder answers by itself, each answer behind those before (greedy): exact_match, accuracy; and behind the\n"
+    "target's own tokens: accuracy_teacher_forced, loss. --decoding teacher_forced has the second alone.\n"
+    "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length. Where a "
+    "condition\n"
+    "has more examples than --examples, --seed chooses among them, or --order file takes the first ones."};
+
+/* --splits validation of a sampled task: lengths and examples are the validation's unless flags say others. */
+static lh_status settle_validation(const lh_spec *spec, flags *f, lh_error *error) {
+    const lh_eval_defaults *eval = &spec->eval;
+    if (f->splits == NULL || spec->corpus != NULL) return LH_OK;
+    if (strcmp(f->splits, "validation") != 0)
+        return lh_fail(
+            error, LH_ERR_USAGE,
+            "--splits: %.80s\n  expected: validation; this task has no finite data, and lengths tell what is "
+            "in distribution and beyond",
+            f->splits);
+    f->validation = true;
+    if (!f->lengths_given && eval->validation_examples == 0)
+        return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has no eval.validation");
+    if (!f->lengths_given) f->lengths.lengths = eval->validation_lengths;
+    if (!f->examples_given && eval->validation_examples > 0) f->examples = eval->validation_examples;
+    return LH_OK;
+}
+
+static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+    const lh_eval_defaults *eval = &cli->spec->eval;
+    *f = (flags){
+        .examples = eval->examples, .batch = eval->batch, .draws = eval->draws, .seed = LH_EVAL_SEED, .device = "cpu"};
+    f->lengths.lengths = eval->lengths;
+    const lh_option options[] = {
+        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
+         "or a list: 41,50,60 (the spec's)"},
+        {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
+         "of train,test,validation: finite data (the spec's); validation: its stream of a sampled task"},
+        {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->examples_given, "N",
+         "per condition, or all (the spec's)"},
+        {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "which of finite data (the spec's)"},
+        {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
+        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
+        {"--decoding", LH_OPTION_TEXT, &f->decoding, 0, 0, NULL, "NAME",
+         "of a decoder: greedy or teacher_forced (the spec's)"},
+        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
+        {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
+        {"--wrong", LH_OPTION_TEXT, &f->wrong, 0, 0, NULL, "FILE",
+         "JSON lines of 20 wrong answers per length and draw"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
+        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "only what eval.jsonl has no line of"},
+        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
+        {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
+    };
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    if (status == LH_OK && !*done) status = settle_validation(cli->spec, f, error);
+    return status;
+}
+
+static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error *error) {
+    bool known = name == NULL || strcmp(name, lh_greedy) == 0 || strcmp(name, lh_teacher_forced) == 0;
+    if (name == NULL || (known && spec->format->teacher_forced)) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE, "--decoding: %.80s\n  expected: %s", name,
+                   spec->format->teacher_forced ? "greedy or teacher_forced"
+                                                : "no such flag; an encoder answers everything at once");
+}
+
+/* The folder of eval.jsonl, for free(). */
+static char *output_folder(const flags *f) {
+    if (f->out != NULL) return strdup(f->out);
+    const char *slash = strrchr(f->checkpoint, '/');
+    if (slash == NULL) return strdup(".");
+    return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
+}
+
+/* What finite data is evaluated in, when flags say something else than the spec. */
+static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
+    const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
+    unsigned sets = f->splits != NULL ? lh_sets_of(f->splits) : spec->eval.sets;
+    if (f->splits != NULL && spec->corpus != NULL && sets == 0)
+        return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
+    lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
+    lh_status status = lh_cli_order(spec, f->order, &choice.in_order, error);
+    if (status != LH_OK || spec->corpus == NULL) return status;
+    status = lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
+    return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;
+}
+
+/* files: per_example, wrong; NULL where they are not asked for. */
+static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
+                          FILE *const files[2], lh_error *error) {
+    lh_progress progress;
+    lh_progress_start(&progress);
+    lh_eval_request request = {
+        .lengths = f->lengths.lengths,
+        .groups = groups->count > 0 ? groups : NULL,
+        .noise = engine->spec->eval.noise,
+        .examples = (int)f->examples,
+        .batch = (int)f->batch,
+        .draws = (int)f->draws,
+        .teacher_forced =
+            f->decoding != NULL ? strcmp(f->decoding, lh_teacher_forced) == 0 : engine->spec->eval.teacher_forced,
+        .seed = (uint64_t)f->seed,
+        .validation = f->validation,
+        .step = engine->step,
+        .path = path,
+        .only_missing = f->resume,
+        .per_example = files[0],
+        .wrong = files[1],
+        .per_example_path = f->per_example,
+        .wrong_path = f->wrong,
+        .watch = lh_progress_evaluation,
+        .context = &progress,
+    };
+    int count = lh_eval_conditions(&request);
+    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    if (results == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = lh_evaluate(engine, &request, results, error);
+    lh_progress_wipe(&progress);
+    if (status == LH_OK) {
+        lh_print_evaluation(engine->spec, results, count);
+        printf("%s\n", path);
+    }
+    free(results);
+    return status;
+}
+
+static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
+                                   lh_error *error) {
+    const char *const paths[] = {f->per_example, f->wrong};
+    FILE *files[] = {NULL, NULL};
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < 2; i++)
+        if (paths[i] != NULL && (files[i] = fopen(paths[i], "w")) == NULL)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot open: %s", paths[i], strerror(errno));
+    if (status == LH_OK) status = evaluate(f, groups, engine, path, files, error);
+    for (int i = 0; i < 2; i++)
+        if (files[i] != NULL && fclose(files[i]) != 0 && status == LH_OK)
+            status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot write: %s", paths[i], strerror(errno));
+    return status;
+}
+
+static lh_status evaluate_in_folder(const flags *f, const lh_groups *groups, lh_engine *engine, lh_error *error) {
+    int lock;
+    bool alone;
+    char *path = NULL, *folder = output_folder(f);
+    lh_status status = LH_OK;
+    if (folder == NULL || asprintf(&path, "%s/eval.jsonl", folder) < 0)
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a path");
+    if (status == LH_OK && f->out != NULL) status = lh_make_directories(folder, error);
+    if (status == LH_OK) status = lh_lock_directory(folder, &lock, &alone, error);
+    if (status == LH_OK) {
+        if (!alone) lh_warn_unlocked(folder);
+        status = evaluate_to_files(f, groups, engine, path, error);
+        lh_unlock_directory(lock);
+    }
+    free(folder);
+    free(path);
+    return status;
+}
+
+lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
+    flags f;
+    bool done;
+    lh_cli_model model;
+    lh_groups groups = {.count = 0};
+    lh_status status = read_flags(cli, &f, &done, error);
+    if (status != LH_OK || done) return status;
+    if (lh_lengths_count(&f.lengths.lengths) == 0)
+        return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
+    if (f.examples == 0 && cli->spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--examples all: this trainer's examples are drawn, without end\n"
+                       "  expected: a number");
+    status = check_decoding(cli->spec, f.decoding, error);
+    if (status != LH_OK) return status;
+    if (f.wrong != NULL && cli->spec->eval.noise.count > 0 && cli->spec->eval.noise.deviation[0] > 0)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--wrong: wrong answers are those without noise, and eval.by.noise begins at %g\n"
+                       "  expected: 0 among eval.by.noise",
+                       cli->spec->eval.noise.deviation[0]);
+    if (f.resume && (f.per_example != NULL || f.wrong != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "--resume and %s exclude each other: its file is of one call's conditions",
+                       f.per_example != NULL ? "--per-example" : "--wrong");
+    status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
+    if (status != LH_OK) return status;
+    status = open_groups(&f, cli->spec, &groups, error);
+    if (status == LH_OK) status = lh_cli_open_checkpoint(&model, cli->spec, f.checkpoint, f.device, f.threads, error);
+    if (status == LH_OK) {
+        model.engine->stop = lh_catch_signals();
+        status = evaluate_in_folder(&f, &groups, model.engine, error);
+        lh_cli_close_checkpoint(&model);
+    }
+    lh_groups_close(&groups);
+    return status;
+}

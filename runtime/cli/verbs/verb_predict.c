@@ -1,0 +1,156 @@
+/* trainer predict: logits for inputs of one's own, one JSON line each. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/verbs/input.h"
+#include "data/symbols/symbols.h"
+#include "eval/decode.h"
+
+/* One line on its way from stdin to stdout. */
+typedef struct prediction {
+    const lh_spec *spec;
+    lh_engine *engine;
+    int64_t line, seed;
+    uint32_t example; /* lines before that were answered: what is drawn for each sequence is that of its line */
+    lh_input in;
+    double *logits;
+    uint16_t *answers;
+    int length; /* answers; fewer than labels where the sequence has ended */
+} prediction;
+
+static lh_status forward(prediction *p, lh_error *error) {
+    int n = p->in.n;
+    lh_shape shape = lh_shape_at(p->spec, n, 1);
+    lh_lengths lengths = {NULL, 0, n, p->spec->corpus != NULL ? 2 : n, 1};
+    lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
+    if (status != LH_OK) return status;
+    p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
+    p->answers = calloc((size_t)shape.labels, sizeof *p->answers);
+    if (p->logits == NULL || p->answers == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
+    lh_query query = lh_input_query(&p->in);
+    query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
+    query.example = p->example++;
+    return lh_decode(p->engine, &query, 1,
+                     &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);
+}
+
+/* JSON has no word for what is no number, and an answer that comes of it means nothing. */
+static lh_status check_finite(const prediction *p, lh_error *error) {
+    for (int i = 0; i < p->length; i++)
+        for (int c = 0; c < p->spec->classes; c++)
+            if (!isfinite(p->logits[(size_t)i * (size_t)p->spec->classes + (size_t)c]))
+                return lh_fail(
+                    error, LH_ERR_INPUT,
+                    "line %lld: the logits of token %d are not finite\n"
+                    "  expected: a checkpoint whose parameters are numbers, and not too large to compute with",
+                    (long long)p->line, i);
+    return LH_OK;
+}
+
+/* The places of counted target tokens that the model does not answer with, or does not get to. */
+static void print_wrong(const prediction *p) {
+    const char *before = "";
+    printf(",\"wrong\":[");
+    for (int i = 0; i < p->in.target_length; i++) {
+        if (p->in.mask[i] == 0 || (i < p->length && p->answers[i] == p->in.target[i])) continue;
+        printf("%s%d", before, i);
+        before = ",";
+    }
+    putchar(']');
+}
+
+static void print_json(const prediction *p) {
+    int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough to read back the same bits */
+    printf("{\"logits\":[");
+    for (int i = 0; i < p->length; i++) {
+        printf("%s[", i > 0 ? "," : "");
+        for (int c = 0; c < p->spec->classes; c++)
+            printf("%s%.*g", c > 0 ? "," : "", digits, p->logits[(size_t)i * (size_t)p->spec->classes + (size_t)c]);
+        printf("]");
+    }
+    printf("],\"argmax\":[");
+    for (int i = 0; i < p->length; i++) printf("%s%d", i > 0 ? "," : "", p->answers[i]);
+    putchar(']');
+    if (p->in.target != NULL) print_wrong(p);
+    printf("}\n");
+}
+
+static void print_text(const prediction *p) {
+    const lh_task *task = p->spec->task;
+    lh_print_symbols(stdout, task->output_symbol, task->output_symbols, p->answers, NULL, p->length);
+    printf("\n");
+}
+
+static lh_status predict_line(prediction *p, const char *line, bool text, lh_error *error) {
+    p->logits = NULL;
+    p->answers = NULL;
+    lh_status status = text ? lh_input_read_symbols(&p->in, p->spec, p->line, line, error)
+                            : lh_input_read_json(&p->in, p->spec, p->line, line, LH_IF_GIVEN, error);
+    if (status == LH_OK) status = forward(p, error);
+    if (status == LH_OK) status = check_finite(p, error);
+    if (status == LH_OK) (text ? print_text : print_json)(p);
+    lh_input_free(&p->in);
+    free(p->logits);
+    free(p->answers);
+    return status;
+}
+
+/* A line of the standard input, bytes long; an empty one is passed over. */
+static lh_status predict_input(prediction *p, const char *line, size_t bytes, lh_error *error) {
+    if (strlen(line) != bytes)
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: byte %zu is 0\n  expected: text", (long long)p->line,
+                       strlen(line));
+    if (line[strspn(line, " \t\r\n")] == 0) return LH_OK;
+    lh_status status = predict_line(p, line, false, error);
+    fflush(stdout);
+    return status;
+}
+
+static lh_status predict_lines(prediction *p, lh_error *error) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t bytes;
+    lh_status status = LH_OK;
+    for (p->line = 1; status == LH_OK && (bytes = getline(&line, &room, stdin)) >= 0; p->line++)
+        status = predict_input(p, line, (size_t)bytes, error);
+    if (status == LH_OK && !feof(stdin))
+        status = lh_fail(error, LH_ERR_INPUT, "the standard input cannot be read: %s", strerror(errno));
+    free(line);
+    return status;
+}
+
+lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
+    static const lh_verb verb = {
+        "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
+        "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
+        "replace the draws in every\n"
+        "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
+        "With finite data \"outputs\":N says how many tokens to predict (1), or a \"target\", which may have a "
+        "\"mask\".\n"
+        "Where there is a target, \"wrong\":[...] has the places of its tokens that the model does not answer with.\n"
+        "A decoder's answers end with the task's end symbol, where it has one."};
+    const char *checkpoint = NULL, *text = NULL, *device = "cpu";
+    int64_t seed = LH_EVAL_SEED, threads = 1;
+    bool done;
+    const lh_option options[] = {
+        {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "(required)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of position draws (1)"},
+        {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols; no stdin"},
+        {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
+    };
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    if (status != LH_OK || done) return status;
+    lh_line_shapes lines;
+    lh_line_shapes_open(&lines, cli->spec);
+    lh_cli_model model;
+    status = lh_cli_open_checkpoint(&model, &lines.spec, checkpoint, device, threads, error);
+    if (status != LH_OK) return status;
+    prediction p = {.spec = &lines.spec, .engine = model.engine, .line = 1, .seed = seed};
+    status = text != NULL ? predict_line(&p, text, true, error) : predict_lines(&p, error);
+    lh_cli_close_checkpoint(&model);
+    return status;
+}

@@ -1,0 +1,121 @@
+/* trainer sample: examples of the task. No model is involved. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "cli/cli.h"
+#include "cli/data_files.h"
+#include "data/finite/pick.h"
+#include "data/symbols/symbols.h"
+
+static void print_json(const lh_batch *batch, int input_length) {
+    printf("{\"input\":[");
+    for (int i = 0; i < input_length; i++) printf("%s%d", i > 0 ? "," : "", batch->input[i]);
+    printf("],\"target\":[");
+    for (int i = 0; i < batch->shape.labels; i++) printf("%s%d", i > 0 ? "," : "", batch->labels[i]);
+    printf("],\"mask\":[");
+    for (int i = 0; i < batch->shape.labels; i++) printf("%s%d", i > 0 ? "," : "", batch->mask[i]);
+    printf("]}\n");
+}
+
+static void print_text(const lh_spec *spec, const lh_batch *batch, int input_length) {
+    lh_print_symbols(stdout, spec->task->input_symbol, spec->task->input_symbols, batch->input, NULL, input_length);
+    printf(" -> ");
+    lh_print_symbols(stdout, spec->task->output_symbol, spec->task->output_symbols, batch->labels, batch->mask,
+                     batch->shape.labels);
+    printf("\n");
+}
+
+/* Examples first .. first + count - 1 at task length n, or of shape n. */
+static lh_status print_examples(const lh_spec *spec, const lh_source *source, int n, int64_t count, bool text,
+                                lh_error *error) {
+    lh_batch batch;
+    lh_status status = lh_batch_open(&batch, spec, n, 1, error);
+    if (status != LH_OK) return status;
+    for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
+        status = lh_batch_fill(&batch, spec, source, n, (uint32_t)i, 1, error);
+        if (status == LH_OK && text) print_text(spec, &batch, lh_input_length(spec, n));
+        else if (status == LH_OK) print_json(&batch, lh_input_length(spec, n));
+    }
+    lh_batch_close(&batch);
+    return status;
+}
+
+/* The places of a set's examples with inputs of this length, or of any (0); for free(). */
+static uint32_t *find_places(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *found) {
+    uint32_t *places = malloc((size_t)set->count * sizeof *places + 1);
+    *found = 0;
+    for (int n = 1; places != NULL && n <= corpus->shapes; n++)
+        for (int64_t at = set->first[n - 1];
+             at < set->first[n] && (length == 0 || corpus->sizes[n - 1].input == length); at++)
+            places[(*found)++] = (uint32_t)at;
+    return places;
+}
+
+/* Examples of a set at these places, in this order. */
+static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const uint32_t *places, int64_t count,
+                              bool text, lh_error *error) {
+    lh_batch batch;
+    lh_status status = lh_batch_open(&batch, spec, spec->corpus->shapes, 1, error);
+    if (status != LH_OK) return status;
+    for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
+        int n = lh_dataset_shape(set, spec->corpus->shapes, places[i]);
+        uint32_t pick = places[i] - (uint32_t)set->first[n - 1];
+        lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .pick = &pick};
+        status = lh_batch_fill(&batch, spec, &source, n, 0, 1, error);
+        if (status == LH_OK && text) print_text(spec, &batch, lh_input_length(spec, n));
+        else if (status == LH_OK) print_json(&batch, lh_input_length(spec, n));
+    }
+    lh_batch_close(&batch);
+    return status;
+}
+
+/* Examples of a set with inputs of this length, or of any (0), as an evaluation of them chooses. */
+static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
+                            lh_error *error) {
+    int64_t found;
+    uint32_t *places = find_places(spec->corpus, set, length, &found);
+    if (places == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %lld places", (long long)set->count);
+    lh_status status = lh_pick_sort(set, choice, places, found, error);
+    if (status == LH_OK && found == 0)
+        status =
+            lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens", set->path, length);
+    if (status == LH_OK)
+        status = print_places(spec, set, places, found < choice->most ? found : choice->most, text, error);
+    free(places);
+    return status;
+}
+
+lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
+    static const lh_verb verb = {
+        "sample", "Examples of the task as JSON lines: input, target, mask (0: does not count).",
+        "These are the examples that an evaluation of this length and seed sees; of finite data, training examples, "
+        "of\n"
+        "which --seed chooses, or --order file takes the first ones."};
+    const lh_spec *spec = cli->spec;
+    int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
+    bool text = false, in_order, done;
+    const char *split = NULL, *order = NULL;
+    const lh_dataset *set;
+    const lh_option options[] = {
+        {"--length", LH_OPTION_INTEGER, &length, 1, LH_LONGEST_LENGTH, NULL, "N",
+         "task length (required; finite data: any)"},
+        {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "how many (default 10)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (default 1)"},
+        {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "of finite data: train, test, validation (train)"},
+        {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "of finite data (the spec's)"},
+        {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "symbols, with (those not counted) in parentheses"},
+    };
+    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    if (status != LH_OK || done) return status;
+    if (length == 0 && spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
+    status = lh_data_files_set(spec, split, &set, error);
+    if (status == LH_OK) status = lh_cli_order(spec, order, &in_order, error);
+    if (status != LH_OK) return status;
+    lh_pick choice = {.most = count, .seed = (uint64_t)seed, .in_order = in_order};
+    if (spec->corpus != NULL)
+        return print_file(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
+    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};
+    return print_examples(spec, &source, (int)length, count, text, error);
+}

@@ -1,0 +1,409 @@
+/* trainer trace: attention, scores, activations and the entropy of attention, as tensors of a file. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/json_text.h"
+#include "cli/cli.h"
+#include "cli/data_files.h"
+#include "cli/verbs/trace_answers.h"
+#include "cli/verbs/trace_inputs.h"
+#include "data/arithmetic.h"
+#include "eval/trace.h"
+#include "training/run_files.h"
+
+typedef struct flags {
+    const char *checkpoint, *what, *input, *out, *split;
+    lh_option_texts texts;
+    int64_t frame;
+    bool frame_given;
+    lh_option_lengths lengths;
+    int64_t length, examples, draws, seed;
+    bool lengths_given, examples_given, average, exact, shuffle, json;
+} flags;
+
+static const lh_verb verb = {
+    "trace", "What a checkpoint computes on its way, on examples of the task or inputs of one's own, as safetensors.",
+    "KINDS, one or several with commas:\n"
+    "  attention    n<N>.layers.<L>.attention  [examples][heads][T][T], query by key\n"
+    "  scores       n<N>.layers.<L>.scores     [examples][heads][T][T], what the softmax sees\n"
+    "  activations  n<N>.embedding, n<N>.layers.<L>.output  [examples][T][width]\n"
+    "  entropy      n<N>.layers.<L>.entropy    [heads], mean of -sum p ln p over examples and queries; also printed\n"
+    "With them n<N>.tokens [examples][T]. More than one draw puts [draws] in front; --average removes draws and\n"
+    "examples, and the tokens; of those that come out right alone with --exact. The examples are the first of those "
+    "that an evaluation of this length and seed sees.\n"
+    "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
+    "FILE of --input has JSON lines as predict reads them; lines of one length are traced together. --text has symbols "
+    "of\nthe task, such as 12+345, which a task that solves them pads to its frame; up to 64, more in a FILE.\n"
+    "A decoder reads its own answers to both: n<N>.answers, and where they are known the right ones, n<N>.targets\n"
+    "[examples][outputs], with --average, too. Whatever is traced, each input is printed with its answer."};
+
+static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+    char text[120];
+    const char *literal = cli->spec->task->literal;
+    *f = (flags){.what = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
+    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, likewise; up to 64",
+             literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
+    const lh_option options[] = {
+        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
+        {"--what", LH_OPTION_TEXT, &f->what, 0, 0, NULL, "KINDS", "see below (attention)"},
+        {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N", "(the spec's shortest of eval)"},
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]", "or a list: 41,50,60"},
+        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->examples_given, "K", "per length (1)"},
+        {"--split", LH_OPTION_TEXT, &f->split, 0, 0, NULL, "NAME", "train, test or validation, of finite data"},
+        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
+        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
+        {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
+        {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
+        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MOST_PLACES, &f->frame_given, "N",
+         "places of a number of --text, 0: no padding (the task's)"},
+        {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},
+        {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over what comes out right alone"},
+        {"--shuffle", LH_OPTION_SWITCH, &f->shuffle, 0, 0, NULL, NULL, "examples of finite data that --seed draws"},
+        {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "JSON lines on stdout in place of tables"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "(required; entropy alone does without)"},
+    };
+    return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+}
+
+static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
+    for (const char *rest = text;; rest++) {
+        size_t bytes = strcspn(rest, ",");
+        int kind = 0;
+        while (kind < LH_TRACE_TOKENS &&
+               (strlen(lh_trace_kind_name(kind)) != bytes || strncmp(lh_trace_kind_name(kind), rest, bytes) != 0))
+            kind++;
+        if (kind == LH_TRACE_TOKENS)
+            return lh_fail(error, LH_ERR_USAGE,
+                           "--what: '%.*s' cannot be traced\n"
+                           "  expected: attention, scores, activations, entropy; several with commas between them",
+                           bytes < 80 ? (int)bytes : 80, rest);
+        wanted[kind] = true;
+        rest += bytes;
+        if (*rest == 0) return LH_OK;
+    }
+}
+
+/* The shortest length that the spec evaluates, or of the set that is asked for; 0: none. */
+static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
+    const lh_corpus *corpus = spec->corpus;
+    int shortest = 0;
+    if (set == NULL && corpus != NULL) set = &corpus->eval;
+    for (int n = 1; set != NULL && n <= corpus->shapes; n++)
+        if (lh_dataset_counts(set, spec->task->axes, n)) return corpus->sizes[n - 1].input;
+    for (int i = 0; i < lh_lengths_count(&spec->eval.lengths); i++) {
+        int n = lh_lengths_at(&spec->eval.lengths, i);
+        if (shortest == 0 || n < shortest) shortest = n;
+    }
+    return shortest;
+}
+
+/* The flag that gives inputs in place of examples, or NULL. */
+static const char *inputs_flag(const flags *f) {
+    return f->input != NULL ? "--input" : f->texts.count > 0 ? "--text" : NULL;
+}
+
+static bool has_frames(const lh_task *task) {
+    for (int i = 0; i < task->axes; i++)
+        if (strcmp(task->axis[i], "frame") == 0) return true;
+    return false;
+}
+
+/* --input, --text and --frame beside what they do not go with. */
+static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
+    const char *inputs = inputs_flag(f);
+    if (f->input != NULL && f->texts.count > 0)
+        return lh_fail(error, LH_ERR_USAGE, "--input and --text: only one of the two");
+    if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "%s: its %s are the examples; leave out %s", inputs,
+                       f->input != NULL ? "lines" : "symbols",
+                       f->examples_given  ? "--examples"
+                       : f->split != NULL ? "--split"
+                                          : "--length and --lengths");
+    if (f->frame_given && f->texts.count == 0) return lh_fail(error, LH_ERR_USAGE, "--frame: is for numbers of --text");
+    if (f->frame_given && (spec->task->solve == NULL || !has_frames(spec->task)))
+        return lh_fail(error, LH_ERR_USAGE, "--frame: inputs of %s stand in no frame", spec->task->kind);
+    return LH_OK;
+}
+
+/* --exact and --shuffle where they mean nothing. */
+static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wanted, lh_error *error) {
+    bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
+    const char *inputs = inputs_flag(f);
+    if (f->exact && inputs != NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--exact: is for examples; inputs of %s are all traced", inputs);
+    if (f->exact && kept && !f->average)
+        return lh_fail(error, LH_ERR_USAGE, "--exact: is for means\n  expected: --average beside it");
+    if (f->shuffle && inputs != NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; inputs of %s keep their order", inputs);
+    if (f->shuffle && spec->corpus == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; other examples follow from --seed");
+    return LH_OK;
+}
+
+/* Flags that contradict each other, and what they ask for. */
+static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_request *request, lh_error *error) {
+    *request = (lh_trace_request){.average = f->average,
+                                  .exact = f->exact,
+                                  .shuffle = f->shuffle,
+                                  .draws = (int)f->draws,
+                                  .seed = (uint64_t)f->seed,
+                                  .examples = (int)f->examples};
+    lh_status status = read_kinds(f->what, request->wanted, error);
+    if (status != LH_OK) return status;
+    if (f->length > 0 && f->lengths_given)
+        return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
+    status = check_inputs(spec, f, error);
+    if (status != LH_OK) return status;
+    status = lh_data_files_set(spec, f->split, &request->set, error);
+    if (status != LH_OK) return status;
+    status = check_means(spec, f, request->wanted, error);
+    if (status != LH_OK) return status;
+    const bool *wanted = request->wanted;
+    if (f->out == NULL && (wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS]))
+        return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
+    int n = f->length > 0 ? (int)f->length : shortest_length(spec, request->set);
+    request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
+    if (n == 0 && !f->lengths_given && inputs_flag(f) == NULL)
+        return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
+    return f->out != NULL ? lh_can_replace(f->out, error) : LH_OK;
+}
+
+/* The lengths that there are, and whether the task's examples can be had. */
+static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
+    lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
+    if (status != LH_OK) return status;
+    return lh_trial_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
+}
+
+static const char *source_of(const flags *f, const lh_spec *spec, const lh_dataset *set) {
+    if (f->input != NULL) return f->input;
+    if (f->texts.count > 0) return "text";
+    if (spec->corpus == NULL) return "task";
+    return set != NULL ? set->path : spec->corpus->eval.path;
+}
+
+static void show_progress(void *context, int n, int64_t done, int64_t count) {
+    lh_progress *progress = context;
+    char bar[32], left[32];
+    double share = (double)done / (double)count, seconds = lh_progress_seconds(progress);
+    if (seconds < 1.0 || done == count || !lh_progress_due(progress, 10.0)) return;
+    lh_progress_line(progress, "trace %s %" PRId64 "/%" PRId64 "  length %d  %s left", lh_progress_bar(share, bar),
+                     done, count, n, lh_duration(seconds / share * (1 - share), left));
+}
+
+/* ---- how many count ---- */
+
+/* Passes of all lengths that count. */
+static int64_t counted(const lh_traces *traces) {
+    int64_t sum = 0;
+    for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted;
+    return sum;
+}
+
+static void print_exact(const lh_traces *traces, bool json) {
+    for (int g = 0; g < traces->group_count; g++) {
+        const lh_trace_group *group = &traces->groups[g];
+        int64_t passes = (int64_t)group->examples * traces->request.draws;
+        if (!json) {
+            printf("%s: %" PRId64 " of %" PRId64 " come out right\n", group->label, group->counted, passes);
+            continue;
+        }
+        lh_json line;
+        lh_json_begin(&line, stdout);
+        lh_json_integer(&line, "length", lh_told_length(traces->spec, group->n));
+        if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, group->n));
+        lh_json_integer(&line, "passes", passes);
+        lh_json_integer(&line, "exact", group->counted);
+        lh_json_end(&line);
+        putchar('\n');
+    }
+}
+
+/* ---- the file ---- */
+
+/* Names as a JSON list, for free(). */
+static char *names_text(const char *const *names, int count) {
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));
+    char *text = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+    return text;
+}
+
+static lh_status write_file(const flags *f, const lh_traces *traces, const lh_engine *engine, lh_error *error) {
+    char step[32], seed[32], draws[32], examples[32], exact[64], frame[32];
+    const lh_task *task = engine->spec->task;
+    const lh_trace_request *request = &traces->request;
+    snprintf(step, sizeof step, "%" PRId64, engine->step);
+    snprintf(seed, sizeof seed, "%" PRId64, f->seed);
+    snprintf(draws, sizeof draws, "%d", request->draws);
+    snprintf(examples, sizeof examples, "%d", request->inputs != NULL ? request->input_count : request->examples);
+    lh_st_meta meta[15 + LH_IDENTITY_COUNT] = {
+        {"format", "longhand trace 1"},
+        [1 + LH_IDENTITY_COUNT] = {"checkpoint", f->checkpoint},
+        {"step", step},
+        {"what", f->what},
+        {"average", f->average ? "true" : "false"},
+        {"source", source_of(f, engine->spec, request->set)},
+        {"examples", examples},
+        {"seed", seed},
+        {"draws", draws},
+    };
+    int count = 9 + LH_IDENTITY_COUNT;
+    snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, counted(traces), traces->passes);
+    if (f->split != NULL) meta[count++] = (lh_st_meta){"split", f->split};
+    if (f->shuffle) meta[count++] = (lh_st_meta){"shuffle", "true"};
+    if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
+    snprintf(frame, sizeof frame, "%" PRId64, f->frame);
+    if (f->frame_given) meta[count++] = (lh_st_meta){"frame", frame};
+    lh_identity(engine->spec, engine->level, engine->compiler, meta + 1);
+    if (request->inputs == NULL) return lh_traces_write(traces, f->out, meta, count, error);
+    char *inputs = names_text(task->input_symbol, task->input_symbols);
+    char *outputs = names_text(task->output_symbol, task->output_symbols);
+    lh_status status = inputs != NULL && outputs != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    meta[count++] = (lh_st_meta){"input_symbols", inputs};
+    meta[count++] = (lh_st_meta){"output_symbols", outputs};
+    if (status != LH_OK) lh_fail(error, status, "no memory for the names of symbols");
+    else status = lh_traces_write(traces, f->out, meta, count, error);
+    free(inputs);
+    free(outputs);
+    return status;
+}
+
+static void put_shape(const lh_traced *t, const char *before, const char *between, const char *after) {
+    for (int i = 0; i < t->file.rank; i++)
+        printf("%s%" PRId64 "%s", i == 0 ? before : between, t->file.shape[i], i + 1 == t->file.rank ? after : "");
+}
+
+static void print_tensors(const lh_traces *traces, const char *path) {
+    for (int i = 0; i < traces->count; i++) {
+        const lh_traced *t = &traces->tensors[i];
+        printf("%-32s %s  %12zu bytes  ", t->name, t->file.dtype, t->file.bytes);
+        put_shape(t, "[", "][", "]\n");
+    }
+    printf("%s\n", path);
+}
+
+static void print_tensors_json(const lh_traces *traces) {
+    for (int i = 0; i < traces->count; i++) {
+        const lh_traced *t = &traces->tensors[i];
+        lh_json line;
+        lh_json_begin(&line, stdout);
+        lh_json_string(&line, "tensor", t->name);
+        lh_json_raw(&line, "shape", "");
+        put_shape(t, "[", ",", "]");
+        lh_json_integer(&line, "bytes", (int64_t)t->file.bytes);
+        lh_json_end(&line);
+        putchar('\n');
+    }
+}
+
+/* ---- entropy ---- */
+
+static double mean_of(const lh_traced *t) {
+    double sum = 0;
+    for (int64_t h = 0; h < t->each; h++) sum += lh_traced_at(t, h);
+    return sum / (double)t->each;
+}
+
+/* Entropy of uniform attention. */
+static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
+    lh_shape shape = lh_shape_at(traces->spec, t->n, 1);
+    return log(shape.length[traces->spec->sites[t->site].key]);
+}
+
+static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
+    printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
+           uniform_entropy(traces, t), mean_of(t));
+    for (int64_t h = 0; h < t->each; h++) printf(" %7.4f", lh_traced_at(t, h));
+    printf("\n");
+}
+
+static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
+    char text[LH_NUMBER_TEXT];
+    lh_json line;
+    lh_json_begin(&line, stdout);
+    lh_json_integer(&line, "length", lh_told_length(traces->spec, t->n));
+    if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, t->n));
+    lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
+    lh_json_number(&line, "uniform", uniform_entropy(traces, t));
+    lh_json_number(&line, "mean", mean_of(t));
+    lh_json_raw(&line, "entropy", "[");
+    for (int64_t h = 0; h < t->each; h++) printf("%s%s", h > 0 ? "," : "", lh_shortest(lh_traced_at(t, h), text));
+    printf("]");
+    lh_json_end(&line);
+    putchar('\n');
+}
+
+static void print_entropy(const lh_traces *traces, bool json) {
+    if (!json)
+        printf("entropy of attention in nats; uniform: all keys alike\n%7s  %-12s %8s %8s  heads\n", "length", "layer",
+               "uniform", "mean");
+    for (int i = 0; i < traces->count; i++)
+        if (traces->tensors[i].kind == LH_TRACE_ENTROPY)
+            (json ? print_entropy_json : print_entropy_row)(traces, &traces->tensors[i]);
+}
+
+/* ---- the verb ---- */
+
+static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_error *error) {
+    fprintf(stderr, "trace: %d tensors, %.1f MB; %" PRId64 " passes, %.1f MB of memory\n", traces->count,
+            traces->bytes / 1e6, traces->passes, traces->memory / 1e6);
+    lh_status status = lh_traces_run(traces, engine, error);
+    if (traces->request.context != NULL) lh_progress_wipe(traces->request.context);
+    if (status == LH_OK && f->out != NULL) status = write_file(f, traces, engine, error);
+    if (status != LH_OK) return status;
+    if (f->exact) print_exact(traces, f->json);
+    status = lh_print_answers(traces, f->json, error);
+    if (status != LH_OK) return status;
+    if (traces->request.wanted[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
+    if (f->out != NULL && f->json) print_tensors_json(traces);
+    else if (f->out != NULL) print_tensors(traces, f->out);
+    return LH_OK;
+}
+
+static lh_status trace(const flags *f, lh_trace_request *request, lh_engine *engine, lh_error *error) {
+    lh_progress progress;
+    lh_traces traces;
+    lh_progress_start(&progress);
+    request->watch = show_progress;
+    request->context = &progress;
+    lh_status status = lh_traces_open(&traces, engine, request, error);
+    if (status == LH_OK) status = run(f, &traces, engine, error);
+    lh_traces_close(&traces);
+    return status;
+}
+
+lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
+    flags f;
+    bool done;
+    lh_trace_request request;
+    lh_trace_inputs inputs = {0};
+    lh_cli_model model;
+    const lh_spec *spec = cli->spec;
+    lh_status status = read_flags(cli, &f, &done, error);
+    if (status != LH_OK || done) return status;
+    status = make_request(cli->spec, &f, &request, error);
+    if (status == LH_OK && inputs_flag(&f) == NULL) status = settle_lengths(spec, &request, error);
+    if (status == LH_OK && inputs_flag(&f) != NULL) {
+        int frame = f.frame_given ? (int)f.frame : LH_NO_VALUE;
+        status = f.input != NULL ? lh_trace_inputs_read(&inputs, spec, f.input, error)
+                                 : lh_trace_inputs_take(&inputs, spec, &f.texts, frame, error);
+        spec = &inputs.spec;
+    }
+    if (status == LH_OK) status = lh_cli_open_checkpoint(&model, spec, f.checkpoint, "cpu", 1, error);
+    if (status == LH_OK) {
+        model.engine->stop = lh_catch_signals();
+        request.inputs = inputs.queries;
+        request.right = inputs.right;
+        request.input_count = inputs.count;
+        status = trace(&f, &request, model.engine, error);
+        lh_cli_close_checkpoint(&model);
+    }
+    lh_trace_inputs_free(&inputs);
+    return status;
+}

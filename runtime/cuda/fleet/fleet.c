@@ -1,0 +1,436 @@
+/* Fleets: memory and state. Steps are in launch.c, the batches of steps to come in ring.c, evaluation in forward.c.
+ *
+ * Everything is sized when a fleet is opened, for the longest training length and the largest grid that its replicas
+ * can come to, and by reserve, for evaluation; a step allocates nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/initialise.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+#include "runtime/cuda/memory.h"
+
+enum { ARRIVALS_BYTES = 128 /* of one team, so that teams do not share a line */ };
+
+/* --- calls to the device ---------------------------------------------------------------------------------------- */
+
+lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) {
+    if (status == LH_OK || fleet->lost != LH_OK) return status;
+    fleet->lost = LH_ERR_ENVIRONMENT;
+    lh_fail(&fleet->loss, LH_ERR_ENVIRONMENT,
+            "%.1500s\n  %s is lost to this process\n  hint: a training goes on from its last checkpoint with --resume",
+            error != NULL ? error->text : "a call to the driver failed", fleet->device->name);
+    if (error != NULL) *error = fleet->loss;
+    return LH_ERR_ENVIRONMENT;
+}
+
+lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error) {
+    if (fleet->lost == LH_OK) return lh_cuda_use(fleet->device, error);
+    if (error != NULL) *error = fleet->loss;
+    return fleet->lost;
+}
+
+static lh_status synchronise(lh_cuda_fleet *fleet, lh_error *error) {
+    return lh_cuda_check(fleet->driver, fleet->driver->cuStreamSynchronize(fleet->stream), "cuStreamSynchronize",
+                         error);
+}
+
+lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error) {
+    CUresult result = fleet->driver->cuMemcpyHtoDAsync(to, from, bytes, fleet->stream);
+    lh_status status = lh_cuda_check(fleet->driver, result, "cuMemcpyHtoDAsync", error);
+    return status == LH_OK ? synchronise(fleet, error) : status;
+}
+
+lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error) {
+    CUresult result = fleet->driver->cuMemcpyDtoHAsync(to, from, bytes, fleet->stream);
+    lh_status status = lh_cuda_check(fleet->driver, result, "cuMemcpyDtoHAsync", error);
+    return status == LH_OK ? synchronise(fleet, error) : status;
+}
+
+static lh_status clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error) {
+    if (bytes == 0) return LH_OK;
+    CUresult result = fleet->driver->cuMemsetD8Async(memory, 0, bytes, fleet->stream);
+    return lh_cuda_check(fleet->driver, result, "cuMemsetD8Async", error);
+}
+
+/* Memory of the device, all zero. */
+static lh_status allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
+                                lh_error *error) {
+    lh_status status = lh_cuda_allocate(fleet->device, bytes, what, memory, error);
+    return status == LH_OK ? clear(fleet, *memory, bytes, error) : status;
+}
+
+lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error) {
+    const lh_cuda_program *program = fleet->program;
+    int all[LH_MAX_STREAMS];
+    memcpy(all, fleet->tables_longest, sizeof all);
+    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
+    size_t bytes = program->tables_bytes(all);
+    CUdeviceptr memory;
+    void *tables = lh_engine_memory(bytes, "position tables", error);
+    if (tables == NULL) return LH_ERR_ENVIRONMENT;
+    program->make_tables(tables, all);
+    lh_status status = lh_cuda_allocate(fleet->device, bytes, "position tables", &memory, error);
+    if (status == LH_OK) status = lh_cuda_copy_in(fleet, memory, tables, bytes, error);
+    free(tables);
+    if (status != LH_OK) {
+        lh_cuda_release(fleet->device, &memory);
+        return status;
+    }
+    lh_cuda_release(fleet->device, &fleet->tables);
+    fleet->tables = memory;
+    memcpy(fleet->tables_longest, all, sizeof all);
+    return LH_OK;
+}
+
+/* --- room to step ----------------------------------------------------------------------------------------------- */
+
+static int most(int a, int b) { return a > b ? a : b; }
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
+    bool alone = fleet->variant == &fleet->program->chip || fleet->library != NULL;
+    return lh_cuda_grid_of(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
+}
+
+lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
+    int fixed = fleet->config.fixed_length;
+    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
+}
+
+/* Sizes for every training length, and tables for them. */
+static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
+    const lh_spec *spec = fleet->spec;
+    lh_cuda_room *room = &fleet->room;
+    const lh_lengths lengths = lh_cuda_training_lengths(fleet);
+    lh_status status = lh_check_limit(spec, &lengths, error);
+    if (status != LH_OK) return status;
+    int longest[LH_MAX_STREAMS] = {0};
+    for (int i = 0; i < lh_lengths_count(&lengths); i++) {
+        lh_shape part = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
+        if (fleet->library == NULL) part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
+        lh_longer_streams(longest, part.length);
+        room->partial = larger(room->partial, lh_cuda_aligned(fleet->program->partial_bytes(&part)));
+        room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(&part)));
+        room->workspace =
+            larger(room->workspace, lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
+    }
+    return lh_cuda_need_tables(fleet, longest, error);
+}
+
+static size_t piece_sums_bytes(const lh_cuda_fleet *fleet) {
+    return lh_cuda_aligned(3 * (size_t)(fleet->spec->parameter_storage / LH_CUDA_PIECE) * sizeof(double));
+}
+
+static size_t shard_sums_bytes(const lh_cuda_fleet *fleet) {
+    return lh_cuda_aligned((size_t)fleet->room.shards * sizeof(lh_cuda_sums));
+}
+
+/* Tables that the host writes or reads at every launch. */
+static lh_status open_tables(lh_cuda_fleet *fleet, lh_error *error) {
+    lh_cuda_room *room = &fleet->room;
+    const lh_cuda_device *device = fleet->device;
+    size_t replicas = (size_t)fleet->count, steps = replicas * LH_CUDA_MOST_STEPS;
+    void *memory = NULL;
+    lh_status status = lh_cuda_pin(device, replicas * sizeof *room->host_replicas, "replicas", &memory, error);
+    room->host_replicas = memory;
+    if (status == LH_OK) {
+        status = lh_cuda_pin(device, steps * sizeof *room->host_steps, "steps", &memory, error);
+        room->host_steps = memory;
+    }
+    if (status == LH_OK) {
+        status = lh_cuda_pin(device, steps * sizeof *room->host_results, "results", &memory, error);
+        room->host_results = memory;
+    }
+    if (status == LH_OK)
+        status = lh_cuda_allocate(device, replicas * sizeof *room->host_replicas, "replicas", &room->replicas, error);
+    if (status == LH_OK)
+        status = lh_cuda_allocate(device, steps * sizeof *room->host_steps, "steps", &room->steps, error);
+    if (status == LH_OK)
+        status = lh_cuda_allocate(device, steps * sizeof *room->host_results, "results", &room->results, error);
+    return status;
+}
+
+/* The number of replicas falls as they end; the largest grid is not always that of all of them. */
+static lh_status open_room(lh_cuda_fleet *fleet, lh_error *error) {
+    lh_cuda_room *room = &fleet->room;
+    room->shards = fleet->variant->shards;
+    lh_status status = measure_lengths(fleet, error);
+    if (status != LH_OK) return status;
+    int at_once = 0;
+    for (int replicas = 1; replicas <= fleet->count; replicas++) {
+        lh_cuda_grid grid = grid_of(fleet, replicas);
+        at_once = most(at_once, grid.at_once);
+        room->blocks = most(room->blocks, grid.at_once * grid.team);
+    }
+    if (fleet->library != NULL) room->blocks = 1;
+    size_t teams = (size_t)at_once;
+    room->arrivals_bytes = teams * ARRIVALS_BYTES;
+    room->partials_bytes = teams * (size_t)room->shards * room->partial;
+    status = allocate_clear(fleet, room->partials_bytes, "the gradients of shards", &room->partials, error);
+    if (status == LH_OK)
+        status = allocate_clear(fleet, teams * room->shared, "what a batch shares", &room->shareds, error);
+    if (status == LH_OK)
+        status = allocate_clear(fleet, teams * piece_sums_bytes(fleet), "sums", &room->piece_sums, error);
+    if (status == LH_OK)
+        status = allocate_clear(fleet, teams * shard_sums_bytes(fleet), "sums", &room->shard_sums, error);
+    if (status == LH_OK) status = allocate_clear(fleet, room->arrivals_bytes, "barriers", &room->arrivals, error);
+    if (status == LH_OK)
+        status = allocate_clear(fleet, (size_t)room->blocks * room->workspace, "the activations of blocks",
+                                &room->workspaces, error);
+    return status == LH_OK ? open_tables(fleet, error) : status;
+}
+
+static void close_room(lh_cuda_fleet *fleet) {
+    lh_cuda_room *room = &fleet->room;
+    CUdeviceptr *memory[] = {&room->partials,   &room->shareds,  &room->piece_sums, &room->shard_sums, &room->arrivals,
+                             &room->workspaces, &room->replicas, &room->steps,      &room->results};
+    void *pinned[] = {room->host_replicas, room->host_steps, room->host_results};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) lh_cuda_release(fleet->device, memory[i]);
+    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) lh_cuda_unpin(fleet->device, &pinned[i]);
+    memset(room, 0, sizeof *room);
+}
+
+/* A vector of optimiser state on the device; NULL where the optimiser has fewer. */
+static void *state_at(const lh_cuda_engine *engine, int i) {
+    if (i >= engine->fleet->spec->optimizer.states) return NULL;
+    return (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_STATE + i);
+}
+
+/* Where replica `index` of the active ones finds its vectors, and the room of its place in a launch. */
+static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
+    const lh_cuda_room *room = &fleet->room;
+    const lh_cuda_engine *engine = fleet->active[index];
+    size_t place = (size_t)(index % fleet->grid.at_once);
+    return (lh_cuda_replica){
+        .parameters = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .moment1 = state_at(engine, 0),
+        .moment2 = state_at(engine, 1),
+        .gradient = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
+        .partials = (char *)(uintptr_t)(room->partials + place * (size_t)room->shards * room->partial),
+        .shared = (char *)(uintptr_t)(room->shareds + place * room->shared),
+        .piece_sums = (double *)(uintptr_t)(room->piece_sums + place * piece_sums_bytes(fleet)),
+        .shard_sums = (lh_cuda_sums *)(uintptr_t)(room->shard_sums + place * shard_sums_bytes(fleet)),
+        .arrivals = (unsigned int *)(uintptr_t)(room->arrivals + place * ARRIVALS_BYTES),
+    };
+}
+
+lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error) {
+    lh_cuda_room *room = &fleet->room;
+    if (fleet->arranged || fleet->active_count == 0) return LH_OK;
+    fleet->grid = grid_of(fleet, fleet->active_count);
+    for (int i = 0; i < fleet->active_count; i++) room->host_replicas[i] = replica_at(fleet, i);
+    lh_status status = clear(fleet, room->partials, room->partials_bytes, error);
+    if (status == LH_OK)
+        status = lh_cuda_copy_in(fleet, room->replicas, room->host_replicas,
+                                 (size_t)fleet->active_count * sizeof *room->host_replicas, error);
+    fleet->arranged = status == LH_OK;
+    return status;
+}
+
+void lh_cuda_leave(lh_cuda_engine *engine) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    int kept = 0;
+    if (!engine->steps) return;
+    engine->steps = false;
+    for (int i = 0; i < fleet->active_count; i++)
+        if (fleet->active[i]->steps) fleet->active[kept++] = fleet->active[i];
+    fleet->active_count = kept;
+    fleet->arranged = false;
+    lh_cuda_ring_clear(fleet);
+}
+
+/* --- state ------------------------------------------------------------------------------------------------------ */
+
+static int vectors_of(const lh_cuda_fleet *fleet) {
+    return fleet->config.trains ? LH_CUDA_STATE + fleet->spec->optimizer.states : 1;
+}
+
+/* The vectors of a replica, with its initial parameters; host: room for one vector. */
+static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    size_t vector = lh_cuda_vector(fleet);
+    const char *what = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
+    lh_status status = allocate_clear(fleet, (size_t)vectors_of(fleet) * vector, what, &engine->vectors, error);
+    if (status != LH_OK) return status;
+    lh_initialise(fleet->spec, engine->seed, fleet->program->real_bytes, host);
+    return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
+}
+
+static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    size_t bytes = lh_cuda_vector(fleet);
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status != LH_OK) return status;
+    status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
+    for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
+        if (state->optimizer[i] != NULL)
+            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_vector_at(engine, LH_CUDA_STATE + i), bytes,
+                                      error);
+    return lh_cuda_lose(fleet, status, error);
+}
+
+static lh_status engine_write_state(lh_engine *handle, const lh_state *state, int64_t step, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    size_t bytes = lh_cuda_vector(fleet);
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status != LH_OK) return status;
+    status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
+    for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
+        if (state->optimizer[i] != NULL)
+            status =
+                lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
+    if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
+    handle->step = step;
+    return lh_cuda_lose(fleet, status, error);
+}
+
+static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status != LH_OK) return status;
+    status =
+        lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
+    return lh_cuda_lose(fleet, status, error);
+}
+
+/* --- opening and closing ---------------------------------------------------------------------------------------- */
+
+static void fleet_close(lh_cuda_fleet *fleet) {
+    lh_cuda_use(fleet->device, NULL);
+    if (fleet->stream != NULL) fleet->driver->cuStreamSynchronize(fleet->stream);
+    lh_cuda_ring_close(fleet);
+    lh_cuda_forward_close(fleet);
+    close_room(fleet);
+    for (int i = 0; fleet->engines != NULL && i < fleet->count; i++) {
+        lh_cuda_release(fleet->device, &fleet->engines[i].vectors);
+        lh_epoch_close(&fleet->engines[i].epoch);
+    }
+    lh_cuda_release(fleet->device, &fleet->tables);
+    lh_cuda_library_close(fleet->library);
+    if (fleet->stream != NULL) fleet->driver->cuStreamDestroy(fleet->stream);
+    free(fleet->launches);
+    free(fleet->engines);
+    free(fleet->active);
+    free(fleet);
+}
+
+static void engine_close(lh_engine *handle) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_cuda_use(fleet->device, NULL);
+    lh_cuda_leave(engine);
+    lh_cuda_release(fleet->device, &engine->vectors);
+    lh_epoch_close(&engine->epoch);
+    if (--fleet->open == 0) fleet_close(fleet);
+}
+
+static const lh_engine_ops cuda_ops = {
+    .step = lh_cuda_engine_step,
+    .reserve = lh_cuda_reserve,
+    .evaluate = lh_cuda_evaluate_condition,
+    .predict = lh_cuda_predict,
+    .answer = lh_cuda_answer_queries,
+    .read_state = engine_read_state,
+    .write_state = engine_write_state,
+    .read_gradient = engine_read_gradient,
+    .close = engine_close,
+};
+
+static void name_engine(lh_cuda_fleet *fleet, const lh_engine_config *config, lh_cuda_engine *engine) {
+    engine->engine = (lh_engine){
+        .ops = &cuda_ops,
+        .spec = fleet->spec,
+        .level = fleet->level,
+        .real_bytes = fleet->program->real_bytes,
+        .threads = fleet->config.threads,
+        .compiler = fleet->compiler,
+        .variant = fleet->variant->name,
+        .device = fleet->device->name,
+    };
+    engine->fleet = fleet;
+    engine->seed = config->seed;
+    engine->learning_rate = config->learning_rate;
+    engine->key = lh_key_of_seed(config->seed);
+    engine->steps = config->trains;
+}
+
+static lh_status open_engines(lh_cuda_fleet *fleet, lh_error *error) {
+    void *host = lh_engine_memory(lh_cuda_vector(fleet), "a copy of the parameters", error);
+    if (host == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < fleet->count; i++) {
+        status = open_vectors(&fleet->engines[i], host, error);
+        if (status == LH_OK && fleet->config.trains && fleet->spec->corpus != NULL)
+            status = lh_epoch_open(&fleet->engines[i].epoch, fleet->spec->corpus, fleet->spec->train.batch, error);
+    }
+    free(host);
+    return status;
+}
+
+static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
+    lh_status status = lh_cuda_use(fleet->device, error);
+    if (status != LH_OK) return status;
+    status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&fleet->stream, LH_CUDA_STREAM_APART),
+                           "cuStreamCreate", error);
+    if (status == LH_OK) status = lh_cuda_phases_open(fleet, error);
+    if (status == LH_OK) status = open_engines(fleet, error);
+    if (status == LH_OK && fleet->config.trains) status = open_room(fleet, error);
+    if (status == LH_OK && fleet->config.trains) status = lh_cuda_name_products(fleet, error);
+    if (status == LH_OK && fleet->config.trains) status = lh_cuda_ring_open(fleet, error);
+    return status;
+}
+
+lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant *variant,
+                             const lh_engine_config *configs, int count, lh_engine **engines, lh_error *error) {
+    lh_cuda_fleet *fleet = lh_engine_memory(sizeof *fleet, "the engines", error);
+    if (fleet == NULL) return LH_ERR_ENVIRONMENT;
+    fleet->device = device;
+    fleet->driver = device->driver;
+    fleet->program = device->program;
+    fleet->variant = variant != NULL ? variant : count == 1 ? &device->program->chip : &device->program->replicas;
+    fleet->spec = configs[0].spec;
+    fleet->config = configs[0];
+    fleet->count = fleet->open = count;
+    snprintf(fleet->level, sizeof fleet->level, "sm_%d %s", device->architecture, fleet->variant->name);
+    snprintf(fleet->compiler, sizeof fleet->compiler, "%s", device->compiler);
+    fleet->engines = lh_engine_memory((size_t)count * sizeof *fleet->engines, "the engines", error);
+    fleet->active = lh_engine_memory((size_t)count * sizeof *fleet->active, "the engines", error);
+    lh_status status = fleet->engines != NULL && fleet->active != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        name_engine(fleet, &configs[i], &fleet->engines[i]);
+        if (configs[i].trains) fleet->active[fleet->active_count++] = &fleet->engines[i];
+    }
+    if (status == LH_OK) status = open_device(fleet, error);
+    if (status != LH_OK) {
+        fleet_close(fleet);
+        return status;
+    }
+    for (int i = 0; i < count; i++) engines[i] = &fleet->engines[i].engine;
+    return LH_OK;
+}
+
+void lh_cuda_fleet_describe(const lh_engine *engine, char *text, size_t size) {
+    const lh_cuda_fleet *fleet = ((const lh_cuda_engine *)engine)->fleet;
+    lh_cuda_grid grid = grid_of(fleet, fleet->count);
+    int resident = fleet->device->train_blocks;
+    const char *library = fleet->library != NULL ? lh_cuda_library_name(fleet->library) : NULL;
+    if (library != NULL && fleet->count == 1)
+        snprintf(text, size, "one model on %d of %d resident blocks, products by %s", grid.team, resident, library);
+    else if (library != NULL)
+        snprintf(text, size, "%d replicas, one after the other, on %d of %d resident blocks, products by %s",
+                 fleet->count, grid.team, resident, library);
+    else if (fleet->variant == &fleet->program->chip)
+        snprintf(text, size, "one model on %d of %d resident blocks", grid.team, resident);
+    else if (grid.rounds == 1)
+        snprintf(text, size, "%d replica%s x %d block%s, %d are resident", fleet->count, fleet->count > 1 ? "s" : "",
+                 grid.team, grid.team > 1 ? "s" : "", resident);
+    else
+        snprintf(text, size, "%d replicas in %d rounds of %d, a block each: %d blocks are resident", fleet->count,
+                 grid.rounds, grid.at_once, resident);
+}

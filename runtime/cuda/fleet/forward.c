@@ -1,0 +1,412 @@
+/* Evaluation on a CUDA device: one launch per condition, or several where a watchdog ends long ones or a signal may
+ * come; sums are added on the host, in the order of the examples. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/real.h"
+#include "base/team.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+#include "runtime/cuda/memory.h"
+
+enum { ROWS = 32 /* sequences that a thread makes at a time */ };
+
+/* What a set of lengths needs. */
+typedef struct needs {
+    size_t batch, workspaces, shared, logits, classes; /* bytes */
+    size_t words;                                      /* lh_batch_words */
+    int longest_n, longest[LH_MAX_STREAMS];
+} needs;
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static int more(int a, int b) { return a > b ? a : b; }
+
+/* Groups of sequences that go through the layers together, and the blocks that take them in turn. */
+typedef struct cut {
+    int group, blocks;
+    int workspaces;   /* one for each block; of a wide model one for all */
+    size_t workspace; /* bytes of one */
+} cut;
+
+static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+    int group = fleet->program->evaluation_group(shape);
+    if (group > shape->sequences) group = shape->sequences;
+    int groups = (shape->sequences + group - 1) / group, most = fleet->device->evaluate_blocks;
+    lh_shape part = *shape;
+    part.sequences = group;
+    bool wide = fleet->library != NULL;
+    int busy = wide ? group : groups, blocks = busy < most ? busy : most;
+    return (cut){group, blocks, wide ? 1 : blocks,
+                 lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE))};
+}
+
+static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *most) {
+    const lh_spec *spec = fleet->spec;
+    lh_shape shape = lh_shape_at(spec, n, examples);
+    cut c = cut_of(fleet, &shape);
+    size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
+    most->batch = larger(most->batch, lh_cuda_layout_of(fleet, &shape).bytes);
+    most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
+    most->shared = larger(most->shared, fleet->program->shared_bytes(&shape));
+    most->logits = larger(most->logits, logits);
+    most->classes = larger(most->classes, (size_t)examples * (size_t)shape.labels * sizeof(int));
+    most->words = larger(most->words, lh_batch_words(spec, n));
+    lh_longer_streams(most->longest, shape.length);
+    most->longest_n = more(most->longest_n, n);
+}
+
+void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
+    lh_cuda_forward *forward = &fleet->forward;
+    CUdeviceptr *memory[] = {&forward->device_batch,  &forward->device_workspaces, &forward->device_shared,
+                             &forward->device_logits, &forward->device_answers,    &forward->device_step,
+                             &forward->device_classes};
+    void **pinned[] = {&forward->host_batch, &forward->host_answers, &forward->host_logits, &forward->host_step,
+                       &forward->host_classes};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) lh_cuda_release(fleet->device, memory[i]);
+    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) lh_cuda_unpin(fleet->device, pinned[i]);
+    lh_cuda_lanes_close(&forward->lanes);
+    memset(forward, 0, sizeof *forward);
+}
+
+/* The step's description, and behind it the counter of arrivals. */
+enum { ARRIVALS_AT = 256, STEP_BYTES = 512 };
+
+static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examples, lh_error *error) {
+    lh_cuda_forward *forward = &fleet->forward;
+    size_t answers = (size_t)examples * sizeof(lh_cuda_answer);
+    const struct {
+        CUdeviceptr *device;
+        void **host;
+        size_t bytes;
+        const char *what;
+    } memory[] = {
+        {&forward->device_workspaces, NULL, most->workspaces, "the activations of an evaluation"},
+        {&forward->device_shared, NULL, most->shared, "what an evaluation shares"},
+        {&forward->device_batch, &forward->host_batch, most->batch, "the examples of an evaluation"},
+        {&forward->device_answers, &forward->host_answers, answers, "the answers of an evaluation"},
+        {&forward->device_logits, &forward->host_logits, most->logits, "logits"},
+        {&forward->device_classes, &forward->host_classes, most->classes, "the classes that are answered"},
+        {&forward->device_step, &forward->host_step, STEP_BYTES, "an evaluation"},
+    };
+    lh_status status = LH_OK;
+    for (size_t i = 0; status == LH_OK && i < sizeof memory / sizeof *memory; i++) {
+        status = lh_cuda_allocate(fleet->device, memory[i].bytes, memory[i].what, memory[i].device, error);
+        if (status == LH_OK && memory[i].host != NULL)
+            status = lh_cuda_pin(fleet->device, memory[i].bytes, memory[i].what, memory[i].host, error);
+    }
+    if (status != LH_OK) return status;
+    forward->batch = most->batch;
+    forward->workspaces = most->workspaces;
+    forward->shared = most->shared;
+    forward->logits = most->logits;
+    forward->classes = most->classes;
+    forward->words = most->words;
+    forward->longest_n = most->longest_n;
+    forward->examples = examples;
+    return lh_cuda_lanes_open(&forward->lanes, fleet, most->longest_n, ROWS, error);
+}
+
+lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
+    lh_cuda_fleet *fleet = ((lh_cuda_engine *)engine)->fleet;
+    lh_cuda_forward *have = &fleet->forward;
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status == LH_OK) status = lh_check_limit(fleet->spec, lengths, error);
+    if (status != LH_OK) return status;
+    needs most = {0};
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(fleet, lh_lengths_at(lengths, i), examples, &most);
+    status = lh_cuda_need_tables(fleet, most.longest, error);
+    bool enough = have->examples >= examples && have->longest_n >= most.longest_n && have->batch >= most.batch &&
+                  have->workspaces >= most.workspaces && have->shared >= most.shared && have->logits >= most.logits &&
+                  have->classes >= most.classes && have->words >= most.words;
+    if (status != LH_OK || enough) return status;
+    most.batch = larger(most.batch, have->batch);
+    most.workspaces = larger(most.workspaces, have->workspaces);
+    most.shared = larger(most.shared, have->shared);
+    most.logits = larger(most.logits, have->logits);
+    most.classes = larger(most.classes, have->classes);
+    most.words = larger(most.words, have->words);
+    most.longest_n = more(most.longest_n, have->longest_n);
+    examples = more(examples, have->examples);
+    lh_cuda_forward_close(fleet);
+    status = open_forward(fleet, &most, examples, error);
+    if (status != LH_OK) lh_cuda_forward_close(fleet);
+    return status;
+}
+
+/* --- a pass ----------------------------------------------------------------------------------------------------- */
+
+static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
+    return lh_cuda_check(fleet->driver, result, call, error);
+}
+
+static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, const lh_draw *draw, double noise,
+                            lh_error *error) {
+    const lh_cuda_forward *forward = &fleet->forward;
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
+    memset(forward->host_step, 0, STEP_BYTES);
+    lh_cuda_step *step = (lh_cuda_step *)forward->host_step;
+    *step = lh_cuda_step_of(&layout, shape, forward->device_batch, draw);
+    step->rate = noise;
+    CUresult result =
+        fleet->driver->cuMemcpyHtoDAsync(forward->device_batch, forward->host_batch, layout.bytes, fleet->stream);
+    if (result == 0)
+        result = fleet->driver->cuMemcpyHtoDAsync(forward->device_step, forward->host_step, STEP_BYTES, fleet->stream);
+    return check(fleet, result, "cuMemcpyHtoDAsync", error);
+}
+
+/* The groups of a wide model, one after the other. */
+static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shape, const cut *c,
+                              lh_cuda_evaluate *evaluate, lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_cuda_pass pass = {
+        .kernel = fleet->device->evaluate,
+        .blocks = c->blocks,
+        .mode = LH_MODE_EVALUATE,
+        .shape = *shape,
+        .workspace = fleet->forward.device_workspaces,
+        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .arrivals = fleet->forward.device_step + ARRIVALS_AT,
+        .arguments = evaluate,
+    };
+    lh_status status = LH_OK;
+    evaluate->end = shape->sequences;
+    for (; status == LH_OK && pass.first < shape->sequences; pass.first += c->group) {
+        if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
+        int left = shape->sequences - pass.first;
+        pass.shape.sequences = left < c->group ? left : c->group;
+        status = lh_cuda_run_phases(fleet, &pass, error);
+    }
+    return status;
+}
+
+static lh_status start_launch(const lh_cuda_fleet *fleet, const cut *c, lh_cuda_evaluate *evaluate, lh_error *error) {
+    const lh_cuda_driver *driver = fleet->driver;
+    void *arguments[] = {evaluate};
+    CUresult result =
+        driver->cuMemsetD8Async(fleet->forward.device_step + ARRIVALS_AT, 0, sizeof(unsigned int), fleet->stream);
+    if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
+    result = driver->cuLaunchCooperativeKernel(fleet->device->evaluate, (unsigned)c->blocks, 1, 1,
+                                               (unsigned)fleet->program->threads, 1, 1,
+                                               (unsigned)fleet->program->block_memory, fleet->stream, arguments);
+    return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
+}
+
+static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
+    return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
+}
+
+static const double SHORT_LAUNCH = 0.25; /* seconds: what follows one may be twice as long */
+
+/* One launch; where a watchdog ends what takes seconds, one for each group that every block takes. Where a signal may
+ * ask for an end, launches that begin with so much and grow until they take a noticeable time, each waited for. */
+static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, const cut *c,
+                                lh_cuda_evaluate *evaluate, lh_error *error) {
+    const lh_cuda_fleet *fleet = engine->fleet;
+    bool grows = engine->engine.stop != NULL && !fleet->device->watchdog;
+    int at_once = grows || fleet->device->watchdog ? c->blocks * c->group : shape->sequences;
+    lh_status status = LH_OK;
+    for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
+        int left = shape->sequences - evaluate->end;
+        double start = lh_clock();
+        if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
+        evaluate->end += left < at_once ? left : at_once;
+        status = start_launch(fleet, c, evaluate, error);
+        if (!grows || status != LH_OK || left <= at_once) continue;
+        status = wait(fleet, error);
+        if (lh_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
+    }
+    return status;
+}
+
+/* What a pass gives besides its sequences' sums. */
+typedef enum output { SUMS_ALONE, LOGITS, CLASSES } output;
+
+static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, output wanted, lh_error *error) {
+    const lh_cuda_fleet *fleet = engine->fleet;
+    const lh_cuda_forward *forward = &fleet->forward;
+    cut c = cut_of(fleet, shape);
+    lh_cuda_evaluate evaluate = {
+        .parameters = (const void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .step = (const lh_cuda_step *)(uintptr_t)forward->device_step,
+        .tables = (const void *)(uintptr_t)fleet->tables,
+        .shared = (char *)(uintptr_t)forward->device_shared,
+        .arrivals = (unsigned int *)(uintptr_t)(forward->device_step + ARRIVALS_AT),
+        .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
+        .logits = wanted == LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
+        .classes = wanted == CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
+        .workspace = (char *)(uintptr_t)forward->device_workspaces,
+        .workspace_stride = (long long)c.workspace,
+        .group = c.group,
+    };
+    if (fleet->library != NULL) return start_groups(engine, shape, &c, &evaluate, error);
+    return start_launches(engine, shape, &c, &evaluate, error);
+}
+
+static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, output wanted, lh_error *error) {
+    const lh_cuda_driver *driver = fleet->driver;
+    const lh_cuda_forward *forward = &fleet->forward;
+    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
+    CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
+                                                sequences * sizeof(lh_cuda_answer), fleet->stream);
+    if (result == 0 && wanted == LOGITS)
+        result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
+                                           labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
+                                           fleet->stream);
+    if (result == 0 && wanted == CLASSES)
+        result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(int),
+                                           fleet->stream);
+    lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
+    return status == LH_OK ? wait(fleet, error) : status;
+}
+
+/* Sends host_batch through the model, with noise on its embeddings; sums of sequences, and what more is wanted, are in the
+ * host's memory on return. */
+static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, double noise, output wanted,
+                     lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_status status = send_batch(fleet, shape, draw, noise, error);
+    if (status == LH_OK) status = launch(engine, shape, wanted, error);
+    if (status == LH_OK) status = fetch_answers(fleet, shape, wanted, error);
+    bool stopped = status == LH_STOPPED;
+    if (stopped) status = wait(fleet, error); /* the host's memory is in use until then */
+    if (stopped && status == LH_OK) return LH_STOPPED;
+    return lh_cuda_lose(fleet, status, error);
+}
+
+static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
+                       const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
+                       const int32_t *const distances[LH_MAX_STREAMS]) {
+    lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
+                       (int *)(void *)((char *)fleet->forward.host_batch + layout->draws));
+}
+
+/* --- many examples ---------------------------------------------------------------------------------------------- */
+
+typedef struct filling {
+    lh_cuda_fleet *fleet;
+    const lh_condition *condition;
+    lh_cuda_layout layout;
+    int pieces;
+    atomic_int next, failed; /* failed: the first piece whose examples could not be had */
+    const lh_engine *engine;
+} filling;
+
+static int rows_of(const filling *job, int piece) {
+    int left = job->condition->examples - piece * ROWS;
+    return left < ROWS ? left : ROWS;
+}
+
+static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
+    const lh_condition *condition = job->condition;
+    return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n,
+                         (uint32_t)(condition->first + piece * ROWS), rows_of(job, piece), error);
+}
+
+static void fill_work(void *argument, int index, int count) {
+    filling *job = argument;
+    lh_cuda_forward *forward = &job->fleet->forward;
+    lh_batch *batch = &forward->lanes.lane[index].batch;
+    int piece;
+    (void)count;
+    while (!lh_is_stopped(job->engine) && (piece = atomic_fetch_add(&job->next, 1)) < job->pieces) {
+        if (fill_piece(job, batch, piece, NULL) == LH_OK) {
+            lh_cuda_put_rows(&job->layout, forward->host_batch, piece * ROWS, batch);
+            continue;
+        }
+        int first = atomic_load(&job->failed);
+        while (piece < first && !atomic_compare_exchange_weak(&job->failed, &first, piece)) continue;
+    }
+}
+
+static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
+                            lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    int pieces = (condition->examples + ROWS - 1) / ROWS, threads = fleet->forward.lanes.count;
+    filling job = {.fleet = fleet,
+                   .condition = condition,
+                   .layout = lh_cuda_layout_of(fleet, shape),
+                   .pieces = pieces,
+                   .engine = &engine->engine};
+    atomic_init(&job.next, 0);
+    atomic_init(&job.failed, pieces);
+    lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
+    int failed = atomic_load(&job.failed);
+    if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
+    if (atomic_load(&job.next) < pieces) return LH_STOPPED;
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    make_draws(fleet, &job.layout, shape, &condition->draw, drawn, drawn);
+    return LH_OK;
+}
+
+static void take_classes(const lh_cuda_fleet *fleet, const lh_shape *shape, uint16_t *to) {
+    const int *classes = fleet->forward.host_classes;
+    for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
+}
+
+lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                                     lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
+    if (status != LH_OK) return status;
+    status = run(engine, &shape, &condition->draw, condition->noise, condition->answers != NULL ? CLASSES : SUMS_ALONE,
+                 error);
+    if (status != LH_OK) return status;
+    if (condition->answers != NULL) take_classes(fleet, &shape, condition->answers);
+    const lh_cuda_answer *answers = fleet->forward.host_answers;
+    memset(sums, 0, sizeof *sums);
+    for (int i = 0; i < condition->examples; i++) {
+        lh_sums one = lh_sums_of(fleet->spec, shape.labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        lh_sums_add(sums, &one);
+        if (each != NULL) each[i] = one;
+    }
+    return LH_OK;
+}
+
+/* --- sequences of one's own -------------------------------------------------------------------------------------- */
+
+/* The query's sequences in host_batch. */
+static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
+    lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
+    for (int first = 0; first < shape->sequences; first += ROWS) {
+        int left = shape->sequences - first;
+        lh_put_queries(batch, fleet->spec, query, first, left < ROWS ? left : ROWS);
+        lh_cuda_put_rows(&layout, fleet->forward.host_batch, first, batch);
+    }
+    make_draws(fleet, &layout, shape, draw, query->positions, query->distances);
+}
+
+/* Sends the query's sequences through the model. */
+static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape, output wanted,
+                           lh_error *error) {
+    lh_draw draw = query->draw;
+    draw.first = query->example;
+    lh_status status = lh_cuda_enter(engine->fleet, error);
+    if (status != LH_OK) return status;
+    put_queries(engine->fleet, query, shape, &draw);
+    return run(engine, shape, &draw, query->noise, wanted, error);
+}
+
+lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,
+                                 lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_shape shape = lh_shape_at(engine->fleet->spec, query->n, count);
+    lh_status status = run_query(engine, query, &shape, CLASSES, error);
+    if (status == LH_OK) take_classes(engine->fleet, &shape, answers);
+    return status;
+}
+
+lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_shape shape = lh_shape_at(fleet->spec, query->n, 1);
+    lh_status status = run_query(engine, query, &shape, LOGITS, error);
+    int64_t count = (int64_t)shape.labels * fleet->spec->classes;
+    for (int64_t i = 0; status == LH_OK && i < count; i++)
+        logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);
+    return status;
+}

@@ -1,0 +1,312 @@
+/* Steps of a fleet: one launch makes a number of steps of every replica that still trains; of a wide model it is as
+ * many launches as the steps have phases and products, put into the stream together.
+ *
+ * What a loop looks at between steps (parameters, metrics) must be that of the step it is at. So a launch makes at most
+ * as many steps as the most modest of the engines was asked for, and none starts before every engine has handed out the
+ * steps of the one before and was asked again.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/diagnose.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+
+static const double LAUNCH_SECONDS = 0.2; /* about, at most */
+
+/* Of wide models, in the stream at once: about what a driver takes before it lets its caller wait, who has batches to
+ * make meanwhile. */
+enum { MOST_LAUNCHES = 1024 };
+
+/* --- failures --------------------------------------------------------------------------------------------------- */
+
+/* The step after those that are ready has failed: `failed` and `why` are written. The others go on without. */
+static void fail_engine(lh_cuda_engine *engine, lh_status status) {
+    engine->failure = status;
+    lh_cuda_leave(engine);
+}
+
+/* Adds to the message what parameters and gradient held when the step had failed. */
+static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    size_t bytes = lh_cuda_vector(fleet);
+    char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient;
+    if (parameters == NULL) return LH_OK; /* the message stays as it is */
+    gradient = parameters + bytes;
+    lh_status status = lh_cuda_copy_out(fleet, parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
+    if (status == LH_OK && !updated)
+        status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), bytes, error);
+    if (status == LH_OK)
+        lh_diagnose_step(&engine->why, fleet->spec, fleet->program->real_bytes, parameters, updated ? NULL : gradient,
+                         engine->failed.length);
+    free(parameters);
+    return status;
+}
+
+/* The first column whose batch at the next step could not be had; -1: all have theirs, for at least *count steps. */
+static int find_refused(const lh_cuda_fleet *fleet, int *count) {
+    const lh_cuda_ring *ring = &fleet->ring;
+    for (int column = 0; column < ring->columns; column++)
+        for (int i = 0; i < *count; i++) {
+            if (lh_cuda_ring_at(ring, ring->first + i, column)->status == LH_OK) continue;
+            if (i == 0) return column;
+            *count = i;
+        }
+    return -1;
+}
+
+/* --- a launch --------------------------------------------------------------------------------------------------- */
+
+static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
+    return lh_cuda_check(fleet->driver, result, call, error);
+}
+
+/* Batches of *count steps on the device, or of fewer where later ones are missing. Replicas without a batch fail and
+ * leave; when all have, *count is 0. */
+static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
+    for (;;) {
+        lh_status status = lh_cuda_arrange(fleet, error);
+        if (fleet->active_count == 0) *count = 0;
+        if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + *count, error);
+        if (status != LH_OK) return status;
+        int column = find_refused(fleet, count);
+        if (column < 0)
+            return check(fleet, fleet->driver->cuStreamSynchronize(fleet->ring.stream), "cuStreamSynchronize", error);
+        lh_cuda_engine *engine = fleet->active[column];
+        int n = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column)->n;
+        engine->failed = (lh_step_metrics){.length = lh_told_length(fleet->spec, n)};
+        fail_engine(engine, lh_cuda_ring_why(fleet, column, &engine->why));
+    }
+}
+
+/* Of the active replicas those from `first` on that run side by side, and `count` steps of each. */
+static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) {
+    const lh_cuda_room *room = &fleet->room;
+    size_t before = (size_t)first * (size_t)count;
+    return (lh_cuda_train){
+        .replicas = (const lh_cuda_replica *)(uintptr_t)(room->replicas + (size_t)first * sizeof(lh_cuda_replica)),
+        .steps = (const lh_cuda_step *)(uintptr_t)(room->steps + before * sizeof(lh_cuda_step)),
+        .results = (lh_cuda_result *)(uintptr_t)(room->results + before * sizeof(lh_cuda_result)),
+        .tables = (const void *)(uintptr_t)fleet->tables,
+        .workspace = (char *)(uintptr_t)room->workspaces,
+        .workspace_stride = (long long)room->workspace,
+        .partial_stride = (long long)room->partial,
+        .count = count,
+        .team = fleet->grid.team,
+        .shards = room->shards,
+    };
+}
+
+/* Of a replica's `count` steps that of a wide model that is `index`th. */
+static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
+    const lh_cuda_engine *engine = fleet->active[replica];
+    const lh_cuda_step *step = &fleet->room.host_steps[replica * count + index];
+    lh_cuda_train train = describe(fleet, replica, count);
+    train.steps += index;
+    train.results += index;
+    train.count = 1;
+    lh_cuda_pass pass = {
+        .kernel = fleet->device->train,
+        .blocks = train.team,
+        .mode = LH_MODE_TRAIN,
+        .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
+        .workspace = fleet->room.workspaces,
+        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .gradient = lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
+        .arrivals = fleet->room.arrivals,
+        .arguments = &train,
+        .before = index > 0 ? train.results - 1 : NULL,
+    };
+    CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_vector(fleet), fleet->stream);
+    lh_status status = check(fleet, result, "cuMemsetD8Async", error);
+    return status == LH_OK ? lh_cuda_run_phases(fleet, &pass, error) : status;
+}
+
+/* All steps of a wide model's replica, one behind the other. */
+static lh_status start_wide_steps(lh_cuda_fleet *fleet, int replica, int count, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++) status = start_wide_step(fleet, replica, count, i, error);
+    return status;
+}
+
+/* Replicas first, first + 1, ... of the active ones, side by side. */
+static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
+    const lh_cuda_room *room = &fleet->room;
+    const lh_cuda_driver *driver = fleet->driver;
+    int left = fleet->active_count - first;
+    int replicas = left < fleet->grid.at_once ? left : fleet->grid.at_once;
+    if (fleet->library != NULL) return start_wide_steps(fleet, first, count, error);
+    lh_cuda_train train = describe(fleet, first, count);
+    void *arguments[] = {&train};
+    CUresult result = driver->cuMemsetD8Async(room->arrivals, 0, room->arrivals_bytes, fleet->stream);
+    lh_status status = check(fleet, result, "cuMemsetD8Async", error);
+    if (status != LH_OK) return status;
+    result = driver->cuLaunchCooperativeKernel(fleet->device->train, (unsigned)(replicas * fleet->grid.team), 1, 1,
+                                               (unsigned)fleet->program->threads, 1, 1,
+                                               (unsigned)fleet->program->block_memory, fleet->stream, arguments);
+    return check(fleet, result, "cuLaunchCooperativeKernel of the training step", error);
+}
+
+/* Starts `count` steps of every active replica; returns while they run. */
+static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
+    lh_cuda_room *room = &fleet->room;
+    const lh_cuda_driver *driver = fleet->driver;
+    size_t steps = (size_t)fleet->active_count * (size_t)count, results = steps * sizeof *room->host_results;
+    for (size_t i = 0; i < steps; i++)
+        room->host_steps[i] = lh_cuda_ring_at(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->step;
+    CUresult result =
+        driver->cuMemcpyHtoDAsync(room->steps, room->host_steps, steps * sizeof *room->host_steps, fleet->stream);
+    lh_status status = check(fleet, result, "cuMemcpyHtoDAsync", error);
+    if (status == LH_OK)
+        status = check(fleet, driver->cuMemsetD8Async(room->results, LH_CUDA_NOT_RUN, results, fleet->stream),
+                       "cuMemsetD8Async", error);
+    for (int first = 0; status == LH_OK && first < fleet->active_count; first += fleet->grid.at_once)
+        status = launch_round(fleet, first, count, error);
+    if (status == LH_OK)
+        status = check(fleet, driver->cuMemcpyDtoHAsync(room->host_results, room->results, results, fleet->stream),
+                       "cuMemcpyDtoHAsync", error);
+    return status;
+}
+
+/* --- what it came to -------------------------------------------------------------------------------------------- */
+
+static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared,
+                                  const lh_cuda_result *result) {
+    double clip_norm = fleet->spec->optimizer.clip_norm, norm = sqrt(result->gradient_squares);
+    return (lh_step_metrics){
+        .sums = {.loss = result->sums.loss,
+                 .positions = fleet->spec->task->loss == LH_LOSS_COUNTED
+                                  ? result->sums.counted
+                                  : (int64_t)prepared->step.sequences * prepared->step.label_count,
+                 .counted = result->sums.counted,
+                 .correct = result->sums.correct,
+                 .sequences = prepared->asked,
+                 .exact = result->sums.exact_ones},
+        .gradient_norm = norm,
+        .parameter_norm = sqrt(result->parameter_squares),
+        .update_norm = sqrt(result->update_squares),
+        .heavy_chunk = result->heavy_chunk,
+        .heavy_share = result->heavy_squares > 0 ? result->heavy_squares / (norm * norm) : 0,
+        .clipped = clip_norm > 0 && norm >= clip_norm,
+        .length = lh_told_length(fleet->spec, prepared->n),
+    };
+}
+
+/* Makes the gradient of a step that failed again, where products of a wide model's later steps have overwritten it;
+ * parameters are still those that it had. */
+static lh_status make_again(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
+    if (fleet->library == NULL || index + 1 == count) return LH_OK;
+    return start_wide_step(fleet, column, count, index, error);
+}
+
+/* The metrics of a replica's steps, up to one that failed. */
+static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *results, int column, int count,
+                              lh_error *error) {
+    const lh_cuda_ring *ring = &engine->fleet->ring;
+    engine->taken = engine->engine.ready = 0;
+    for (int i = 0; i < count; i++) {
+        lh_step_metrics *metrics = &engine->metrics[i];
+        long long step = (long long)engine->engine.step + i + 1;
+        if (results[i].state == LH_CUDA_NOT_RUN)
+            return lh_fail(error, LH_ERR_ENVIRONMENT, "the kernel did not come to step %lld of seed %llu", step,
+                           (unsigned long long)engine->seed);
+        *metrics = metrics_of(engine->fleet, lh_cuda_ring_at(ring, ring->first + i, column), &results[i]);
+        bool updated = results[i].state == LH_CUDA_DONE;
+        engine->failure = lh_check_step(metrics, step, updated, &engine->why);
+        if (engine->failure != LH_OK) {
+            engine->failed = *metrics;
+            lh_status status = updated ? LH_OK : make_again(engine->fleet, column, count, i, error);
+            return status == LH_OK ? diagnose(engine, updated, error) : status;
+        }
+        engine->engine.ready++;
+    }
+    return LH_OK;
+}
+
+static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_error *error) {
+    lh_status status = LH_OK;
+    for (int column = 0; status == LH_OK && column < fleet->active_count; column++) {
+        lh_cuda_engine *engine = fleet->active[column];
+        status = take_results(engine, fleet->room.host_results + (size_t)column * (size_t)count, column, count, error);
+        engine->ready_seconds = seconds;
+        engine->wish = 0;
+    }
+    if (status != LH_OK) return status;
+    fleet->ring.first += count;
+    for (int column = fleet->active_count - 1; column >= 0; column--)
+        if (fleet->active[column]->failure != LH_OK) lh_cuda_leave(fleet->active[column]);
+    return LH_OK;
+}
+
+/* --- together --------------------------------------------------------------------------------------------------- */
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Steps of the next launch, as far as time and room go. The times of steps differ with their lengths: where a watchdog
+ * ends a launch of seconds, the slowest so far counts, and launches at most double. */
+static int steps_at_once(const lh_cuda_fleet *fleet) {
+    int room = fleet->ring.capacity / 2;
+    if (fleet->library != NULL)
+        room = least(room, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog) room = least(room, 2 * fleet->launched + (fleet->launched == 0));
+    double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
+    int count = timed < room ? (int)timed : room;
+    return count > 1 ? count : 1;
+}
+
+/* Batches of the launch after this one are made while this one runs. */
+static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
+    int count = steps_at_once(fleet);
+    double begun = lh_clock();
+    for (int i = 0; i < fleet->active_count; i++)
+        if (fleet->active[i]->wish < count) count = fleet->active[i]->wish;
+    lh_status status = prepare(fleet, &count, error);
+    if (status != LH_OK || count == 0) return status;
+    status = start(fleet, count, error);
+    if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + count + steps_at_once(fleet), error);
+    if (status == LH_OK)
+        status = check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the training step", error);
+    double seconds = lh_clock() - begun;
+    if (!fleet->device->watchdog || seconds / count > fleet->step_seconds) fleet->step_seconds = seconds / count;
+    fleet->launched = count;
+    return status == LH_OK ? take_all(fleet, count, seconds, error) : status;
+}
+
+/* From the end: engines are asked in turn, and the last ones are those that were not. */
+static bool all_ask(const lh_cuda_fleet *fleet) {
+    for (int i = fleet->active_count - 1; i >= 0; i--)
+        if (fleet->active[i]->engine.ready > 0 || fleet->active[i]->wish == 0) return false;
+    return true;
+}
+
+static void hand_out(lh_cuda_engine *engine, int count, lh_step_metrics *metrics, int *done) {
+    int ready = engine->engine.ready;
+    *done = ready < count ? ready : count;
+    if (*done == 0) return;
+    memcpy(metrics, engine->metrics + engine->taken, (size_t)*done * sizeof *metrics);
+    double seconds = engine->ready_seconds * *done / ready;
+    engine->engine.seconds += seconds;
+    engine->ready_seconds -= seconds;
+    engine->taken += *done;
+    engine->engine.ready -= *done;
+    engine->engine.step += *done;
+}
+
+lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    *done = 0;
+    lh_status status = lh_cuda_enter(fleet, error);
+    if (status != LH_OK) return status;
+    if (handle->ready == 0 && engine->failure == LH_OK) {
+        engine->wish = count;
+        if (all_ask(fleet)) status = lh_cuda_lose(fleet, launch(fleet, error), error);
+        if (status != LH_OK) return status;
+    }
+    hand_out(engine, count, metrics, done);
+    if (*done == count || engine->failure == LH_OK || handle->ready > 0) return LH_OK;
+    metrics[*done] = engine->failed;
+    if (error != NULL) *error = engine->why;
+    return engine->failure;
+}

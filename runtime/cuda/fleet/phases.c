@@ -1,0 +1,95 @@
+/* Steps and evaluations of wide models: phases of their kernels and the library's products, one launch after the other
+ * on the fleet's stream. */
+#include <stdio.h>
+
+#include "longhand/cuda_place.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+
+static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
+    return lh_cuda_check(fleet->driver, result, call, error);
+}
+
+/* A digest (FNV-1a) of the algorithms by which a step of each training length makes its products. */
+static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_error *error) {
+    const lh_spec *spec = fleet->spec;
+    const lh_cuda_engine *any = &fleet->engines[0];
+    const void *parameters = (const void *)(uintptr_t)lh_cuda_vector_at(any, LH_CUDA_PARAMETERS);
+    void *gradient = (void *)(uintptr_t)lh_cuda_vector_at(any, LH_CUDA_GRADIENT);
+    lh_lengths lengths = lh_cuda_training_lengths(fleet);
+    lh_status status = LH_OK;
+    *digest = 2166136261u;
+    for (int i = 0; i < lh_lengths_count(&lengths); i++) {
+        lh_shape shape = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
+        int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->room.workspaces,
+                                             parameters, gradient, fleet->launches);
+        for (int j = 0; status == LH_OK && j < count; j++)
+            if (fleet->launches[j].phase == LH_CUDA_PRODUCT)
+                status = lh_cuda_library_digest(fleet->library, &fleet->launches[j].product, digest, error);
+    }
+    return status;
+}
+
+lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error) {
+    uint32_t digest;
+    if (fleet->library == NULL) return LH_OK;
+    lh_status status = digest_algorithms(fleet, &digest, error);
+    if (status == LH_OK)
+        snprintf(fleet->compiler, sizeof fleet->compiler, "%s, %s on %d multiprocessors, algorithms %08x",
+                 fleet->device->compiler, lh_cuda_library_name(fleet->library), fleet->device->multiprocessors, digest);
+    return status;
+}
+
+lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
+    const lh_cuda_program *program = fleet->program;
+    if (program->launches == NULL) return LH_OK;
+    fleet->launches = lh_engine_memory((size_t)program->most_launches * sizeof *fleet->launches, "launches", error);
+    if (fleet->launches == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = lh_cuda_library_open(fleet->device, &fleet->library, error);
+    if (status == LH_OK)
+        snprintf(fleet->compiler, sizeof fleet->compiler, "%s, %s", fleet->device->compiler,
+                 lh_cuda_library_name(fleet->library));
+    return status;
+}
+
+/* Both are where the blocks of a grid meet: only there do all of them have to be resident at once. */
+static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA_END; }
+
+static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
+                           lh_error *error) {
+    const lh_cuda_driver *driver = fleet->driver;
+    lh_cuda_place place = {launch->phase, launch->layer, pass->first, pass->before};
+    void *arguments[] = {pass->arguments, &place};
+    if (!meets(launch->phase)) {
+        CUresult result =
+            driver->cuLaunchKernel(pass->kernel, (unsigned)pass->blocks, 1, 1, (unsigned)fleet->program->threads, 1, 1,
+                                   (unsigned)fleet->program->block_memory, fleet->stream, arguments, NULL);
+        return check(fleet, result, "cuLaunchKernel of a phase", error);
+    }
+    CUresult result = driver->cuMemsetD8Async(pass->arrivals, 0, sizeof(unsigned int), fleet->stream);
+    if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
+    result =
+        driver->cuLaunchCooperativeKernel(pass->kernel, (unsigned)pass->blocks, 1, 1, (unsigned)fleet->program->threads,
+                                          1, 1, (unsigned)fleet->program->block_memory, fleet->stream, arguments);
+    return check(fleet, result, "cuLaunchCooperativeKernel of a phase", error);
+}
+
+static lh_status run_product(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
+                             lh_error *error) {
+    const lh_cuda_launch bias = {.phase = launch->bias_phase, .layer = launch->layer};
+    bool whole = true;
+    lh_status status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, &whole, error);
+    return status == LH_OK && !whole ? run_phase(fleet, pass, &bias, error) : status;
+}
+
+lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error) {
+    int count = fleet->program->launches(&pass->shape, pass->mode, (void *)(uintptr_t)pass->workspace,
+                                         (const void *)(uintptr_t)pass->parameters, (void *)(uintptr_t)pass->gradient,
+                                         fleet->launches);
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        const lh_cuda_launch *launch = &fleet->launches[i];
+        if (launch->phase == LH_CUDA_PRODUCT) status = run_product(fleet, pass, launch, error);
+        else if (launch->phase != LH_CUDA_BEGIN || pass->first == 0) status = run_phase(fleet, pass, launch, error);
+    }
+    return status;
+}

@@ -1,0 +1,294 @@
+/* Batches of the steps to come, made by threads of the host while a launch runs. Everything in a batch is a pure
+ * function of seed and step, so what was made too early or for nothing is thrown away without a trace. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "engine/schedule.h"
+#include "longhand/laps.h"
+#include "longhand/math.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+#include "runtime/cuda/memory.h"
+
+static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
+
+/* The place of so many bytes behind those that are used. */
+static size_t take(size_t *used, size_t bytes) {
+    size_t at = *used;
+    *used += (bytes + 15) / 16 * 16;
+    return at;
+}
+
+lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+    const lh_cuda_program *program = fleet->program;
+    const lh_spec *spec = fleet->spec;
+    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
+    size_t draws = program->draw_count != NULL ? program->draw_count(shape) : 0, used = 0;
+    lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        layout.tokens[s] = take(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
+    layout.labels = take(&used, labels * sizeof(uint16_t));
+    layout.mask = take(&used, labels);
+    layout.place = take(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
+    layout.draws = take(&used, draws * sizeof(int));
+    layout.bytes = lh_cuda_aligned(used);
+    return layout;
+}
+
+lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int longest_n, int rows,
+                             lh_error *error) {
+    int threads = fleet->config.threads;
+    size_t scratch = (size_t)fleet->program->draw_scratch * sizeof(int);
+    lanes->rows = rows;
+    lanes->lane = lh_engine_memory((size_t)threads * sizeof *lanes->lane, "threads", error);
+    if (lanes->lane == NULL) return LH_ERR_ENVIRONMENT;
+    for (lanes->count = 0; lanes->count < threads; lanes->count++) {
+        lh_cuda_lane *lane = &lanes->lane[lanes->count];
+        lane->scratch = lh_engine_memory(scratch, "draws", error);
+        if (lane->scratch == NULL) return LH_ERR_ENVIRONMENT;
+        lh_status status = lh_batch_open(&lane->batch, fleet->spec, longest_n, rows, error);
+        if (status != LH_OK) {
+            free(lane->scratch);
+            return status;
+        }
+    }
+    return LH_OK;
+}
+
+void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
+    for (int i = 0; i < lanes->count; i++) {
+        lh_batch_close(&lanes->lane[i].batch);
+        free(lanes->lane[i].scratch);
+    }
+    free(lanes->lane);
+    memset(lanes, 0, sizeof *lanes);
+}
+
+/* Rows of `each` words behind `before` rows of them. */
+static void put_words(char *memory, size_t before, size_t rows, size_t each, const uint16_t *words) {
+    memcpy(memory + before * each * sizeof *words, words, rows * each * sizeof *words);
+}
+
+void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch) {
+    const lh_shape *shape = &batch->shape;
+    size_t labels = (size_t)shape->labels, rows = (size_t)shape->sequences, before = (size_t)first;
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        if (batch->tokens[s] != NULL)
+            put_words(memory + layout->tokens[s], before, rows, (size_t)shape->length[s], batch->tokens[s]);
+    put_words(memory + layout->labels, before, rows, labels, batch->labels);
+    if (layout->has_places) put_words(memory + layout->place, before, rows, labels, batch->place);
+    memcpy(memory + layout->mask + before * labels, batch->mask, rows * labels);
+}
+
+lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw) {
+    lh_cuda_step step = {
+        .labels = (const unsigned short *)(uintptr_t)(at + layout->labels),
+        .mask = (const unsigned char *)(uintptr_t)(at + layout->mask),
+        .place = layout->has_places ? (const unsigned short *)(uintptr_t)(at + layout->place) : NULL,
+        .draws = (const int *)(uintptr_t)(at + layout->draws),
+        .sequences = shape->sequences,
+        .label_count = shape->labels,
+        .step = draw->step,
+        .key = {draw->key.word[0], draw->key.word[1]},
+        .draw = draw->example,
+        .first = draw->first,
+        .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
+    };
+    for (int s = 0; s < LH_CUDA_STREAMS; s++) {
+        if (shape->length[s] > 0) step.tokens[s] = (const unsigned short *)(uintptr_t)(at + layout->tokens[s]);
+        step.T[s] = shape->length[s];
+    }
+    return step;
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------- */
+
+static const lh_lengths *training_lengths(const lh_cuda_fleet *fleet, lh_lengths *fixed) {
+    *fixed = (lh_lengths){NULL, 0, fleet->config.fixed_length, fleet->config.fixed_length, 1};
+    return fleet->config.fixed_length > 0 ? fixed : &fleet->spec->train.lengths;
+}
+
+static size_t largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
+    size_t largest = 0;
+    for (int i = 0; i < lh_lengths_count(lengths); i++) {
+        lh_shape shape = lh_shape_at(fleet->spec, lh_lengths_at(lengths, i), fleet->spec->train.batch);
+        size_t bytes = lh_cuda_layout_of(fleet, &shape).bytes;
+        if (bytes > largest) largest = bytes;
+    }
+    return largest;
+}
+
+lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
+    lh_cuda_ring *ring = &fleet->ring;
+    lh_lengths fixed;
+    const lh_lengths *lengths = training_lengths(fleet, &fixed);
+    size_t columns = (size_t)fleet->count, batch = (size_t)fleet->spec->train.batch;
+    ring->piece = largest_piece(fleet, lengths);
+    size_t steps = RING_BYTES / (2 * columns * ring->piece);
+    ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MOST_STEPS ? LH_CUDA_MOST_STEPS : (int)steps);
+    ring->columns = fleet->count;
+    size_t pieces = (size_t)ring->capacity * columns;
+    ring->prepared = lh_engine_memory(pieces * sizeof *ring->prepared, "batches", error);
+    if (ring->prepared == NULL) return LH_ERR_ENVIRONMENT;
+    if (fleet->spec->corpus != NULL) {
+        ring->picks = lh_engine_memory(pieces * batch * sizeof *ring->picks, "batches", error);
+        if (ring->picks == NULL) return LH_ERR_ENVIRONMENT;
+    }
+    lh_status status = lh_cuda_pin(fleet->device, pieces * ring->piece, "batches", &ring->host, error);
+    if (status == LH_OK)
+        status = lh_cuda_allocate(fleet->device, pieces * ring->piece, "batches", &ring->device, error);
+    if (status == LH_OK)
+        status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&ring->stream, LH_CUDA_STREAM_APART),
+                               "cuStreamCreate", error);
+    if (status != LH_OK) return status;
+    return lh_cuda_lanes_open(&ring->lanes, fleet, lh_lengths_longest(lengths), fleet->spec->train.batch, error);
+}
+
+void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
+    lh_cuda_ring *ring = &fleet->ring;
+    if (ring->stream != NULL) {
+        fleet->driver->cuStreamSynchronize(ring->stream);
+        fleet->driver->cuStreamDestroy(ring->stream);
+    }
+    lh_cuda_lanes_close(&ring->lanes);
+    lh_cuda_release(fleet->device, &ring->device);
+    lh_cuda_unpin(fleet->device, &ring->host);
+    free(ring->prepared);
+    free(ring->picks);
+    memset(ring, 0, sizeof *ring);
+}
+
+/* --- filling ---------------------------------------------------------------------------------------------------- */
+
+static size_t place_of(const lh_cuda_ring *ring, int64_t slot, int column) {
+    return (size_t)(slot % ring->capacity) * (size_t)ring->columns + (size_t)column;
+}
+
+lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int column) {
+    return &ring->prepared[place_of(ring, slot, column)];
+}
+
+void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
+    lh_cuda_ring *ring = &fleet->ring;
+    if (ring->stream != NULL) fleet->driver->cuStreamSynchronize(ring->stream); /* its memory is written again */
+    ring->end = ring->first;
+    ring->columns = fleet->active_count;
+}
+
+/* Task length and examples of a step, and its description for the device. */
+static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
+    const lh_spec *spec = fleet->spec;
+    lh_cuda_ring *ring = &fleet->ring;
+    lh_cuda_engine *engine = fleet->active[column];
+    size_t place = place_of(ring, slot, column);
+    lh_cuda_prepared *prepared = &ring->prepared[place];
+    int64_t step = engine->engine.step + engine->engine.ready + (slot - ring->first);
+    int sequences = spec->train.batch;
+    *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length};
+    if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_train_length(spec, engine->key, (uint32_t)step);
+    if (prepared->n == 0) {
+        const lh_turn *turn = lh_epoch_at(&engine->epoch, engine->key, (uint32_t)step);
+        uint32_t *pick = ring->picks + place * (size_t)spec->train.batch;
+        memcpy(pick, engine->epoch.pick + turn->first, (size_t)turn->sequences * sizeof *pick);
+        prepared->pick = pick;
+        prepared->n = turn->n;
+        sequences = turn->sequences;
+    }
+    lh_shape shape = lh_shape_at(spec, prepared->n, sequences);
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, &shape);
+    lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + place * ring->piece, &draw);
+    double rate = lh_learning_rate_at(&spec->train, engine->learning_rate, step + 1);
+    prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
+    prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
+}
+
+/* With a number of distinct examples a batch begins where the one before ended. */
+static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared, lh_batch *batch,
+                               lh_error *error) {
+    const lh_cuda_step *step = &prepared->step;
+    uint64_t distinct = (uint64_t)fleet->config.distinct, first = 0;
+    lh_source source = {
+        {{step->key[0], step->key[1]}}, step->step, LH_DOMAIN_DATA, (uint32_t)distinct, prepared->pick, NULL};
+    if (distinct > 0) {
+        source.step = 0;
+        first = (uint64_t)step->step * (uint64_t)fleet->spec->train.batch % distinct;
+    }
+    return lh_batch_fill(batch, fleet->spec, &source, prepared->n, (uint32_t)first, step->sequences, error);
+}
+
+void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
+                        const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
+                        int *scratch, int *out) {
+    LH_TIMED(LH_PART_SAMPLING);
+    if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
+}
+
+static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
+    const lh_cuda_ring *ring = &fleet->ring;
+    size_t place = place_of(ring, slot, column);
+    lh_cuda_prepared *prepared = &ring->prepared[place];
+    char *memory = (char *)ring->host + place * ring->piece;
+    prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
+    if (prepared->status != LH_OK) return;
+    prepared->asked = lh_batch_asked(&lane->batch, fleet->spec);
+    lh_cuda_layout layout = lh_cuda_layout_of(fleet, &lane->batch.shape);
+    const lh_cuda_step *step = &prepared->step;
+    const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
+    lh_cuda_make_draws(fleet->program, &draw, &lane->batch.shape, drawn, drawn, lane->scratch,
+                       (int *)(void *)(memory + layout.draws));
+}
+
+typedef struct filling {
+    lh_cuda_fleet *fleet;
+    int64_t first;
+    int slots;
+    atomic_int next;
+} filling;
+
+static void fill_work(void *argument, int index, int count) {
+    filling *job = argument;
+    lh_cuda_fleet *fleet = job->fleet;
+    int columns = fleet->ring.columns, item;
+    for (int column = index; column < columns; column += count)
+        for (int i = 0; i < job->slots; i++) choose_batch(fleet, job->first + i, column);
+    lh_team_barrier();
+    while ((item = atomic_fetch_add(&job->next, 1)) < job->slots * columns)
+        fill_piece(fleet, &fleet->ring.lanes.lane[index], job->first + item / columns, item % columns);
+}
+
+/* Copies slots that lie side by side. */
+static lh_status copy_slots(const lh_cuda_fleet *fleet, int64_t slot, int count, lh_error *error) {
+    const lh_cuda_ring *ring = &fleet->ring;
+    size_t row = (size_t)ring->columns * ring->piece, at = (size_t)(slot % ring->capacity) * row;
+    return lh_cuda_check(
+        fleet->driver,
+        fleet->driver->cuMemcpyHtoDAsync(ring->device + at, (char *)ring->host + at, (size_t)count * row, ring->stream),
+        "cuMemcpyHtoDAsync", error);
+}
+
+lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) {
+    lh_cuda_ring *ring = &fleet->ring;
+    filling job = {.fleet = fleet, .first = ring->end, .slots = (int)(end - ring->end)};
+    if (job.slots <= 0) return LH_OK;
+    int items = job.slots * ring->columns, threads = ring->lanes.count;
+    atomic_init(&job.next, 0);
+    lh_team_run(threads < items ? threads : items, fill_work, &job);
+    int before_wrap = ring->capacity - (int)(ring->end % ring->capacity);
+    int part = job.slots < before_wrap ? job.slots : before_wrap;
+    lh_status status = copy_slots(fleet, ring->end, part, error);
+    if (status == LH_OK && part < job.slots) status = copy_slots(fleet, ring->end + part, job.slots - part, error);
+    ring->end = end;
+    return status;
+}
+
+lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error) {
+    const lh_cuda_prepared *prepared = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column);
+    lh_status status = make_examples(fleet, prepared, &fleet->ring.lanes.lane[0].batch, error);
+    if (status != LH_OK) return status;
+    return lh_fail(error, prepared->status, "step %lld: the task's examples could not be had at first, and then could",
+                   (long long)prepared->step.step + 1);
+}

@@ -1,0 +1,174 @@
+/* See collect.h. */
+#include "data/finite/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+
+enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* bytes for validation; digits */
+
+/* The task sees the first member alone. */
+typedef struct collecting {
+    lh_collection task;
+    const lh_spec *spec;
+    const lh_corpus_request *request;
+    lh_reading *readings; /* [LH_SETS] */
+} collecting;
+
+static lh_status wrong_token(const lh_spec *spec, const char *what, int token, int symbols, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example whose %s has %d\n  expected: 0 to %d", spec->task->kind,
+                   what, token, symbols - 1);
+}
+
+static lh_status too_long(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
+                   spec->task->kind, inputs, outputs, spec->data->longest);
+}
+
+static lh_status check_example(const lh_spec *spec, const lh_example *example, lh_error *error) {
+    const lh_task *task = spec->task;
+    for (int i = 0; i < example->input_length; i++)
+        if (example->input[i] >= task->input_symbols)
+            return wrong_token(spec, "input", example->input[i], task->input_symbols, error);
+    for (int i = 0; i < example->output_length; i++)
+        if (example->target[i] >= task->output_symbols)
+            return wrong_token(spec, "target", example->target[i], task->output_symbols, error);
+    if (example->input_length + example->output_length <= spec->data->longest) return LH_OK;
+    return too_long(spec, example->input_length, example->output_length, error);
+}
+
+static lh_status add(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error) {
+    const collecting *all = (const collecting *)c;
+    int inputs = example->input_length, outputs = example->output_length, count = all->spec->task->axes;
+    lh_place place;
+    lh_status status = check_example(all->spec, example, error);
+    if (status == LH_OK)
+        status = lh_reading_add(&all->readings[set], inputs, outputs, inputs + outputs, count, &place, error);
+    if (status != LH_OK) return status;
+    memcpy(place.tokens, example->input, (size_t)inputs * sizeof *place.tokens);
+    memcpy(place.tokens + inputs, example->target, (size_t)outputs * sizeof *place.tokens);
+    memset(place.mask, 0, (size_t)inputs);
+    memcpy(place.mask + inputs, example->mask, (size_t)outputs);
+    memcpy(place.values, axes, (size_t)count * sizeof *place.values);
+    return LH_OK;
+}
+
+/* What is tested may be longer than what is trained on, as far as the encoding goes. */
+static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error *error) {
+    lh_shape shape = {.sequences = 1};
+    if (spec->format->shape == NULL) return too_long(spec, item->input_length, item->output_length, error);
+    spec->format->shape(item->input_length, item->output_length, &shape);
+    for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
+        if (shape.length[s] > spec->limit.tokens)
+            return lh_fail(error, LH_ERR_INPUT,
+                           "eval.by: %s has tests of %d tokens in a frame of its own, the encoding allows %d (%s)\n"
+                           "  hint: narrower frames, or a spec with a higher limit",
+                           spec->task->kind, shape.length[s], spec->limit.tokens, spec->limit.because);
+    return LH_OK;
+}
+
+static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+    const collecting *all = (const collecting *)c;
+    int count = all->spec->task->axes;
+    lh_place place;
+    if (item->input_length + item->output_length > all->spec->data->longest) {
+        lh_status status = set == LH_SET_TEST ? check_tested(all->spec, item, error)
+                                              : too_long(all->spec, item->input_length, item->output_length, error);
+        if (status != LH_OK) return status;
+    }
+    lh_status status =
+        lh_reading_add(&all->readings[set], item->input_length, item->output_length, item->words, count, &place, error);
+    if (status != LH_OK) return status;
+    memcpy(place.tokens, item->word, (size_t)item->words * sizeof *place.tokens);
+    memset(place.mask, 0, (size_t)item->words);
+    memcpy(place.values, axes, (size_t)count * sizeof *place.values);
+    return LH_OK;
+}
+
+/* Whether one of the two evaluations goes by an axis and, unless it is NULL, asks for this value of it. */
+static bool any_by(const lh_collection *c, int axis, const int *value) {
+    const lh_eval_defaults *eval = &((const collecting *)c)->spec->eval;
+    const lh_by *const both[] = {&eval->by, &eval->during_by};
+    for (int e = 0; e < (eval->during_every > 0 ? 2 : 1); e++)
+        for (int i = 0; i < both[e]->count; i++)
+            if (both[e]->of[i].axis == axis &&
+                (value == NULL || both[e]->of[i].all || lh_lengths_have(&both[e]->of[i].values, *value)))
+                return true;
+    return false;
+}
+
+static bool goes_by(const lh_collection *c, int axis) { return any_by(c, axis, NULL); }
+
+static bool asks(const lh_collection *c, int axis, int value) { return any_by(c, axis, &value); }
+
+static void progress(lh_collection *c, double share) {
+    const lh_corpus_request *request = ((const collecting *)c)->request;
+    if (request != NULL && request->progress != NULL) request->progress(request->context, share);
+}
+
+/* What a task makes hangs on this file, and so does the plan. */
+static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
+    const char *planned = spec->data->validation_digest;
+    if (spec->data->validation == NULL)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--validation: the spec has no such file, and this trainer makes its own puzzles\n"
+                       "  expected: task.validation in the spec");
+    if (planned == NULL || strncmp(planned, digest, DIGEST) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: its SHA-256 begins with %.*s\n  expected: %s, of the file that this trainer was built for\n"
+                   "  hint: ./longhand build makes one for other puzzles",
+                   path, DIGEST, digest, planned);
+}
+
+/* The file that is given for validation, whole. */
+static lh_status read_validation(const lh_spec *spec, const char *path, char **text, char digest[LH_SHA256_TEXT],
+                                 lh_error *error) {
+    size_t bytes;
+    lh_error problem;
+    lh_status status = lh_read_text(path, LARGEST_FILE, text, &bytes, &problem);
+    if (status != LH_OK)
+        return lh_fail(error, status,
+                       "%.1500s\n  hint: --validation FILE; a path of the spec is relative to the spec's folder",
+                       problem.text);
+    if (strlen(*text) != bytes)
+        return lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(*text));
+    lh_sha256(*text, bytes, digest);
+    return check_planned(spec, path, digest, error);
+}
+
+lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
+                     lh_reading readings[LH_SETS], lh_error *error) {
+    collecting all = {
+        .task = {.seed = spec->data->seed,
+                 .options = spec->task->options,
+                 .add = add,
+                 .keep = keep,
+                 .goes_by = goes_by,
+                 .asks = asks,
+                 .progress = progress},
+        .spec = spec,
+        .request = request,
+        .readings = readings,
+    };
+    char *text = NULL, digest[LH_SHA256_TEXT];
+    lh_status status = LH_OK;
+    if (paths[LH_SET_VALIDATION] != NULL)
+        status = read_validation(spec, paths[LH_SET_VALIDATION], &text, digest, error);
+    all.task.validation = text;
+    all.task.path = paths[LH_SET_VALIDATION];
+    if (status == LH_OK) status = spec->task->collect(&all.task, error);
+    for (int set = 0; set < LH_SETS; set++) {
+        lh_reading *r = &readings[set];
+        r->expand = all.task.expand;
+        r->seed = all.task.seed;
+        r->apart = all.task.apart[set];
+        lh_sha256(r->tokens != NULL ? (const void *)r->tokens : "", (size_t)r->used * sizeof *r->tokens, r->digest);
+        if (set != LH_SET_VALIDATION || text == NULL) paths[set] = spec->task->kind;
+        else memcpy(r->digest, digest, sizeof digest);
+    }
+    free(text);
+    if (status == LH_OK && readings[LH_SET_TRAIN].count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: made no examples to train on", spec->task->kind);
+    return status;
+}

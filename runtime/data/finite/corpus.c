@@ -1,0 +1,283 @@
+/* See corpus.h. Lines are read in corpus_read.c, examples of a task's taken in collect.c. */
+#include "data/finite/corpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/finite/collect.h"
+#include "data/finite/corpus_read.h"
+#include "data/finite/epoch.h"
+#include "data/finite/overlap.h"
+#include "data/finite/pick.h"
+
+static int compare_records(const void *a, const void *b) {
+    const lh_record *x = a, *y = b;
+    if (x->input != y->input) return x->input < y->input ? -1 : 1;
+    if (x->output != y->output) return x->output < y->output ? -1 : 1;
+    return x->start < y->start ? -1 : 1; /* the order of the file */
+}
+
+static bool same(const lh_sizes *sizes, const lh_record *record) {
+    return sizes->input == record->input && sizes->output == record->output;
+}
+
+static int compare_sizes(const void *a, const void *b) {
+    const lh_sizes *x = a, *y = b;
+    if (x->input != y->input) return x->input < y->input ? -1 : 1;
+    return x->output != y->output ? x->output < y->output ? -1 : 1 : 0;
+}
+
+/* The shapes of sorted lists of records, each once and in order; room for all is there. */
+static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
+    int count = 0, shapes = 0;
+    for (int set = 0; set < LH_SETS; set++)
+        for (int64_t i = 0; i < readings[set].count; i++) {
+            const lh_record *record = &readings[set].records[i];
+            if (i == 0 || !same(&sizes[count - 1], record)) sizes[count++] = (lh_sizes){record->input, record->output};
+        }
+    if (count > 0) qsort(sizes, (size_t)count, sizeof *sizes, compare_sizes);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || compare_sizes(&sizes[i], &sizes[shapes - 1]) != 0) sizes[shapes++] = sizes[i];
+    return shapes;
+}
+
+static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
+
+/* Takes over what was read; the records must be sorted. */
+static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading, const lh_corpus *corpus, int axes,
+                          lh_error *error) {
+    const lh_sizes *sizes = corpus->sizes;
+    int shapes = corpus->shapes;
+    *set = (lh_dataset){.path = path,
+                        .count = reading->count,
+                        .tokens = reading->tokens,
+                        .mask = reading->mask,
+                        .masked = reading->masked,
+                        .expand = reading->expand,
+                        .seed = reading->seed,
+                        .apart = reading->apart};
+    memcpy(set->digest, reading->digest, sizeof set->digest);
+    reading->tokens = NULL;
+    reading->mask = NULL;
+    set->first = calloc((size_t)shapes + 1, sizeof *set->first);
+    set->start = calloc((size_t)set->count + 1, sizeof *set->start);
+    set->line = calloc((size_t)set->count + 1, sizeof *set->line);
+    set->values = calloc((size_t)set->count * (size_t)axes + 1, sizeof *set->values);
+    if (set->first == NULL || set->start == NULL || set->line == NULL || set->values == NULL) return no_memory(error);
+    int64_t i = 0;
+    for (int n = 1; n <= shapes; n++) {
+        set->first[n - 1] = i;
+        for (; i < set->count && same(&sizes[n - 1], &reading->records[i]); i++) {
+            set->start[i] = reading->records[i].start;
+            set->line[i] = reading->records[i].line;
+            for (int a = 0; a < axes; a++)
+                set->values[i * axes + a] = reading->values[reading->records[i].number * axes + a];
+        }
+    }
+    set->first[shapes] = i;
+    return LH_OK;
+}
+
+static void close_set(lh_dataset *set) {
+    free(set->first);
+    free(set->start);
+    free(set->line);
+    free(set->tokens);
+    free(set->mask);
+    free(set->values);
+    free(set->trained);
+}
+
+static lh_status list_lengths(lh_corpus *c, lh_error *error) {
+    size_t bytes = (size_t)c->shapes * sizeof *c->trained;
+    c->trained = malloc(bytes);
+    c->lengths = malloc(bytes);
+    c->selected = malloc(bytes);
+    if (c->trained == NULL || c->lengths == NULL || c->selected == NULL) return no_memory(error);
+    for (int n = 1; n <= c->shapes; n++) {
+        int input = c->sizes[n - 1].input;
+        if (lh_dataset_count(&c->train, n) > 0) c->trained[c->trained_count++] = n;
+        if (lh_dataset_count(&c->eval, n) > 0 && (c->length_count == 0 || c->lengths[c->length_count - 1] != input))
+            c->lengths[c->length_count++] = input;
+    }
+    return LH_OK;
+}
+
+static int64_t count_all(const lh_reading readings[LH_SETS]) {
+    int64_t count = 0;
+    for (int set = 0; set < LH_SETS; set++) count += readings[set].count;
+    return count;
+}
+
+/* Shapes and sets from what was read. */
+static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
+                       lh_error *error) {
+    lh_dataset *const sets[LH_SETS] = {&c->train, &c->eval, &c->validation};
+    lh_status status = LH_OK;
+    for (int i = 0; i < LH_SETS; i++)
+        if (readings[i].count > 0)
+            qsort(readings[i].records, (size_t)readings[i].count, sizeof(lh_record), compare_records);
+    c->sizes = calloc((size_t)count_all(readings) + 1, sizeof *c->sizes);
+    if (c->sizes == NULL) return no_memory(error);
+    c->shapes = merge_sizes(c->sizes, readings);
+    c->separate = readings[LH_SET_TEST].count > 0;
+    for (int i = 0; status == LH_OK && i < LH_SETS; i++)
+        if (i != LH_SET_TEST || c->separate) status = fill_set(sets[i], paths[i], &readings[i], c, axes, error);
+    if (status == LH_OK && !c->separate) c->eval = c->train;
+    return status == LH_OK ? list_lengths(c, error) : status;
+}
+
+static lh_status read_files(const lh_spec *spec, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
+                            lh_error *error) {
+    static const char *const flags[LH_SETS] = {"--data", "--eval-data", "--validation"};
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < LH_SETS; i++)
+        if (paths[i] != NULL) status = lh_reading_open(&readings[i], spec, paths[i], flags[i], error);
+    return status;
+}
+
+lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const lh_corpus_request *request, lh_error *error) {
+    const lh_data *data = spec->data;
+    const char *paths[LH_SETS] = {data->train, data->eval, data->validation};
+    for (int i = 0; request != NULL && i < LH_SETS; i++)
+        if (request->path[i] != NULL) paths[i] = request->path[i];
+    lh_reading readings[LH_SETS] = {{0}, {0}, {0}};
+    memset(corpus, 0, sizeof *corpus);
+    lh_status status = spec->task->collect != NULL ? lh_collect(spec, paths, request, readings, error)
+                                                   : read_files(spec, paths, readings, error);
+    if (status == LH_OK) status = build(corpus, spec->task->axes, paths, readings, error);
+    for (int i = 0; i < LH_SETS; i++) lh_reading_close(&readings[i]);
+    if (status != LH_OK) lh_corpus_close(corpus);
+    return status;
+}
+
+void lh_corpus_close(lh_corpus *corpus) {
+    close_set(&corpus->train);
+    if (corpus->separate) close_set(&corpus->eval);
+    close_set(&corpus->validation);
+    lh_groups_close(&corpus->final);
+    lh_groups_close(&corpus->during);
+    free(corpus->sizes);
+    free(corpus->trained);
+    free(corpus->lengths);
+    free(corpus->selected);
+    memset(corpus, 0, sizeof *corpus);
+}
+
+const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
+    if (set == LH_SET_TRAIN) return &corpus->train;
+    if (set == LH_SET_TEST) return corpus->separate ? &corpus->eval : NULL;
+    return corpus->validation.count > 0 ? &corpus->validation : NULL;
+}
+
+bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
+    for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+        bool apart = false;
+        for (int axis = 0; axis < axes; axis++)
+            apart = apart || (set->apart >> axis & 1 && set->values[place * axes + axis] != LH_NO_VALUE);
+        if (!apart) return true;
+    }
+    return false;
+}
+
+int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place) {
+    int low = 1, high = shapes;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (place < set->first[middle]) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+bool lh_lengths_have(const lh_lengths *wanted, int length) {
+    if (wanted->list == NULL)
+        return length >= wanted->first && length <= wanted->last && (length - wanted->first) % wanted->step == 0;
+    for (int i = 0; i < wanted->count; i++)
+        if (wanted->list[i] == length) return true;
+    return false;
+}
+
+lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted) {
+    lh_lengths found = {.list = corpus->selected};
+    for (int n = 1; n <= corpus->shapes; n++) {
+        int input = corpus->sizes[n - 1].input;
+        if (lh_dataset_count(set, n) == 0 || !lh_lengths_have(wanted, input)) continue;
+        if (found.count == 0 || found.list[found.count - 1] != input) corpus->selected[found.count++] = input;
+    }
+    return found;
+}
+
+int lh_corpus_shape_of(const lh_corpus *corpus, int input) {
+    int best = 0;
+    for (int n = 1; n <= corpus->shapes; n++) {
+        int64_t most = best > 0 ? lh_dataset_count(&corpus->train, best) : 0;
+        if (corpus->sizes[n - 1].input == input && lh_dataset_count(&corpus->train, n) > most) best = n;
+    }
+    return best;
+}
+
+/* What happens every so many epochs, in steps. */
+static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
+    lh_train_defaults *train = &spec->train;
+    if (!train->by_epochs) return;
+    int64_t batches = lh_epoch_batches(corpus, train->batch);
+    train->log_every *= batches;
+    train->checkpoint_every *= batches;
+    train->keep_unit = batches;
+    spec->eval.during_every *= batches;
+    train->by_epochs = false;
+}
+
+static bool goes_by_trained(const lh_by *by) { return by->count > 0 && by->of[by->count - 1].axis == LH_BY_TRAINED; }
+
+/* Marks held-out examples that are among those of training, where an evaluation goes by that. */
+static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *error) {
+    lh_dataset *const sets[LH_SETS] = {NULL, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
+    lh_overlap overlap;
+    lh_status status = LH_OK;
+    if (!goes_by_trained(&spec->eval.by) && !goes_by_trained(&spec->eval.during_by)) return LH_OK;
+    for (int i = LH_SET_TEST; status == LH_OK && i < LH_SETS; i++) {
+        if (sets[i] == NULL || sets[i]->count == 0 || sets[i]->trained != NULL) continue;
+        sets[i]->trained = calloc((size_t)sets[i]->count, 1);
+        if (sets[i]->trained == NULL) return no_memory(error);
+        status = lh_overlap_count_examples(corpus, (lh_set)i, &overlap, sets[i]->trained, error);
+    }
+    return status;
+}
+
+lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
+    lh_lengths all = {.list = corpus->lengths, .count = corpus->length_count};
+    spec->corpus = corpus;
+    spec->train.lengths = (lh_lengths){.list = corpus->trained, .count = corpus->trained_count};
+    if (spec->train.epochs > 0) spec->train.steps = spec->train.epochs * lh_epoch_batches(corpus, spec->train.batch);
+    if (spec->train.steps > UINT32_MAX)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %lld epochs are %lld steps\n  expected: at most %u steps",
+                       corpus->train.path, (long long)spec->train.epochs, (long long)spec->train.steps, UINT32_MAX);
+    count_in_steps(corpus, spec);
+    lh_eval_defaults *eval = &spec->eval;
+    eval->lengths = eval->during_lengths = all;
+    lh_groups_close(&corpus->final);
+    lh_groups_close(&corpus->during);
+    lh_pick choice = {.most = eval->examples, .seed = LH_EVAL_SEED, .in_order = eval->in_order};
+    lh_status status = mark_trained(corpus, spec, error);
+    if (status == LH_OK) status = lh_groups_open(&corpus->final, corpus, spec, &eval->by, eval->sets, error);
+    if (status == LH_OK) status = lh_pick_examples(&corpus->final, corpus, &choice, error);
+    if (status != LH_OK || eval->during_every == 0) return status;
+    choice.most = eval->during_examples;
+    choice.ahead = spec->format->teacher_forced ? LH_GREEDY_DURING : 0;
+    status = lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
+    return status == LH_OK ? lh_pick_examples(&corpus->during, corpus, &choice, error) : status;
+}
+
+void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example) {
+    int64_t start = set->start[set->first[n - 1] + index];
+    if (set->expand != NULL) {
+        set->expand(set->seed, set->tokens + start, example);
+        return;
+    }
+    memcpy(example->input, set->tokens + start, (size_t)example->input_length * sizeof *example->input);
+    start += example->input_length;
+    memcpy(example->target, set->tokens + start, (size_t)example->output_length * sizeof *example->target);
+    memcpy(example->mask, set->mask + start, (size_t)example->output_length);
+}

@@ -1,0 +1,238 @@
+/* See corpus_read.h. */
+#include "data/finite/corpus_read.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "data/symbols/token.h"
+
+enum { MOST_EXAMPLES = INT32_MAX };
+
+/* One line, and where messages say that it stands. */
+typedef struct line {
+    const lh_spec *spec;
+    const lh_alphabet *input, *output;
+    const char *path;
+    long long number; /* from 1 */
+    const char *text;
+    size_t bytes;
+    bool ends; /* with a newline */
+    lh_error *error;
+} line;
+
+/* The axis of the task that a key names, or -1. */
+static int axis_of(const lh_task *task, const char *key) {
+    int axis = task->axes - 1;
+    while (axis >= 0 && strcmp(task->axis[axis], key) != 0) axis--;
+    return axis;
+}
+
+static lh_status unknown_key(const line *l, const char *key) {
+    const lh_task *task = l->spec->task;
+    char names[256] = "";
+    size_t used = 0;
+    for (int a = 0; a < task->axes && used < sizeof names; a++)
+        used += (size_t)snprintf(names + used, sizeof names - used, ", %.40s", task->axis[a]);
+    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: there is no \"%.40s\"\n  expected: input, target, mask%s", l->path,
+                   l->number, key, names);
+}
+
+static lh_status check_keys(const line *l, json_t *object) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
+            axis_of(l->spec->task, key) < 0)
+            return unknown_key(l, key);
+    }
+    return LH_OK;
+}
+
+/* What an example says of itself on each axis; what it leaves out has no value. */
+static lh_status take_values(const line *l, const json_t *object, int32_t *values) {
+    const lh_task *task = l->spec->task;
+    for (int a = 0; a < task->axes; a++) {
+        const json_t *item = json_object_get(object, task->axis[a]);
+        json_int_t value = item == NULL ? LH_NO_VALUE : json_is_integer(item) ? json_integer_value(item) : -2;
+        if (item != NULL && (value < 0 || value > LH_LARGEST_VALUE))
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is no such number\n  expected: an integer from 0 to %d",
+                           l->path, l->number, task->axis[a], LH_LARGEST_VALUE);
+        values[a] = (int32_t)value;
+    }
+    return LH_OK;
+}
+
+/* The list under a key: that it is one, and not empty. */
+static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
+    const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
+    *list = json_object_get(object, key);
+    if (*list == NULL)
+        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing\n  expected: a list of %s", l->path, l->number,
+                       key, what);
+    if (json_is_array(*list) && json_array_size(*list) > 0) return LH_OK;
+    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of %s", l->path, l->number, key,
+                   json_is_array(*list) ? "empty" : "no list", what);
+}
+
+static lh_status take_tokens(const line *l, const json_t *list, const char *key, const lh_alphabet *alphabet,
+                             uint16_t *tokens) {
+    char where[PATH_MAX + 32];
+    snprintf(where, sizeof where, "%s:%lld", l->path, l->number);
+    return lh_tokens_read(alphabet, list, where, key, tokens, l->error);
+}
+
+static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
+    json_t *list = json_object_get(object, "mask");
+    memset(mask, 1, outputs);
+    if (list == NULL) return LH_OK;
+    lh_status status = find_list(l, object, "mask", &list);
+    if (status == LH_OK && json_array_size(list) != outputs)
+        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask has %zu items\n  expected: %zu, as many as target",
+                       l->path, l->number, json_array_size(list), outputs);
+    for (size_t i = 0; status == LH_OK && i < outputs; i++) {
+        const json_t *item = json_array_get(list, i);
+        json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
+        if (value != 0 && value != 1)
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask[%zu] is neither 0 nor 1", l->path, l->number, i);
+        mask[i] = (uint8_t)value;
+        *masked += value == 0;
+    }
+    return status;
+}
+
+static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
+
+static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
+    if (r->count < r->room) return LH_OK;
+    r->room = r->room * 2 + 1024;
+    lh_record *records = realloc(r->records, (size_t)r->room * sizeof *records);
+    if (records != NULL) r->records = records;
+    int32_t *values = realloc(r->values, ((size_t)r->room * (size_t)axes + 1) * sizeof *values);
+    if (values != NULL) r->values = values;
+    return records != NULL && values != NULL ? LH_OK : no_memory(error);
+}
+
+static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
+    if (r->used + tokens <= r->token_room) return LH_OK;
+    r->token_room = (r->used + tokens) * 2 + 65536;
+    uint16_t *more = realloc(r->tokens, (size_t)r->token_room * sizeof *more);
+    if (more != NULL) r->tokens = more;
+    uint8_t *mask = realloc(r->mask, (size_t)r->token_room);
+    if (mask != NULL) r->mask = mask;
+    return more != NULL && mask != NULL ? LH_OK : no_memory(error);
+}
+
+lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_place *place, lh_error *error) {
+    if (r->count == MOST_EXAMPLES) return lh_fail(error, LH_ERR_INPUT, "more than %d examples", MOST_EXAMPLES);
+    lh_status status = make_records(r, axes, error);
+    if (status == LH_OK) status = make_tokens(r, words, error);
+    if (status != LH_OK) return status;
+    *place = (lh_place){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
+    r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1};
+    r->count++;
+    r->used += words;
+    return LH_OK;
+}
+
+/* The same for a line, which the message then names. */
+static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_place *place) {
+    lh_error problem;
+    lh_status status =
+        lh_reading_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes, place, &problem);
+    return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
+}
+
+static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
+    json_t *input = NULL, *target = NULL;
+    lh_status status = check_keys(l, object);
+    if (status == LH_OK) status = find_list(l, object, "input", &input);
+    if (status == LH_OK) status = find_list(l, object, "target", &target);
+    if (status != LH_OK) return status;
+    size_t inputs = json_array_size(input), outputs = json_array_size(target), longest = (size_t)l->spec->data->longest;
+    if (inputs + outputs > longest)
+        return lh_fail(l->error, LH_ERR_INPUT,
+                       "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
+                       "together",
+                       l->path, l->number, inputs, outputs, longest);
+    lh_place place;
+    status = add_example(l, r, inputs, outputs, &place);
+    if (status == LH_OK) r->records[r->count - 1].line = (uint32_t)l->number;
+    if (status == LH_OK) status = take_tokens(l, input, "input", l->input, place.tokens);
+    if (status == LH_OK) status = take_tokens(l, target, "target", l->output, place.tokens + inputs);
+    if (status == LH_OK) status = take_mask(l, object, outputs, place.mask + inputs, &r->masked);
+    return status == LH_OK ? take_values(l, object, place.values) : status;
+}
+
+static lh_status read_line(const line *l, lh_reading *r) {
+    json_error_t problem;
+    if (l->bytes == strspn(l->text, " \t\r") && l->ends) return LH_OK; /* an empty line */
+    json_t *object = json_loadb(l->text, l->bytes, JSON_REJECT_DUPLICATES, &problem);
+    if (object == NULL && !l->ends)
+        return lh_fail(l->error, LH_ERR_INPUT,
+                       "%s:%lld:%d: the last line is torn: %s\n  hint: was the file copied whole?", l->path, l->number,
+                       problem.column, problem.text);
+    if (object == NULL)
+        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld:%d: %s", l->path, l->number, problem.column, problem.text);
+    lh_status status = LH_OK;
+    if (json_is_object(object)) status = take_example(l, r, object);
+    else
+        status = lh_fail(l->error, LH_ERR_INPUT,
+                         "%s:%lld: no JSON object\n  expected: {\"input\":[...],\"target\":[...]}", l->path, l->number);
+    json_decref(object);
+    return status;
+}
+
+static lh_status read_lines(lh_reading *r, line l, const char *text, size_t bytes) {
+    lh_status status = LH_OK;
+    for (const char *end = text + bytes; status == LH_OK && text < end; text = l.text + l.bytes + l.ends) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        l.text = text;
+        l.ends = newline != NULL;
+        l.bytes = (size_t)((l.ends ? newline : end) - text);
+        l.number++;
+        status = read_line(&l, r);
+    }
+    if (status == LH_OK && r->count == 0)
+        return lh_fail(l.error, LH_ERR_INPUT, "%s: there are no examples\n  expected: one JSON object per line",
+                       l.path);
+    return status;
+}
+
+static lh_status read_text(lh_reading *r, const lh_spec *spec, const char *path, const char *text, size_t bytes,
+                           lh_error *error) {
+    const lh_task *task = spec->task;
+    lh_alphabet input, output = {0};
+    lh_status status = lh_alphabet_open(&input, task->input_symbol, task->input_symbols, error);
+    if (status == LH_OK) status = lh_alphabet_open(&output, task->output_symbol, task->output_symbols, error);
+    line l = {.spec = spec, .input = &input, .output = &output, .path = path, .error = error};
+    if (status == LH_OK) status = read_lines(r, l, text, bytes);
+    lh_alphabet_close(&input);
+    lh_alphabet_close(&output);
+    return status;
+}
+
+lh_status lh_reading_open(lh_reading *reading, const lh_spec *spec, const char *path, const char *flag,
+                          lh_error *error) {
+    char *text;
+    size_t bytes;
+    lh_error problem;
+    lh_status status = lh_read_file(path, &text, &bytes, &problem);
+    if (status != LH_OK)
+        return lh_fail(error, status, "%.1500s\n  hint: %s FILE; a path of the spec is relative to the spec's folder",
+                       problem.text, flag);
+    lh_sha256(text, bytes, reading->digest);
+    status = read_text(reading, spec, path, text, bytes, error);
+    free(text);
+    return status;
+}
+
+void lh_reading_close(lh_reading *reading) {
+    free(reading->records);
+    free(reading->tokens);
+    free(reading->mask);
+    free(reading->values);
+}

@@ -1,0 +1,80 @@
+/* See epoch.h. The order is drawn at site (data, place order) with the epoch in the step's place: within shape n with
+ * example n, of the batches with LH_SHARED. What a task tests in other frames has shapes of its own, which training does
+ * not count: items are numbered by the shapes that their set has. */
+#include "data/finite/epoch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t lh_epoch_batches(const lh_corpus *corpus, int batch) {
+    int64_t batches = 0;
+    for (int n = 1; n <= corpus->shapes; n++) batches += (lh_dataset_count(&corpus->train, n) + batch - 1) / batch;
+    return batches;
+}
+
+lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error) {
+    *epoch = (lh_epoch){corpus, batch, -1, lh_epoch_batches(corpus, batch), NULL, NULL};
+    epoch->pick = malloc((size_t)corpus->train.count * sizeof *epoch->pick);
+    epoch->turn = malloc((size_t)epoch->batches * sizeof *epoch->turn);
+    if (epoch->pick != NULL && epoch->turn != NULL) return LH_OK;
+    lh_epoch_close(epoch);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the order of %lld examples",
+                   (long long)corpus->train.count);
+}
+
+void lh_epoch_close(lh_epoch *epoch) {
+    free(epoch->pick);
+    free(epoch->turn);
+    memset(epoch, 0, sizeof *epoch);
+}
+
+static lh_rng order_rng(lh_key key, uint32_t number, uint32_t which) {
+    return lh_rng_at(key, number, which, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_ORDER));
+}
+
+/* Fisher-Yates from the end, as in Knuth's Algorithm P (The Art of Computer Programming, 3.4.2). */
+void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count) {
+    for (int64_t i = 0; i < count; i++) pick[i] = (uint32_t)i;
+    for (int64_t i = count - 1; i > 0; i--) {
+        int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
+        uint32_t other = pick[j];
+        pick[j] = pick[i];
+        pick[i] = other;
+    }
+}
+
+static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
+    for (int64_t i = count - 1; i > 0; i--) {
+        int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
+        lh_turn other = turn[j];
+        turn[j] = turn[i];
+        turn[i] = other;
+    }
+}
+
+uint32_t lh_order_number(const lh_dataset *set, int n) {
+    uint32_t shapes = 0;
+    if (set->expand == NULL) return (uint32_t)n;
+    for (int i = 1; i <= n; i++) shapes += lh_dataset_count(set, i) > 0;
+    return shapes;
+}
+
+static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
+    const lh_dataset *train = &epoch->corpus->train;
+    lh_turn *turn = epoch->turn;
+    for (int n = 1; n <= epoch->corpus->shapes; n++) {
+        int64_t first = train->first[n - 1], end = train->first[n];
+        if (first == end) continue;
+        lh_shuffle(order_rng(key, (uint32_t)number, lh_order_number(train, n)), epoch->pick + first, end - first);
+        for (; first < end; first += epoch->batch)
+            *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
+    }
+    shuffle_turns(order_rng(key, (uint32_t)number, LH_SHARED), epoch->turn, epoch->batches);
+    epoch->number = number;
+}
+
+const lh_turn *lh_epoch_at(lh_epoch *epoch, lh_key key, uint32_t step) {
+    int64_t number = step / epoch->batches;
+    if (number != epoch->number) lay_out(epoch, key, number);
+    return &epoch->turn[step % epoch->batches];
+}

@@ -1,0 +1,250 @@
+/* See groups.h. */
+#define _GNU_SOURCE /* qsort_r */
+#include "data/finite/groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/finite/corpus.h"
+
+const char lh_trained_axis[] = "trained";
+const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
+
+/* An example that is asked for, and where it stands. */
+typedef struct candidate {
+    lh_set set;
+    int32_t value[LH_MOST_AXES];
+    uint32_t place, pick;
+} candidate;
+
+typedef struct gathering {
+    lh_groups *groups;
+    const lh_corpus *corpus;
+    const lh_task *task;
+    const lh_by *by;
+    candidate *found;
+    int64_t count;
+    bool any_value;          /* some example has a value on some axis */
+    int32_t lowest, highest; /* values on the first axis */
+} gathering;
+
+unsigned lh_sets_of(const char *text) {
+    unsigned sets = 0;
+    for (size_t bytes; *text != 0; text += bytes + (text[bytes] != 0)) {
+        int set = 0;
+        bytes = strcspn(text, ",");
+        while (set < LH_SETS && (strlen(lh_set_name[set]) != bytes || strncmp(text, lh_set_name[set], bytes) != 0))
+            set++;
+        if (set == LH_SETS) return 0;
+        sets |= 1u << set;
+    }
+    return sets;
+}
+
+static int compare(const void *a, const void *b, void *axes) {
+    const candidate *x = a, *y = b;
+    if (x->set != y->set) return x->set < y->set ? -1 : 1;
+    for (int i = 0; i < *(const int *)axes; i++)
+        if (x->value[i] != y->value[i]) return x->value[i] < y->value[i] ? -1 : 1;
+    return x->place < y->place ? -1 : 1;
+}
+
+static int32_t value_of(const gathering *g, const lh_dataset *set, int n, int64_t place, int axis) {
+    if (axis == LH_BY_LENGTH) return g->corpus->sizes[n - 1].input;
+    if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[place] : set == &g->corpus->train;
+    return set->values[place * g->task->axes + axis];
+}
+
+/* The values of an example, and whether it is asked for: what says nothing on an axis is. */
+static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
+    bool wanted = true;
+    for (int i = 0; i < g->by->count; i++) {
+        int axis = g->by->of[i].axis;
+        value[i] = value_of(g, set, n, place, axis);
+        if (value[i] == LH_NO_VALUE) continue;
+        g->any_value = true;
+        if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
+        if (i == 0 && value[i] > g->highest) g->highest = value[i];
+        wanted = wanted && (g->by->of[i].all || lh_lengths_have(&g->by->of[i].values, value[i]));
+    }
+    return wanted;
+}
+
+/* Whether an evaluation by these axes takes an example: not one that was made for another axis. */
+static bool takes_part(const gathering *g, const lh_dataset *set, int64_t place) {
+    const int32_t *value = set->values + place * g->task->axes;
+    unsigned own = set->apart;
+    for (int i = 0; i < g->by->count; i++)
+        if (g->by->of[i].axis >= 0 && g->by->of[i].axis < g->task->axes) own &= ~(1u << g->by->of[i].axis);
+    for (int axis = 0; own != 0 && axis < g->task->axes; axis++)
+        if (own >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
+    return true;
+}
+
+static bool is_trained(const lh_groups *groups, lh_set set, int64_t place) {
+    return groups->trained[set] != NULL && groups->trained[set][place * groups->stride] == 1;
+}
+
+static void gather_set(gathering *g, lh_set which) {
+    const lh_dataset *set = lh_corpus_set(g->corpus, which);
+    for (int n = 1; n <= g->corpus->shapes; n++)
+        for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+            candidate *c = &g->found[g->count];
+            *c = (candidate){.set = which, .place = (uint32_t)place, .pick = (uint32_t)(place - set->first[n - 1])};
+            g->count += takes_part(g, set, place) && is_wanted(g, set, n, place, c->value);
+        }
+}
+
+/* Groups of the candidates, which are sorted. A group of which nothing is left gives its place to the next. */
+static void cut(gathering *g) {
+    lh_groups *groups = g->groups;
+    int64_t taken = 0;
+    for (int64_t i = 0; i < g->count; i++) {
+        const candidate *c = &g->found[i];
+        lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
+        if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
+            if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
+            *last = (lh_group){.set = c->set, .first = taken};
+            memcpy(last->value, c->value, sizeof c->value);
+        }
+        if (groups->novel && is_trained(groups, c->set, c->place)) {
+            last->left_out++;
+            continue;
+        }
+        last->of = ++last->count;
+        groups->place[taken] = c->place;
+        groups->pick[taken++] = c->pick;
+    }
+    if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
+}
+
+static const char *first_path(const gathering *g) {
+    int set = 0;
+    while (!(g->groups->sets >> set & 1)) set++;
+    return lh_corpus_set(g->corpus, (lh_set)set)->path;
+}
+
+static lh_status check_found(const gathering *g, lh_error *error) {
+    if (g->count == 0 && g->by->count == 1 && g->by->of[0].axis == LH_BY_LENGTH)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", first_path(g),
+                       g->lowest, g->highest);
+    if (g->count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", first_path(g));
+    if (g->groups->count == 0)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "eval.novel: every example of %s that eval.by asks for is among those trained on\n"
+                       "  hint: eval.novel = false evaluates them",
+                       first_path(g));
+    if (g->any_value) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets says anything of %s", g->groups->name[0]);
+}
+
+static lh_status gather(gathering *g, lh_error *error) {
+    lh_groups *groups = g->groups;
+    int64_t most = 1;
+    for (int set = 0; set < LH_SETS; set++)
+        if (groups->sets >> set & 1) most += lh_corpus_set(g->corpus, (lh_set)set)->count;
+    g->found = calloc((size_t)most, sizeof *g->found);
+    groups->group = calloc((size_t)most, sizeof *groups->group);
+    groups->place = calloc((size_t)most, sizeof *groups->place);
+    groups->pick = calloc((size_t)most, sizeof *groups->pick);
+    if (g->found == NULL || groups->group == NULL || groups->place == NULL || groups->pick == NULL)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for what is to be evaluated");
+    for (int set = 0; set < LH_SETS; set++)
+        if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
+    qsort_r(g->found, (size_t)g->count, sizeof *g->found, compare, &groups->axes);
+    cut(g);
+    return check_found(g, error);
+}
+
+/* Those asked for, or what is held out from training. */
+static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned asked, lh_error *error) {
+    unsigned there = 0;
+    for (int set = 0; set < LH_SETS; set++) there |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
+    unsigned held_out = there & ~(1u << LH_SET_TRAIN);
+    groups->sets = asked != 0 ? asked : held_out != 0 ? held_out : there;
+    for (int set = 0; set < LH_SETS; set++)
+        if (groups->sets >> set & 1 && !(there >> set & 1))
+            return lh_fail(error, LH_ERR_INPUT,
+                           "eval.splits: there are no examples for %s\n  expected: a file for them (task.%s)",
+                           lh_set_name[set], set == LH_SET_VALIDATION ? "validation" : "eval");
+    return LH_OK;
+}
+
+/* The greatest value of a training example on an axis. */
+static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
+    const lh_dataset *set = &corpus->train;
+    int32_t most = LH_NO_VALUE;
+    for (int i = 0; axis == LH_BY_LENGTH && i < corpus->trained_count; i++) {
+        int32_t input = corpus->sizes[corpus->trained[i] - 1].input;
+        if (input > most) most = input;
+    }
+    for (int64_t i = 0; axis >= 0 && axis < axes && i < set->count; i++)
+        if (set->values[i * axes + axis] > most) most = set->values[i * axes + axis];
+    return most;
+}
+
+/* What training examples are, for those that are held out. */
+static void compare_with_training(gathering *g, bool with_trained) {
+    lh_groups *groups = g->groups;
+    int axes = g->task->axes;
+    groups->stride = axes;
+    for (int i = 0; i < g->by->count; i++) groups->reach[i] = reach_of(g->corpus, axes, g->by->of[i].axis);
+    for (int axis = 0; axis < axes; axis++)
+        for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
+            if (lh_corpus_set(g->corpus, (lh_set)set) != NULL) {
+                groups->trained[set] = lh_corpus_set(g->corpus, (lh_set)set)->values + axis;
+                groups->novel = !with_trained;
+            }
+}
+
+static const char *name_of(const lh_spec *spec, int axis) {
+    return axis == LH_BY_LENGTH ? spec->eval.axis : axis == LH_BY_TRAINED ? lh_trained_axis : spec->task->axis[axis];
+}
+
+lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
+                         unsigned sets, lh_error *error) {
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    gathering g = {
+        .groups = groups,
+        .corpus = corpus,
+        .task = spec->task,
+        .by = by->count > 0 ? by : &length,
+        .lowest = INT32_MAX,
+    };
+    memset(groups, 0, sizeof *groups);
+    groups->axes = g.by->count;
+    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_of(spec, g.by->of[i].axis);
+    compare_with_training(&g, spec->eval.with_trained);
+    lh_status status = choose_sets(groups, corpus, sets, error);
+    if (status == LH_OK) status = gather(&g, error);
+    free(g.found);
+    return status;
+}
+
+void lh_groups_close(lh_groups *groups) {
+    free(groups->group);
+    free(groups->place);
+    free(groups->pick);
+    memset(groups, 0, sizeof *groups);
+}
+
+double lh_group_trained(const lh_groups *groups, const lh_group *group) {
+    int64_t count = 0;
+    if (groups->trained[group->set] == NULL) return -1;
+    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->of);
+    for (int64_t i = group->first; i < group->first + group->count; i++)
+        count += is_trained(groups, group->set, groups->place[i]);
+    return (double)count / (double)group->count;
+}
+
+bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis) {
+    return groups->reach[axis] != LH_NO_VALUE && group->value[axis] > groups->reach[axis];
+}
+
+uint32_t lh_group_number(const lh_groups *groups, const lh_group *group) {
+    uint32_t number = (uint32_t)group->value[0];
+    for (int i = 1; i < groups->axes; i++) number = number * 0x9e3779b1u + (uint32_t)group->value[i];
+    return number;
+}

@@ -1,0 +1,117 @@
+/* See overlap.h. */
+#include "data/finite/overlap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An example by the hashes of its input and of the whole, in the order of hashes. */
+typedef struct hashed {
+    uint64_t input, whole;
+    uint32_t place, line;
+} hashed;
+
+typedef struct hashed_set {
+    const lh_corpus *corpus;
+    const lh_dataset *set;
+    hashed *list;
+    int64_t count;
+} hashed_set;
+
+/* One round of splitmix64. */
+static uint64_t mix(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static uint64_t hash_tokens(uint64_t hash, const uint16_t *tokens, int count) {
+    hash = mix(hash ^ (uint64_t)count);
+    for (int i = 0; i < count; i++) hash = mix(hash ^ tokens[i]);
+    return hash;
+}
+
+static const lh_sizes *sizes_of(const hashed_set *of, int64_t place) {
+    return &of->corpus->sizes[lh_dataset_shape(of->set, of->corpus->shapes, place) - 1];
+}
+
+static int compare(const void *a, const void *b) {
+    const hashed *x = a, *y = b;
+    if (x->input != y->input) return x->input < y->input ? -1 : 1;
+    if (x->whole != y->whole) return x->whole < y->whole ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static lh_status hash_set(hashed_set *of, const lh_corpus *corpus, const lh_dataset *set, lh_error *error) {
+    *of = (hashed_set){corpus, set, malloc((size_t)set->count * sizeof *of->list + 1), set->count};
+    if (of->list == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to compare %s", set->path);
+    for (int n = 1; n <= corpus->shapes; n++)
+        for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+            const uint16_t *tokens = set->tokens + set->start[place];
+            hashed *one = &of->list[place];
+            one->input = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
+            one->whole = hash_tokens(one->input, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
+            one->place = (uint32_t)place;
+            one->line = set->line[place];
+        }
+    qsort(of->list, (size_t)of->count, sizeof *of->list, compare);
+    return LH_OK;
+}
+
+/* Whether two examples have the same input, and with `whole` the same target. */
+static bool are_equal(const hashed_set *a, uint32_t at, const hashed_set *b, uint32_t to, bool whole) {
+    const lh_sizes *x = sizes_of(a, at), *y = sizes_of(b, to);
+    if (x->input != y->input || (whole && x->output != y->output)) return false;
+    size_t tokens = (size_t)(whole ? x->input + x->output : x->input);
+    return memcmp(a->set->tokens + a->set->start[at], b->set->tokens + b->set->start[to], tokens * sizeof(uint16_t)) ==
+           0;
+}
+
+/* The first of the list that does not come before (input, whole). */
+static int64_t find(const hashed_set *of, uint64_t input, uint64_t whole) {
+    int64_t low = 0, high = of->count;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        const hashed *one = &of->list[middle];
+        if (one->input < input || (one->input == input && one->whole < whole)) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static bool has(const hashed_set *train, const hashed_set *set, const hashed *one, bool whole) {
+    int64_t at = find(train, one->input, whole ? one->whole : 0);
+    if (at == train->count || train->list[at].input != one->input) return false;
+    if (whole && train->list[at].whole != one->whole) return false;
+    return are_equal(set, one->place, train, train->list[at].place, whole);
+}
+
+/* Counts a line, and keeps the first few in ascending order. */
+static void add_line(lh_overlap_count *of, uint32_t line) {
+    int at = of->count < LH_OVERLAP_LINES ? (int)of->count : LH_OVERLAP_LINES;
+    of->count++;
+    if (at == LH_OVERLAP_LINES && of->line[at - 1] < line) return;
+    if (at == LH_OVERLAP_LINES) at--;
+    for (; at > 0 && of->line[at - 1] > line; at--) of->line[at] = of->line[at - 1];
+    of->line[at] = line;
+}
+
+lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_overlap *overlap, uint8_t *trained,
+                                    lh_error *error) {
+    hashed_set train = {.list = NULL}, set = {.list = NULL};
+    memset(overlap, 0, sizeof *overlap);
+    lh_status status = hash_set(&train, corpus, &corpus->train, error);
+    if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_set(corpus, which), error);
+    for (int64_t i = 0; status == LH_OK && i < set.count; i++) {
+        const hashed *one = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
+        bool is_trained = has(&train, &set, one, true);
+        if (is_trained) add_line(&overlap->trained, one->line);
+        else if (has(&train, &set, one, false)) add_line(&overlap->input, one->line);
+        if (last != NULL && last->whole == one->whole && are_equal(&set, one->place, &set, last->place, true))
+            add_line(&overlap->twice, one->line);
+        if (trained != NULL) trained[one->place] = is_trained;
+    }
+    free(train.list);
+    free(set.list);
+    return status;
+}

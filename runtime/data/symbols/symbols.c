@@ -1,0 +1,48 @@
+/* See symbols.h. */
+#include "data/symbols/symbols.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
+                      int count) {
+    bool single = true;
+    for (int i = 0; i < symbols; i++) single = single && strlen(names[i]) == 1;
+    for (int i = 0; i < count; i++) {
+        const char *name = tokens[i] < symbols ? names[tokens[i]] : "?";
+        bool counted = mask == NULL || mask[i] != 0;
+        fprintf(out, "%s%s%s%s", single || i == 0 ? "" : " ", counted ? "" : "(", name, counted ? "" : ")");
+    }
+}
+
+int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens) {
+    int count = 0;
+    for (const char *at = text; *at != 0;) {
+        size_t longest = 0;
+        if (isspace((unsigned char)*at)) {
+            at++;
+            continue;
+        }
+        for (int i = 0; i < symbols; i++) {
+            size_t bytes = strlen(names[i]);
+            if (bytes > longest && strncmp(names[i], at, bytes) == 0) {
+                longest = bytes;
+                tokens[count] = (uint16_t)i;
+            }
+        }
+        if (longest == 0) return -1 - (int)(at - text);
+        at += longest;
+        count++;
+    }
+    return count;
+}
+
+void lh_list_symbols(const char *const *names, int symbols, char text[LH_SYMBOL_LIST]) {
+    enum { MOST = 16 };
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < symbols && i < MOST && used < LH_SYMBOL_LIST; i++)
+        used += (size_t)snprintf(text + used, LH_SYMBOL_LIST - used, "%s%.20s", i > 0 ? " " : "", names[i]);
+    if (symbols > MOST && used < LH_SYMBOL_LIST) snprintf(text + used, LH_SYMBOL_LIST - used, " ...");
+}

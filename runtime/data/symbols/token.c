@@ -1,0 +1,73 @@
+/* See token.h. */
+#define _GNU_SOURCE /* qsort_r */
+#include "data/symbols/token.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/symbols/symbols.h"
+
+static int compare_names(const void *a, const void *b, void *names) {
+    const char *const *list = names;
+    return strcmp(list[*(const uint16_t *)a], list[*(const uint16_t *)b]);
+}
+
+lh_status lh_alphabet_open(lh_alphabet *alphabet, const char *const *names, int count, lh_error *error) {
+    *alphabet = (lh_alphabet){names, count, calloc((size_t)count + 1, sizeof(uint16_t))};
+    if (alphabet->by_name == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", count);
+    for (int i = 0; i < count; i++) alphabet->by_name[i] = (uint16_t)i;
+    qsort_r(alphabet->by_name, (size_t)count, sizeof *alphabet->by_name, compare_names, (void *)(uintptr_t)names);
+    return LH_OK;
+}
+
+void lh_alphabet_close(lh_alphabet *alphabet) {
+    free(alphabet->by_name);
+    alphabet->by_name = NULL;
+}
+
+/* The id of a name, or -1. */
+static int find(const lh_alphabet *alphabet, const char *name) {
+    int low = 0, high = alphabet->count;
+    while (low < high) {
+        int middle = (low + high) / 2, id = alphabet->by_name[middle];
+        int order = strcmp(name, alphabet->names[id]);
+        if (order == 0) return id;
+        if (order < 0) high = middle;
+        else low = middle + 1;
+    }
+    return -1;
+}
+
+static lh_status no_token(const lh_alphabet *alphabet, const json_t *item, const char *where, const char *key, size_t i,
+                          lh_error *error) {
+    int last = alphabet->count - 1;
+    char names[LH_SYMBOL_LIST];
+    if (json_is_integer(item))
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s[%zu] is %lld\n  expected: 0 to %d, or a symbol's name in quotes",
+                       where, key, i, (long long)json_integer_value(item), last);
+    if (!json_is_string(item))
+        return lh_fail(error, LH_ERR_INPUT,
+                       "%s: %s[%zu] is no integer and no name\n  expected: 0 to %d, or a symbol's name in quotes",
+                       where, key, i, last);
+    lh_list_symbols(alphabet->names, alphabet->count, names);
+    char *text = json_dumps(item, JSON_ENCODE_ANY | JSON_ENSURE_ASCII); /* nothing that a terminal would obey */
+    lh_fail(error, LH_ERR_INPUT,
+            "%s: %s[%zu] is %.60s, which is no symbol\n  expected: one of %s; or a number, 0 to %d", where, key, i,
+            text != NULL ? text : "a name", names, last);
+    free(text);
+    return LH_ERR_INPUT;
+}
+
+lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *where, const char *key,
+                         uint16_t *tokens, lh_error *error) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        json_int_t id = json_is_string(item)    ? find(alphabet, json_string_value(item))
+                        : json_is_integer(item) ? json_integer_value(item)
+                                                : -1;
+        if (id < 0 || id >= alphabet->count) return no_token(alphabet, item, where, key, i, error);
+        tokens[i] = (uint16_t)id;
+    }
+    return LH_OK;
+}
