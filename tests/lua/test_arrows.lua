@@ -5,8 +5,8 @@ local support = dofile("tests/lua/support.lua")
 local lfs = require("lfs")
 local lu = require("luaunit")
 
--- { room, the rooms that C in it may include besides itself and PUBLIC }, those of the runtime by their names within it.
--- A room is a folder, or one file of it without its ending; a folder without a row belongs to the one around it. A room
+-- { room, the rooms that C in it may include besides itself and PUBLIC }, those of the runtime by names within it. A
+-- room is a folder, or one file of it without its ending; a folder without a row belongs to the one around it. A room
 -- stands below all that it includes. ARCHITECTURE.md says what is in each. Kernels and the runtime know nothing of each
 -- other: both know the headers of PUBLIC.
 local PUBLIC = "include/longhand"
