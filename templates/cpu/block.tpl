@@ -13,7 +13,7 @@
     const ${name}_panels *panels = &w->shared->${name}[l];
 % end
     ${name}_state *s = &w->${name}[${of_use}];
-% if drops and not eval_dropout then
+% if asks then
     const bool train = w->step->mode == LH_MODE_TRAIN;
 % end
 % if part.forward then

@@ -154,7 +154,7 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     const parameters *p = step->parameters;
 % end
     parameters *g = gradient;
-% if cpu.pass.drops and not eval_dropout then
+% if cpu.pass.asks then
     const bool train = step->mode == LH_MODE_TRAIN;
 % end
     workspace w;
@@ -171,7 +171,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 % if cpu.pass.reads then
     const parameters *p = step->parameters;
 % end
-% if cpu.pass.drops and not eval_dropout then
+% if cpu.pass.asks then
     const bool train = step->mode == LH_MODE_TRAIN;
 % end
     workspace w;

@@ -24,7 +24,7 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 % if cpu.pass.reads then
     const parameters *p = step->parameters;
 % end
-% if cpu.pass.drops and not eval_dropout then
+% if cpu.pass.asks then
     const bool train = step->mode == LH_MODE_TRAIN;
 % end
     workspace w;

@@ -533,7 +533,7 @@ function TestOwn.test_masks_are_as_wide_as_what_they_drop()
   b:output(b:norm("n", b:add(h, b:product("back", b:activation("bent", sum, "gelu"), model.width), 0.1)))]]))
   local widths = {}
   for _, record in ipairs(plan.cpu.blocks[1].forward) do
-    widths[#widths + 1] = record.dropout and record.dropout.width or nil
+    widths[#widths + 1] = record.kind == "draw" and record.width or nil
   end
   lu.assertEquals(widths, { "ONE_CHANNELS", "WIDTH" })
 end

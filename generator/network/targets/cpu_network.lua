@@ -1,5 +1,4 @@
--- The network on the CPU: its lists with the names that the generated code has for everything, for the templates of
--- templates/cpu/op.
+-- The network on the CPU: its lists with the names that the generated code has for everything.
 --
 -- Input: a network (builder.lua), its lists, structs of parameters, room: its buffers. Output, pure data:
 --   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
@@ -26,6 +25,7 @@
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
+local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
@@ -43,8 +43,7 @@ local function trace_records(cpu)
   for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
     list[#list + 1] = record
     if record.kind == "embed" then
-      list[#list + 1] = { template = "cpu/op/trace.tpl", self = record.self, x = record.out,
-        tokens = record.traced }
+      calls.append("cpu", list, "trace", { self = record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
       record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
@@ -79,6 +78,11 @@ local function has_part(record)
   return record.part == "part" or mentions("part->")(record)
 end
 
+-- Whether one asks if it is part of training.
+local function asks(record)
+  return record.asked == "train" or mentions("train ? ")(record)
+end
+
 -- Whether one is for those rows of the first repetition that are there.
 local function has_distinct(record)
   return record.distinct == "distinct" or mentions("distinct->")(record)
@@ -96,10 +100,7 @@ local function block_of(cpu, block, panels)
     members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0,
-    drops = has(made, function(r)
-      return r.dropout
-    end),
-    forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
+    asks = has(made, asks), forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
     uses_parameters = { forward = has(made, mentions("p->")), backward = has(back_made, mentions("p->")) },
   }
 end
@@ -176,10 +177,12 @@ local function decoded(cpu, stream)
     if record.kind == "block" then
       local block = decoded_block(cpu, net.scopes[record.name], stream)
       of.blocks[#of.blocks + 1] = block
-      record.template, record.cached = "cpu/op/decode_block.tpl", block.cached
+      local cache = block.cached and ("&c.%s[l]"):format(block.name)
+      record.routine, record.cache = block.name .. "_decode", cache
+      calls.fill("cpu", record)
       if block.ahead.list[1] then
-        of.ahead[#of.ahead + 1] = { template = "cpu/op/prepare_block.tpl", kind = "block", self = record.self,
-          name = block.name, uses = block.uses, cached = block.cached }
+        calls.append("cpu", of.ahead, "block", { template = record.template, routine = block.name .. "_prepare",
+          uses = block.uses, self = record.self, cache = cache, input = false, output = false })
       end
     end
   end
@@ -191,11 +194,11 @@ end
 
 -- part: the rows that somebody reads (labelled_rows.lua), or nil; vocabulary: those that are alike
 -- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
--- nil.
-function M.derive(net, lists, structs, room, part, vocabulary, stream)
+-- nil. eval_dropout: dropout stays on in evaluation.
+function M.derive(net, lists, structs, room, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.taken(), net.classified.op.tied
   local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
-    vocabulary = vocabulary,
+    vocabulary = vocabulary, eval_dropout = eval_dropout,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   vocabulary_rows.add_rooms(cpu)
   local panels_of = {}
@@ -209,9 +212,7 @@ function M.derive(net, lists, structs, room, part, vocabulary, stream)
   local pass = { train = records.forward(cpu, net, "train"), evaluate = records.forward(cpu, net, "evaluate"),
     backward = records.backward(cpu, net), trace = trace_records(cpu) }
   pass.reads = has(pass.train, mentions("p->"))
-  pass.drops = has(pass.train, function(r)
-    return r.kind ~= "embed" and r.dropout
-  end)
+  pass.asks = has(pass.train, asks)
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,

@@ -4,6 +4,8 @@
 -- (cpu_names.lua). In generated code `part` says which tokens of each sequence a repetition has rows of: all, or in the
 -- last one those that are read. Taking rows and spreading them are no work where they are all.
 
+local calls = require("network.targets.calls")
+
 local M = {}
 
 -- The buffer for the labelled rows of a value that has all: <value>_read, or with a number. Its first reader counts as
@@ -47,8 +49,8 @@ function M.naming(cpu, scope, at, place, records, mode)
         return place(value)
       elseif not taken[value] then
         taken[value] = room_of(cpu, value, entry)
-        records[#records + 1] = { template = "cpu/op/part.tpl", kind = "part", self = at.self, part = at.part,
-          name = taken[value], width = value.width.text, x = place(value), rows = at.w .. taken[value] }
+        calls.append("cpu", records, "part", { self = at.self, part = at.part, name = taken[value],
+          width = value.width.text, x = place(value), rows = at.w .. taken[value] })
       end
       return taken[value]
     end
@@ -58,8 +60,8 @@ end
 -- Ahead of an entry, or at the end of a scope, gradients of labelled rows become those of all.
 function M.spread(cpu, at, records, key)
   for _, buffer in ipairs(cpu.part and cpu.part.spread[key] or {}) do
-    records[#records + 1] = { template = "cpu/op/spread.tpl", kind = "spread", self = at.self,
-      part = at.part, width = buffer.width.text, gradient = at.w .. buffer.name }
+    calls.append("cpu", records, "spread", { self = at.self, part = at.part, width = buffer.width.text,
+      gradient = at.w .. buffer.name })
   end
 end
 

@@ -1,10 +1,11 @@
--- An operation on the CPU as templates/cpu/op needs it: a template and, by role, the text of what it is handed.
+-- An operation on the CPU: by role, the text of what its call is handed (calls.lua), or a template of templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions so far), a
 -- scope of the network, "train" or "evaluate". Output: records, of the forward list or of the backward list.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
+local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
@@ -13,8 +14,6 @@ local rooms = require("network.targets.cpu_rooms")
 local vocabulary = require("network.targets.cpu_vocabulary")
 
 local M = {}
-
-local OP = "cpu/op/%s.tpl"
 
 local function_for, rows_of, suffix = names.function_for, names.rows_of, names.suffix
 
@@ -40,22 +39,35 @@ local function norm_function(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
-local function dropped(cpu, at, op)
-  return { rate = op.dropout.name, keep = at.kept .. op.keep, place = op.place, self = at.self,
-    part = at.partly and at.part or at.all,
-    site = op.scope ~= cpu.net and op.scope.first_site or false, loops = op.scope.loops, width = op.out.width.text,
-    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false }
+-- Which layer a counter of random numbers is for, where masks are of a layer.
+local function site_of(scope)
+  return ("(uint32_t)%s + %d"):format((scope.loops or 1) > 1 and "use" or "l", scope.first_site)
 end
 
--- What an operation gives is dropped out where it lies.
-local function dropped_in_place(cpu, at, op, place)
+-- The drawing of an operation's masks.
+local function drawn(cpu, at, op)
+  return { kind = "draw", asked = not cpu.eval_dropout and "train", self = at.self,
+    part = at.partly and at.part or at.all, site = op.scope ~= cpu.net and site_of(op.scope) or "0", place = op.place,
+    below = op.dropout.name .. "_DROP_BELOW",
+    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false,
+    width = op.out.width.text, keep = at.kept .. op.keep }
+end
+
+-- The masks that a sum is handed.
+local function mask_of(cpu, at, op)
+  local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
+  return op.dropout and form:format(at.kept .. op.keep) or false
+end
+
+-- What an operation gives is dropped out where it lies: its record, and those behind it.
+local function dropped_in_place(cpu, at, op, record, elements)
   if not op.dropout then
-    return false
+    return record
   end
-  local drop, _ = dropped(cpu, at, op), nil
-  _, drop.tokens = rows_of(cpu, at, op.out.stream)
-  drop.out = place(op.out)
-  return drop
+  local _, tokens = rows_of(cpu, at, op.out.stream)
+  return record, drawn(cpu, at, op), { kind = "drop", asked = not cpu.eval_dropout and "train",
+    elements = elements or tokens .. " * " .. op.out.width.text, keep = at.kept .. op.keep,
+    factor = op.dropout.name .. "_KEEP_SCALE", x = record.out }
 end
 
 function forward.product(cpu, at, op, place)
@@ -63,9 +75,14 @@ function forward.product(cpu, at, op, place)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x), panels = at.panels .. op.weight,
-    bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out),
-    dropout = dropped_in_place(cpu, at, op, place) }
+  return dropped_in_place(cpu, at, op, { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x),
+    panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) })
+end
+
+-- What a sum is handed besides, and ahead of it the drawing of its masks.
+local function sum_of(cpu, at, op, place, record)
+  record.residual, record.branch, record.mask = place(op.residual), place(op.branch), mask_of(cpu, at, op)
+  return op.dropout and drawn(cpu, at, op) or record, op.dropout and record
 end
 
 -- The tokens of a value of the network that is traced, where there are several streams.
@@ -88,10 +105,8 @@ end
 
 function forward.add_norm(cpu, at, op, place)
   local record = norm_record(cpu, at, op, place)
-  record.residual, record.branch = place(op.residual), place(op.branch)
   record.sum = op.sum and place(op.sum) or false
-  record.dropout, record.undropped = op.dropout and dropped(cpu, at, op) or false, false
-  return record
+  return sum_of(cpu, at, op, place, record)
 end
 
 function forward.add(cpu, at, op, place)
@@ -99,18 +114,16 @@ function forward.add(cpu, at, op, place)
   local drops = op.dropout and op.dropout.name or false
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = op.out.width.text,
-    drops = drops }), self = at.self, tokens = tokens, residual = place(op.residual), branch = place(op.branch),
-    out = place(op.out), undropped = false,
-    dropout = op.dropout and dropped(cpu, at, op) or false }
+  return sum_of(cpu, at, op, place, { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
+    width = op.out.width.text, drops = drops }), tokens = tokens, out = place(op.out) })
 end
 
 local function elementwise(cpu, at, op, place, kernel)
   local rows = rows_of(cpu, at, op.out.stream)
   local key = kernel .. " " .. op.out.width.text
-  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
-    kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x), out = place(op.out),
-    dropout = dropped_in_place(cpu, at, op, place) }
+  return dropped_in_place(cpu, at, op, { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, {
+    template = "cpu/rows/activation.tpl", kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x),
+    out = place(op.out) })
 end
 
 function forward.activation(cpu, at, op, place)
@@ -129,9 +142,8 @@ local function queries_of(cpu, at, op)
 end
 
 function forward.attention(cpu, at, op, place)
-  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
-    kept = "&" .. at.kept .. op.family.name, drops = op.dropout ~= nil, site = op.scope.first_site or false,
-    loops = op.scope.loops or 1,
+  return { routine = "attention_" .. op.family.name, self = at.self, part = queries_of(cpu, at, op),
+    kept = "&" .. at.kept .. op.family.name, site = op.dropout and site_of(op.scope) or false,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL",
     tiles = op.family.tiles and "NULL", out = place(op.out) }
@@ -154,18 +166,21 @@ local function drawn_positions(at, op, of)
     or ("%sshared->%sposition[%s]"):format(at.w, (attention.placing(op.scope) or draw).prefix, draw.layer_index)
 end
 
+local function elements_of(at, of)
+  return ("%s%stokens * WIDTH"):format(at.w, of)
+end
+
 -- What is added to tokens is found in: a parameter, or the tables of positions.
 local function table_of(at, op)
   return op.p and at.p .. op.p.name or false
 end
 
 function forward.place(cpu, at, op, place)
-  local of, drops = rooms.of_stream(cpu.net, op.out.stream), op.dropout and dropped(cpu, at, op) or false
+  local of = rooms.of_stream(cpu.net, op.out.stream)
   local name = "place" .. (of ~= "" and "_" .. op.out.stream.name or "")
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/place.tpl", of = of,
-    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), x = place(op.x),
-    vectors = table_of(at, op), out = place(op.out), dropout = drops,
-    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
+  return dropped_in_place(cpu, at, op, { routine = function_for(cpu.rows, name, name, { of = of,
+    template = "cpu/rows/place.tpl", encoding = op.encoding }), self = at.self, x = place(op.x),
+    positions = drawn_positions(at, op, of), vectors = table_of(at, op), out = place(op.out) }, elements_of(at, of))
 end
 
 -- All repetitions: the input of each where it is kept, else the stream's one buffer.
@@ -177,7 +192,8 @@ function forward.block(cpu, at, op, place, mode)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and first -- the input is read by others, too, and stays
   return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
-    traced = traced(cpu, op.out), input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
+    template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false, traced = traced(cpu, op.out),
+    input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
     output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
       or home }
 end
@@ -205,7 +221,7 @@ function back.norm_grad(cpu, at, b)
   local in_place = not alone and not b.adds
   return { routine = norm_routine(cpu, op, form .. "_grad" .. added, drops, { kernel = kernel, adds = b.adds or false,
       template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }), tokens = tokens,
-    in_place = in_place, dy = gradient(at, b.dy), to = gradient(at, b.to), keep = drops and at.kept .. op.keep,
+    dy = not in_place and gradient(at, b.dy), to = gradient(at, b.to), keep = drops and at.kept .. op.keep,
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
     dbranch = gradient(at, b.dbranch), dscale = at.g .. op.p.name .. "_scale",
     doffset = not rms and at.g .. op.p.name .. "_offset" }
@@ -266,7 +282,7 @@ end
 
 function back.attention_grad(cpu, at, b, place)
   local op = b.op
-  return { name = op.family.name, self = at.self, part = queries_of(cpu, at, op),
+  return { routine = ("attention_%s_backward"):format(op.family.name), self = at.self, part = queries_of(cpu, at, op),
     kept = "&" .. at.kept .. op.family.name,
     direction = op.direction and place(op.direction) or false, q = place(op.q),
     kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
@@ -275,12 +291,13 @@ end
 
 function back.place_grad(cpu, at, b)
   local op, of = b.op, rooms.of_stream(cpu.net, b.op.out.stream)
-  local learned, drops = op.p ~= nil and not op.p.frozen, op.dropout or false
+  local learned, dy = op.p ~= nil and not op.p.frozen, gradient(at, b.dy)
   local name = "place_grad" .. (of ~= "" and "_" .. op.out.stream.name or "")
-  return { routine = learned and function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl", of = of,
-    encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), dy = gradient(at, b.dy),
-    vectors = learned and at.g .. op.p.name, keep = drops and at.kept .. op.keep, rate = drops and drops.name,
-    elements = ("%s%stokens * WIDTH"):format(at.w, of) }
+  local drop = op.dropout and { kind = "drop", elements = elements_of(at, of), keep = at.kept .. op.keep,
+    factor = op.dropout.name .. "_KEEP_SCALE", x = dy } or false
+  return drop, learned and { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl",
+    of = of, encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), dy = dy,
+    vectors = at.g .. op.p.name }
 end
 
 function back.accumulate(cpu, at, b)
@@ -306,7 +323,9 @@ end
 
 function back.block_grad(_, at, b)
   local block = b.op.block
-  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name }
+  local layer = block.loops > 1 and "l % " .. block.count_name or "l"
+  return { self = at.self, template = "cpu/op/block_grad.tpl", routine = block.name .. "_backward",
+    uses = block.uses, gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 
 function back.embed_grad(cpu, at, b)
@@ -317,15 +336,13 @@ end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------
 
--- Appends the record of an operation, or of an entry of a backward list: maker(by_kind, entry, mode).
+-- A function that appends the records of an entry: maker(by_kind, entry).
 local function maker_of(cpu, scope, at, place, records, mode)
   local naming = part.naming(cpu, scope, at, place, records, mode)
   local once = vocabulary.naming(cpu, scope, at, records, mode)
   return function(by_kind, entry)
     local names_of, place_of = once(entry, naming(entry))
-    local record = by_kind[entry.kind](cpu, names_of, entry, place_of, mode)
-    record.kind, record.template = entry.kind, OP:format(entry.kind)
-    records[#records + 1] = record
+    calls.append("cpu", records, entry.kind, by_kind[entry.kind](cpu, names_of, entry, place_of, mode))
   end
 end
 
@@ -343,6 +360,8 @@ function M.forward(cpu, scope, mode)
   return records
 end
 
+local DROPS = { draw = true, drop = true }
+
 -- What decoding runs of a block of the decoded stream, or of the network: with every token, or ahead. Nothing is
 -- dropped out; keys and values lie in a cache, which an attention of the stream to itself fills as it goes.
 function M.decoding(cpu, scope, stream, ahead)
@@ -354,14 +373,16 @@ function M.decoding(cpu, scope, stream, ahead)
   local function place_or_cache(value)
     return cached[value] or place(value)
   end
-  for i, op in ipairs(decoding.part(cpu.lists[scope].forward, stream, ahead)) do
-    local record = forward[op.kind](cpu, at, op, place_or_cache, "evaluate")
-    record.undropped, record.dropout = record.dropout and true or false, false
-    record.cache = record.cache and "cache->" .. op.family.name
-    record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
-    record.part = record.part and at.all
-    record.kind, record.template = op.kind, OP:format(op.kind == "classify" and "read_out" or op.kind)
-    records[i] = record
+  for _, op in ipairs(decoding.part(cpu.lists[scope].forward, stream, ahead)) do
+    for _, record in ipairs({ forward[op.kind](cpu, at, op, place_or_cache, "evaluate") }) do
+      if record and not DROPS[record.kind] then
+        record.mask = record.mask and "NULL"
+        record.cache = record.cache and "cache->" .. op.family.name
+        record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
+        record.part = record.part and at.all
+        calls.append("cpu", records, op.kind == "classify" and "read_out" or op.kind, record)
+      end
+    end
   end
   return records
 end

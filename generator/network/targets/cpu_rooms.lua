@@ -1,7 +1,7 @@
 -- Memory of the network on the CPU: buffers as members of structs, what lay_out takes for them, and as data.
 --
--- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for the templates of
--- templates/cpu/room; { name, form, channels, stream, kept, family }.
+-- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
+-- templates/cpu/room.tpl; { name, form, channels, stream, kept, family }.
 
 local M = {}
 
@@ -57,9 +57,8 @@ function M.of(net, list, at, used)
   for _, b in ipairs(list) do
     rooms.by_mode = rooms.by_mode or b.training or b.form == "family"
     local rows = b.stream and ("w->%srows"):format(M.of_stream(net, b.stream)) or false
-    table.insert(b.training and rooms.training or rooms.always, { template = ("cpu/room/%s.tpl"):format(b.form),
-      at = at, used = used, name = b.form == "family" and b.family.name or b.name,
-      width = b.width and b.width.text or false, rows = rows,
+    table.insert(b.training and rooms.training or rooms.always, { form = b.form, at = at, used = used,
+      name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
       lengths = b.family and sides(b.family) })
   end

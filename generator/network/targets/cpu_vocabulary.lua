@@ -4,6 +4,7 @@
 -- it (cpu_names.lua). In generated code `distinct` says of what a repetition has rows: of all tokens, or in the first
 -- one of the symbols. Copying rows to all tokens and summing gradients by symbol are no work where rows are of tokens.
 
+local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
 
 local M = {}
@@ -42,8 +43,8 @@ function M.naming(cpu, scope, at, records, mode)
         return place(value)
       elseif not taken then
         taken = true
-        records[#records + 1] = { template = "cpu/op/distinct.tpl", kind = "distinct", distinct = "distinct",
-          all = "&" .. at.w .. "all", input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS }
+        calls.append("cpu", records, "distinct", { distinct = "distinct", all = "&" .. at.w .. "all",
+          input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS })
       end
       return "input_distinct"
     end
@@ -55,21 +56,21 @@ function M.made(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and { op.sum or false, op.out } or {}) do
     if value and vocabulary.repeated[value] then
-      records[#records + 1] = { template = "cpu/op/repeat.tpl", kind = "repeat", distinct = "distinct",
-        self = at.self, width = value.width.text, x = place(value) }
+      calls.append("cpu", records, "repeat", { distinct = "distinct", self = at.self, width = value.width.text,
+        x = place(value) })
     end
   end
   if vocabulary and vocabulary.embed == op then
-    records[#records + 1] = { template = "cpu/op/embed_vocabulary.tpl", kind = "embed_vocabulary",
-      routine = embeddings.routine(cpu.net, op) .. "_vocabulary", self = at.self, out = at.w .. VECTORS }
+    calls.append("cpu", records, "embed_vocabulary", { self = at.self, out = at.w .. VECTORS,
+      routine = embeddings.routine(cpu.net, op) .. "_vocabulary" })
   end
 end
 
 -- Ahead of an entry, or at the end of a block, gradients of all tokens become those of symbols.
 function M.sum(cpu, at, records, key)
   for _, buffer in ipairs(cpu.vocabulary and cpu.vocabulary.summed[key] or {}) do
-    records[#records + 1] = { template = "cpu/op/sum.tpl", kind = "sum", distinct = "distinct", self = at.self,
-      width = buffer.width.text, gradient = at.w .. buffer.name }
+    calls.append("cpu", records, "sum", { distinct = "distinct", self = at.self, width = buffer.width.text,
+      gradient = at.w .. buffer.name })
   end
 end
 

@@ -27,6 +27,7 @@
 -- What there is no device code for is an error { problem = true, what, line } of the description.
 
 local buffers = require("network.lists.buffers")
+local calls = require("network.targets.calls")
 local launches = require("network.targets.launches")
 local cuda_names = require("network.targets.cuda_names")
 local records = require("network.targets.cuda_records")
@@ -87,8 +88,8 @@ end
 
 local function recorded(device, scope, training, list)
   local at, made = records.names_of(device, scope), {}
-  for i, entry in ipairs(list) do
-    made[i] = records.record(device, scope, training, at, entry)
+  for _, entry in ipairs(list) do
+    calls.append("cuda", made, entry.kind, records.records(device, scope, training, at, entry))
   end
   return made
 end
@@ -182,7 +183,7 @@ local HANDED = { "w->", "s->", "p->", "g->" }
 local function reads(list)
   local read = {}
   for _, one in ipairs(list) do
-    read.l = read.l or one.phase ~= nil or one.product == "weight" and one.first_use ~= false
+    read.l = read.l or one.phase or one.product == "weight" and one.first_use ~= false
     read.x = read.x or one.x == IN_LIST.input
     for _, text in pairs(one) do
       for _, name in ipairs(HANDED) do
@@ -196,9 +197,9 @@ end
 -- The host's line for all launches of a block.
 local function of_block(device, launch)
   local block, kind = device.made[launch.block], launch.entry.kind
-  return { template = ("cuda/launch/%s.tpl"):format(kind), block = true, name = block.name, uses = block.uses,
-    index = block.index, layer = block.layer, first = block.of_host,
-    reads = block[kind == "block" and "forward" or "backward"].reads }
+  local way = kind == "block" and "forward" or "backward"
+  return calls.fill("cuda", { kind = "list_block", block = true, name = block.name, uses = block.uses, way = way,
+    index = block.index, layer = block.layer, first = block.of_host, reads = block[way].reads })
 end
 
 -- How the host's list says over how many rows a product is, where there are several streams.
@@ -215,19 +216,22 @@ local function launched(device, scope, training, list)
     local phase = launch.ops and launch or launch.bias
     if phase then
       phases[#phases + 1] = { name = phase.phase, ops = recorded(device, scope, training, phase.ops) }
-      table.move(phases[#phases].ops, 1, #phase.ops, #all + 1, all)
+      table.move(phases[#phases].ops, 1, #phases[#phases].ops, #all + 1, all)
     end
     if launch.ops then
-      host[i] = { template = "cuda/launch/phase.tpl", phase = launch.phase, layer = layer }
+      host[i] = calls.fill("cuda", { kind = "list_phase", phase = launch.phase, layer = layer })
     elseif launch.block then
       host[i] = of_block(device, launch)
       layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
     else
-      host[i] = records.record(device, scope, training, at, launch.entry)
-      host[i].template = ("cuda/launch/%s.tpl"):format(launch.product)
-      host[i].of_rows = list_rows(device, launch.entry)
-      host[i].product, host[i].first_use = launch.product, scope.first_use or false
-      host[i].phase, host[i].layer = phase and phase.phase, layer
+      local record, first = records.records(device, scope, training, at, launch.entry), scope.first_use
+      record.kind, record.product, record.of_rows = "list_" .. launch.product, launch.product,
+        list_rows(device, launch.entry)
+      if launch.product == "weight" then
+        record.adds, record.first_use = device.loops and (first and "use < " .. first or "false"), first or false
+      end
+      record.phase, record.layer = phase and phase.phase or false, layer
+      host[i] = calls.fill("cuda", record)
       device.biased = device.biased or phase ~= nil
     end
   end
@@ -369,7 +373,10 @@ end
 local function new_state(net, lists, given)
   local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(lists),
-    buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded }
+    buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded,
+    loops = find(net.scopes, function(block)
+      return block.loops > 1
+    end) ~= nil }
   device.streams, device.words = rooms.streams(net)
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
@@ -385,7 +392,7 @@ local function token_names(streams)
   return table.concat(names, ", ")
 end
 
--- given: wide, evaluates (dropout stays on in evaluation), and what cuda_rooms.lua asks.
+-- given: wide, evaluates (dropout stays on in evaluation), noise (on inputs).
 function M.derive(net, lists, given)
   check(lists)
   local device, of_net = new_state(net, lists, given), lists[net]
@@ -409,9 +416,7 @@ function M.derive(net, lists, given)
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = has_rms(lists),
-    loops = find(blocks, function(block)
-      return block.loops > 1
-    end) ~= nil,
+    loops = device.loops,
     phases = given.wide and phase_names(pass, blocks) or false,
     biased = device.biased or false,
     most_launches = given.wide and most_launches(blocks, pass.train) or false,

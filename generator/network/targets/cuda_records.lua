@@ -1,7 +1,7 @@
--- The operations of a network as records for the templates of templates/cuda/op: the template, and by role the text of
--- what it is handed.
+-- The operations of a network as records: by role, the text of what a call is handed (calls.lua), or a template of
+-- templates/cuda/op.
 --
--- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: { template, training, ... }.
+-- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records; false: none.
 -- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
@@ -10,7 +10,6 @@ local names = require("network.targets.cuda_names")
 
 local M = {}
 
-local OP = "cuda/op/%s.tpl"
 local GATES = { silu = "swiglu", gelu = "geglu" }
 
 -- What a scope's records need to name things.
@@ -67,6 +66,8 @@ local function check_width(op, value)
   end
 end
 
+local NO_BIAS, NO_ROWS, NO_MASK = "(const real *)0", "(const real *)0", "(const unsigned char *)0"
+
 local function gradient(at, buffer)
   return buffer and at.w .. buffer.name or false
 end
@@ -96,6 +97,16 @@ local function dropped(device, op, training)
     when = on and "always" or outside and "never" or "training" }
 end
 
+-- The masks that a function is handed, and what it multiplies by what is kept; false where nothing is dropped out.
+local function mask_of(device, op, training)
+  local drop = op.dropout and dropped(device, op, training)
+  if not drop then
+    return false, false
+  end
+  local forms = { always = "%s", training = "training ? %s : " .. NO_MASK, never = NO_MASK }
+  return forms[drop.when]:format(drop.mask), drop.rate
+end
+
 -- Attention adds the bias of its directions itself, and takes its gradient.
 function M.adds_bias(device, op)
   return op.p.bias and not device.directions[op.out]
@@ -113,13 +124,14 @@ local forward = {}
 function forward.product(device, at, op, place)
   return { rows = rows_of(device, op.x),
     columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
-    bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias", rectified = op.relu or false, out = place(op.out) }
+    bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
+    out = place(op.out) }
 end
 
 -- The bias of a product that a library has made, and its rectifier.
 function forward.add_bias(device, at, op, place)
   return { rows = rows_of(device, op.out),
-    columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = op.relu or false,
+    columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false),
     out = place(op.out) }
 end
 
@@ -142,15 +154,15 @@ function forward.add_norm(device, at, op, place, training)
     op.sum and "_sum" or ""))
   record.residual, record.branch = place(op.residual), place(op.branch)
   record.sum = op.sum and place(op.sum) or false
-  record.dropout = op.dropout and dropped(device, op, training) or false
+  record.mask, record.rate = mask_of(device, op, training)
   return record
 end
 
 function forward.add(device, _, op, place, training)
   check_width(op, op.out)
-  return { rows = rows_of(device, op.out),
-    routine = op.dropout and "add_dropout_branch" or "add_branch", residual = place(op.residual),
-    branch = place(op.branch), out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
+  local mask, rate = mask_of(device, op, training)
+  return { rows = rows_of(device, op.out), routine = op.dropout and "add_dropout_branch" or "add_branch",
+    residual = place(op.residual), branch = place(op.branch), mask = mask, rate = rate, out = place(op.out) }
 end
 
 local function elementwise(device, op, place, kernel)
@@ -167,39 +179,51 @@ function forward.gate(device, _, op, place)
   return elementwise(device, op, place, GATES[op.activation])
 end
 
+local function drop_of(device, op, x, drop)
+  return { kind = "drop", elements = rows_of(device, op.out) .. " * " .. op.out.width.text, x = x, mask = drop.mask,
+    rate = drop.rate }
+end
+
 -- What an operation has made is dropped out where it lies.
 function forward.drop(device, _, op, place, training)
   local drop = dropped(device, op, training)
-  drop.rows, drop.columns, drop.x = rows_of(device, op.out), op.out.width.text, place(op.out)
-  return drop
+  local record = drop_of(device, op, place(op.out), drop)
+  record.asked = drop.when == "training" and "training"
+  return drop.when ~= "never" and record
 end
 
--- What is turned by its positions: queries with their keys, or each by themselves.
-local function turned(device, op, q, kv)
+-- What is turned by its positions, this way (1) or back (-1): queries with their keys, or each by themselves.
+local function turned(device, op, way, q, kv)
   local family = op.family
+  local routine = family.prefix .. "rotate"
   if family.rotation.kind ~= "rope" then
-    return {}
+    return false, false
   elseif not family.cross then
-    return { { x = q, positions = false, T = false, stride = false } }
+    return { kind = "rotate", routine = routine, way = way, x = q, positions = false, T = false, stride = false }, false
   end
   local function side(value, x, stride, drawn)
     local words, kind = device.words[value.stream], family.positions.kind
-    return { x = x, T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
+    return { kind = "rotate", routine = routine, way = way, x = x, T = "block()->view." .. words.T,
+      stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
         and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
   end
-  return { side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions") }
+  return side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions")
 end
 
 function forward.attention(device, _, op, place)
-  return { prefix = op.family.prefix, turned = turned(device, op, place(op.q), place(op.kv)),
-    drops = op.dropout ~= nil }
+  local one, other = turned(device, op, 1, place(op.q), place(op.kv))
+  return one, other, { routine = op.family.prefix .. "attend",
+    training = op.dropout ~= nil and not device.given.evaluates and "training" }
 end
 
 -- The first one draws the masks of the whole pass.
-function forward.embed(device, _, op)
-  return { routine = embeddings.routine(device.net, op), drops = op.dropout ~= nil,
-    draws_masks = (device.masks[1] or device.bits[1]) ~= nil and op == device.net.ops[1] }
+function forward.embed(device, _, op, _, training)
+  local always, asked = device.given.evaluates, tostring(training)
+  local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
+  return draws and { kind = "draw", training = always and asked } or false, {
+    routine = embeddings.routine(device.net, op),
+    training = (op.dropout and not always or device.given.noise) and asked or false }
 end
 
 local function is_learned(op)
@@ -219,19 +243,19 @@ local function places_routine(device, op, words)
 end
 
 function forward.place(device, at, op, place, training)
-  local words = device.words[op.out.stream]
+  local words, mask = device.words[op.out.stream], mask_of(device, op, training)
   return { routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
     encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
     drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
-    out = place(op.out), dropout = op.dropout and dropped(device, op, training) or false }
+    mask = mask, out = place(op.out) }
 end
 
-function forward.block(_, _, op)
-  return { name = op.block.name }
+function forward.block(_, _, op, _, training)
+  return { routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
 end
 
-function forward.classify(_, _, op, place)
-  return { x = place(op.x) }
+function forward.classify(_, _, op, place, training)
+  return { x = place(op.x), training = training }
 end
 
 -- --- backward ------------------------------------------------------------------------------------------------------
@@ -244,44 +268,48 @@ function back.norm_grad(device, at, b)
   local rms = op.norm == "rms"
   local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
     or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", b.dbranch and "dropout_" or "", b.adds and "_sum" or "")
+  local drop = b.dbranch and dropped(device, op, true) or {}
   return { rows = rows_of(device, op.out),
     routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
-    dropout = b.dbranch and dropped(device, op, true) or false, xhat = at.kept .. op.name .. "_xhat",
+    mask = drop.mask or false, rate = drop.rate or false, xhat = at.kept .. op.name .. "_xhat",
     rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
     dscale = at.g .. op.p.name .. "_scale", doffset = not rms and at.g .. op.p.name .. "_offset" }
 end
 
 function back.dropout_grad(device, at, b)
+  local drop = dropped(device, b.op, true)
   if not b.op.branch then
-    local drop = dropped(device, b.op, true)
-    drop.rows, drop.columns, drop.x = rows_of(device, b.op.out), b.op.out.width.text, gradient(at, b.to)
-    drop.when, drop.template = "always", OP:format("drop")
-    return drop
+    return drop_of(device, b.op, gradient(at, b.to), drop)
   end
   check_width(b.op, b.op.branch)
-  return { rows = rows_of(device, b.op.out),
-    dy = gradient(at, b.dy), to = gradient(at, b.to), dropout = dropped(device, b.op, true) }
+  return { rows = rows_of(device, b.op.out), dy = gradient(at, b.dy), mask = drop.mask, rate = drop.rate,
+    to = gradient(at, b.to) }
+end
+
+function back.bias_grad(device, at, b)
+  return { kind = "bias_grad", rows = rows_of(device, b.op.x), columns = b.op.out.width.text, dy = gradient(at, b.dy),
+    dbias = at.g .. b.op.weight .. "_bias" }
 end
 
 function back.weight_grad(device, at, b, place)
   local op = b.op
-  return { rows = rows_of(device, op.x),
-    inner = op.x.width.text, columns = op.out.width.text, x = place(b.x), dy = gradient(at, b.dy),
-    dweight = at.g .. op.weight, dbias = M.adds_bias(device, op) and at.g .. op.weight .. "_bias" }
+  return { rows = rows_of(device, op.x), inner = op.x.width.text, columns = op.out.width.text, x = place(b.x),
+    dy = gradient(at, b.dy), dweight = at.g .. op.weight }, M.adds_bias(device, op) and back.bias_grad(device, at, b)
 end
-
-back.bias_grad = back.weight_grad
 
 function back.input_grad(device, at, b, place)
   local op = b.op
+  local to = gradient(at, b.to)
   return { rows = rows_of(device, op.x),
     inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
-    adds = b.adds, rectified = b.relu and place(b.relu) or false, to = gradient(at, b.to) }
+    adds = tostring(b.adds), other = b.relu and place(b.relu) or b.adds and to or NO_ROWS,
+    rectified = tostring(b.relu ~= nil), to = to }
 end
 
 -- Behind an input gradient that a library has made.
 function back.rectify_grad(device, at, b, place)
-  return { rows = rows_of(device, b.op.x), columns = b.op.x.width.text, x = place(b.relu), to = gradient(at, b.to) }
+  return { elements = rows_of(device, b.op.x) .. " * " .. b.op.x.width.text, x = place(b.relu),
+    to = gradient(at, b.to) }
 end
 
 local function elementwise_grad(device, at, b, place, kernel)
@@ -306,8 +334,9 @@ end
 
 function back.attention_grad(device, at, b)
   local family = b.op.family
-  return { prefix = family.prefix, turned = turned(device, b.op, gradient(at, b.dq), gradient(at, b.dkv)),
-    layer_gradients = family.attends.layer_gradients, gradients = at.gradients }
+  return { routine = family.prefix .. "attend_backward",
+    gradients = family.attends.layer_gradients and at.gradients },
+    turned(device, b.op, -1, gradient(at, b.dq), gradient(at, b.dkv))
 end
 
 function back.place_grad(device, at, b)
@@ -332,22 +361,19 @@ function back.classify_grad(_, at, b, place)
 end
 
 function back.block_grad(_, _, b)
-  return { name = b.op.block.name }
+  return { routine = ("backward_%ss"):format(b.op.block.name) }
 end
 
 function back.embed_grad(device, at, b)
-  return { routine = embeddings.routine(device.net, b.op), gradients = at.gradients }
+  return { routine = embeddings.routine(device.net, b.op) .. "_backward", gradients = at.gradients }
 end
 
 -- --- both ----------------------------------------------------------------------------------------------------------
 
--- at: names_of(device, scope), or those of the host's list of launches (cuda_network.lua). training: else in
--- evaluation.
-function M.record(device, scope, training, at, op)
-  local place = placer(device, scope, at)
-  local record = (op.of_backward and back or forward)[op.kind](device, at, op.one, place, training)
-  record.template, record.training = record.template or OP:format(op.kind), training
-  return record
+-- The records that stand for an operation. at: names_of(device, scope), or those of the host's list of launches
+-- (cuda_network.lua). training: else in evaluation.
+function M.records(device, scope, training, at, op)
+  return (op.of_backward and back or forward)[op.kind](device, at, op.one, placer(device, scope, at), training)
 end
 
 return M

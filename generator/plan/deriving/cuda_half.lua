@@ -394,7 +394,8 @@ function M.of(plan, net, lists)
   cuda.shared = cuda.sums or any(plan, function(family)
     return family.score.kind ~= "none"
   end)
-  local device, why = network_of(net, lists, { wide = library, evaluates = plan.eval_dropout })
+  local device, why = network_of(net, lists, { wide = library, evaluates = plan.eval_dropout,
+    noise = plan.noise })
   cuda.drawing = device and drawing_of(plan, device) or nil
   cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil
   cuda.block_state = device and block_state(plan, device) or BLOCK_STATE

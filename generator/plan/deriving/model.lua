@@ -464,7 +464,7 @@ function M.of(plan, file)
     decoding.stream(net, plan.decoder, part.eval_dropout)
   settle_families(plan, net, executed, stream, labelled)
   part.cpu = cpu.derive(net, executed, derived.structs, room, labelled,
-    alike(plan, part.noise, net, executed, labelled), stream)
+    alike(plan, part.noise, net, executed, labelled), stream, part.eval_dropout)
   part.network, part.passes = outline.of(net, room), passes.of(net, executed, room)
   part.network_identity, part.network_sizes = identity_of(plan, net, model), sizes
   return part, net, executed

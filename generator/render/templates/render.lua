@@ -242,11 +242,13 @@ end
 
 -- The arguments of a call whose parameters the function has.
 local function arguments(run, head, ...)
-  local words, problem = signatures.passed(run.signatures, head, words_of(run, head, table.pack(...)))
+  local list = ...
+  local words, problem = signatures.passed(run.signatures, head, words_of(run, head,
+    type(list) == "table" and { n = #list, table.unpack(list) } or table.pack(...)))
   return words or fail(run, problem)
 end
 
--- A call as a statement: call(function, argument, ...).
+-- A call as a statement: call(function, argument, ...), or call(function, { argument, ... }).
 local function call(run, head, ...)
   local here, indent = here_of(run)
   for _, line in ipairs(wrapped(indent, head, arguments(run, head, ...), ");")) do

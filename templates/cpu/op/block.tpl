@@ -1,2 +1,2 @@
 for (int l = 0; l < ${uses}; l++)
-    % call(name .. "_forward", self, "l", input, output)
+    % call(routine, arguments)

@@ -1,1 +1,0 @@
-% call(routine, tokens, to, from, to)

@@ -1,1 +1,0 @@
-% call("classify", self, x, "sums")

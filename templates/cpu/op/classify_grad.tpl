@@ -1,1 +1,0 @@
-% call("loss_and_gradient", self, x, to, "g", "sums")

@@ -1,4 +1,0 @@
-% call(routine, rows, x, out)
-% if dropout then
-% include("cpu/op/drop.tpl", dropout)
-% end

@@ -1,1 +1,0 @@
-% call(routine, rows, dy, panels, relu, to)

@@ -1,1 +1,0 @@
-% call(routine, tokens, x, scale, offset, xhat, rstd, out)

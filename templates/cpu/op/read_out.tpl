@@ -1,1 +1,0 @@
-% call("read_out", self, x)

@@ -1,1 +1,0 @@
-% call("repeat_rows", self, "distinct", width, x)

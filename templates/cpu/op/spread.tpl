@@ -1,1 +1,0 @@
-% call("spread", self, part, width, gradient)

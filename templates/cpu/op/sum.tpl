@@ -1,1 +1,0 @@
-% call("sum_by_symbol", self, "distinct", width, gradient)

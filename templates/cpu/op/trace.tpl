@@ -1,1 +1,0 @@
-% call("trace_activation", self, tokens, x, "to++")

@@ -1,1 +1,0 @@
-% call(routine, tokens, x, dy, dw, db)

@@ -1,1 +1,0 @@
-${at}${name} = take(memory, ${used}, ${row});

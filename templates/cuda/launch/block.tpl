@@ -1,4 +1,0 @@
-% local of_layer, of_state = ("[%s]"):format(layer), ("[%s]"):format(index)
-% local input = ("%s > 0 ? %s[%s - 1].output : %s"):format(index, name, index, first)
-for (int ${index} = 0; ${index} < ${uses}; ${index}++)
-    % call(name .. "_forward", "list", reads.l and index, reads.p and "&p->" .. name .. of_layer, reads.w and "&w", reads.s and "&" .. name .. of_state, reads.x and input)

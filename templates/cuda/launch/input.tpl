@@ -1,1 +1,0 @@
-% call("input_gradient", "list", of_rows, inner, columns, dy, weight, adds and "true" or "false", to)

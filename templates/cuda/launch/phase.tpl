@@ -1,1 +1,0 @@
-phase(list, ${phase}, ${layer});

@@ -1,1 +1,0 @@
-% call("add_branch", rows, to, from, to)

@@ -1,1 +1,0 @@
-% call("add_bias", rows, columns, bias, rectified and "true" or "false", out)

@@ -1,1 +1,0 @@
-% call("column_sums", rows, columns, dy, dbias)

@@ -1,1 +1,0 @@
-% call((training and "forward_" or "evaluate_") .. name .. "s")

@@ -1,1 +1,0 @@
-backward_${name}s();

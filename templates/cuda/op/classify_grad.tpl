@@ -1,1 +1,0 @@
-% call("classify_backward", x, gradients)

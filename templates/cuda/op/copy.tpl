@@ -1,1 +1,0 @@
-% call("copy_rows", rows, from, to)

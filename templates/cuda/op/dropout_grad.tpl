@@ -1,1 +1,0 @@
-% call("dropout_grad", rows, dy, dropout.mask, dropout.rate, to)

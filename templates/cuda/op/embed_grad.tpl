@@ -1,1 +1,0 @@
-${routine}_backward(${gradients});

@@ -1,1 +1,0 @@
-% call(routine, rows, x, dy, to)

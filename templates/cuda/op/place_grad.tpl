@@ -1,1 +1,0 @@
-% call(routine, mask, dy, vectors)

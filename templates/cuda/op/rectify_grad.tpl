@@ -1,1 +1,0 @@
-% call("rectify_grad", rows .. " * " .. columns, x, to)

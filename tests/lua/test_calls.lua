@@ -1,0 +1,41 @@
+-- Tests of the calls that operations become: the order of arguments, and what a record must have.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+local calls = require("network.targets.calls")
+local render = require("render.templates.render")
+
+TestCalls = {} -- luacheck: ignore 111
+
+function TestCalls.test_arguments_stand_in_the_order_of_the_table()
+  local list = {}
+  calls.append("cpu", list, "activation", false, { routine = "relu_h", rows = "w->rows", x = "w->a", out = "w->h" },
+    { kind = "classify", self = "&w", x = "x" }, { kind = "copy", to = "a" })
+  lu.assertEquals(list[1].arguments, { "w->rows", "w->a", "w->h" })
+  lu.assertEquals({ list[2].routine, list[2].arguments }, { "classify", { "&w", "x", "sums" } })
+  lu.assertEquals({ list[1].template, list[2].template, list[3].template },
+    { "parts/call.tpl", "parts/call.tpl", "cpu/op/copy.tpl" })
+end
+
+function TestCalls.test_a_record_without_an_argument_is_refused()
+  lu.assertErrorMsgContains("a record of operation gate has no x", calls.fill, "cuda",
+    { kind = "gate", routine = "swiglu_rows", rows = "rows", out = "y" })
+end
+
+local function printed(record)
+  local texts = { ["t.tpl"] = '% include("parts/call.tpl", record)\n', ["parts/call.tpl"] = assert(io.open(
+    "templates/parts/call.tpl")):read("a") }
+  return render.render("t.tpl", { record = record }, function(name)
+    return texts[name]
+  end)
+end
+
+function TestCalls.test_a_call_leaves_out_what_is_false()
+  lu.assertEquals(printed(calls.fill("cuda", { kind = "embed_grad", routine = "embed_backward", gradients = false })),
+    "embed_backward();\n")
+  lu.assertEquals(printed(calls.fill("cuda", { kind = "drop", asked = "training", elements = "n", x = "x", mask = "m",
+    rate = "R" })), "if (training) drop_rows(n, x, m, R);\n")
+end
+
+support.run()
