@@ -2,8 +2,9 @@
 --
 -- Input: a node of the spec; the model's heads, nil where they are wrong; report(node, field, what, expected). Output:
 -- M.read's list of { head, direction, line, value }, sorted by the first three, the same for the same lines in any
--- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float up to M.LARGEST.
+-- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float up to LARGEST.
 
+local LARGEST = require("facets.lines").LARGEST
 local diagnostics = require("base.diagnostics")
 local locate = require("spec.reading.locate")
 local tree = require("spec.reading.tree")
@@ -13,9 +14,6 @@ local M = {}
 M.MOST = 4096 -- of one attention
 M.FARTHEST = 1048576 -- from the first of its direction
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, each line once"
-
--- A device begins the largest score of a query at -1e30: all that a query sees lies above.
-M.LARGEST = 1e20
 
 local function integer_from(low, high)
   return function(value)
@@ -33,7 +31,7 @@ local FIELDS = {
   field("direction", integer_from(-1, 1)),
   field("line", integer_from(-M.FARTHEST, M.FARTHEST)),
   field("value", function(value)
-    return type(value) == "number" and math.abs(value) <= M.LARGEST and value + 0.0 or nil
+    return type(value) == "number" and math.abs(value) <= LARGEST and value + 0.0 or nil
   end, "a number from -1e20 to 1e20"),
 }
 FIELDS[2].expected = "1, 0 or -1"

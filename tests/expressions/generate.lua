@@ -11,7 +11,7 @@ package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root,
 local parts = require("parts")
 local project_module = require("project")
 local random = require("random")
-local score_facet = require("plan.facets.score")
+local score_facet = require("facets.score")
 local write = require("base.write")
 
 local HEADS, LAYERS, TOKENS, MAX_POSITION, PARTS = 2, 2, 9, 40, 4

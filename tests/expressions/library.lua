@@ -9,7 +9,7 @@ package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root,
 
 local parts = require("parts")
 local project_module = require("project")
-local score_facet = require("plan.facets.score")
+local score_facet = require("facets.score")
 local write = require("base.write")
 
 local HEADS, LAYERS, TOKENS, MAX_POSITION = 12, 2, 150, 1024

@@ -6,7 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local canonical = require("base.canonical")
 local choices = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
-local facet = require("plan.facets.lines")
+local facet = require("facets.lines")
 local findings = require("lab.study.calibrate.findings")
 local inference = require("lab.study.analyse.mathematics.inference")
 local lines = require("lab.study.calibrate.found_lines")
@@ -314,7 +314,7 @@ function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
   lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
 end
 
--- The bias that the facet of specs makes of one head's lines, cell by cell, as plan/facets/lines.lua says.
+-- The bias that the facet of specs makes of one head's lines, cell by cell, as facets/lines.lua says.
 local function of_facet(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local additive = require("plan.facets.additive")
+local additive = require("facets.additive")
 local encodings = require("encodings")
 local lu = require("luaunit")
 

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local normaliser = require("plan.facets.normaliser")
+local normaliser = require("facets.normaliser")
 
 TestNormaliser = {}
 

@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local additive = require("plan.facets.additive")
+local additive = require("facets.additive")
 local encodings = require("encodings")
 local lu = require("luaunit")
-local positions = require("plan.facets.positions")
-local relative = require("plan.facets.relative")
-local rotation = require("plan.facets.rotation")
+local positions = require("facets.positions")
+local relative = require("facets.relative")
+local rotation = require("facets.rotation")
 
 local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
 local encoding, with_distances = encodings.encoding, encodings.with_distances

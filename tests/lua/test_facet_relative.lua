@@ -4,8 +4,8 @@ local support = dofile("tests/lua/support.lua")
 
 local encodings = require("encodings")
 local lu = require("luaunit")
-local positions = require("plan.facets.positions")
-local relative = require("plan.facets.relative")
+local positions = require("facets.positions")
+local relative = require("facets.relative")
 
 local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
 local encoding, with_distances = encodings.encoding, encodings.with_distances

@@ -4,8 +4,8 @@ local support = dofile("tests/lua/support.lua")
 
 local encodings = require("encodings")
 local lu = require("luaunit")
-local positions = require("plan.facets.positions")
-local rotation = require("plan.facets.rotation")
+local positions = require("facets.positions")
+local rotation = require("facets.rotation")
 
 local LAYERS, encoding = encodings.LAYERS, encodings.encoding
 

@@ -4,10 +4,10 @@
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local positions_facet = require("plan.facets.positions")
+local positions_facet = require("facets.positions")
 local project_module = require("project")
 local render = require("render.templates.render")
-local score_facet = require("plan.facets.score")
+local score_facet = require("facets.score")
 
 local HEADS, LAYERS = 4, 2
 local READINGS = { "index", "drawn", "difference", "clamped" }

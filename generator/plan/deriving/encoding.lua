@@ -10,17 +10,17 @@
 -- whether anything is drawn; which tables of positions there are. The one input of a model is placed by the positions
 -- of its first family, several are by what stands directly in encoding.
 
-local additive_facet = require("plan.facets.additive")
+local additive_facet = require("facets.additive")
 local costs = require("plan.deriving.costs")
 local dimensions = require("plan.deriving.dimensions")
 local families = require("spec.families")
 local levels = require("plan.deriving.levels")
-local mask_facet = require("plan.facets.mask")
-local normaliser_facet = require("plan.facets.normaliser")
-local positions_facet = require("plan.facets.positions")
-local relative_facet = require("plan.facets.relative")
-local rotation_facet = require("plan.facets.rotation")
-local score_facet = require("plan.facets.score")
+local mask_facet = require("facets.mask")
+local normaliser_facet = require("facets.normaliser")
+local positions_facet = require("facets.positions")
+local relative_facet = require("facets.relative")
+local rotation_facet = require("facets.rotation")
+local score_facet = require("facets.score")
 
 local M = {}
 

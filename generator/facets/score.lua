@@ -22,8 +22,8 @@ local leaves = require("expression.leaves")
 local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
-local score_cuda = require("plan.facets.score_cuda")
-local score_tables = require("plan.facets.score_tables")
+local score_cuda = require("facets.score.cuda")
+local score_tables = require("facets.score.tables")
 
 local M = {}
 

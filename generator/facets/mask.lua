@@ -9,7 +9,7 @@
 --   lines            as lines.lua has them
 -- sees_all: a query that nothing is open to sees all. Of lines, causal says that what is behind a query stays hidden.
 
-local lines_facet = require("plan.facets.lines")
+local lines_facet = require("facets.lines")
 
 local M = {}
 

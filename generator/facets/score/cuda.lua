@@ -1,7 +1,7 @@
 -- The score on a GPU: what score_layout.tpl and score.tpl of templates/attention/cuda print, and what the kernels
 -- around them ask.
 --
--- Input: build of plan/facets/score.lua, the lowered formula, the facet's own plan so far. Output:
+-- Input: build of facets/score.lua, the lowered formula, the facet's own plan so far. Output:
 --
 --   tables, gradients   members of score_tables and score_gradients: { name, class, count_text, about }; extents,
 --                       gradient_extents: what these structs know of the number of tokens
@@ -16,7 +16,7 @@
 
 local cuda = require("expression.nests_cuda")
 local nests = require("expression.nests")
-local score_tables = require("plan.facets.score_tables")
+local score_tables = require("facets.score.tables")
 
 local M = {}
 

@@ -17,9 +17,10 @@
 -- 0 in both for the anti-diagonal through the corner of the first query and the last key; its line l = j of the
 -- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
 
-local lines_of_spec = require("spec.lines")
-
 local M = {}
+
+-- A device begins the largest score of a query at -1e30: all that a query sees lies above.
+M.LARGEST = 1e20
 
 -- Where a line goes, as its words in the spec say it.
 local function placed(entry, columns)
@@ -50,10 +51,10 @@ local function about(mask, heads)
 end
 
 local function check_value(value, entry, temperature)
-  if math.abs(value) > lines_of_spec.LARGEST then
+  if math.abs(value) > M.LARGEST then
     error({ problem = true, field = "encoding.lines",
       what = ("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value, temperature),
-      expected = ("at most %g"):format(lines_of_spec.LARGEST) })
+      expected = ("at most %g"):format(M.LARGEST) })
   end
 end
 
