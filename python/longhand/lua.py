@@ -9,16 +9,9 @@
     a function                  a formula, traced (tracing.py)
 """
 
-import math
-import numbers
-import re
-
+from . import tracing
 from .errors import LonghandError
-
-WIDTH = 120
-KEYWORDS = frozenset("and break do else elseif end false for function goto if in local nil not or repeat return then "
-                     "true until while".split())
-ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+from .literals import WIDTH, is_name, literal
 
 
 class Table:
@@ -29,28 +22,6 @@ class Table:
 
     def __repr__(self):
         return value(self)
-
-
-def is_name(text):
-    return re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) is not None and text not in KEYWORDS
-
-
-def text(string):
-    """A string with its quotes."""
-    return '"' + re.sub(r'[\x00-\x1f"\\]', lambda c: ESCAPES.get(c[0]) or f"\\{ord(c[0]):03d}", string) + '"'
-
-
-def number(n):
-    if isinstance(n, bool):
-        return "true" if n else "false"
-    if isinstance(n, numbers.Integral):
-        return str(int(n))
-    n = float(n)
-    if not math.isfinite(n):
-        raise LonghandError(f"{n}: expected a finite number")
-    if n == 0:
-        return repr(n)[:-2] if math.copysign(1, n) > 0 else repr(n)  # Lua's -0 is 0
-    return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(n)))
 
 
 def table_of(given, path):
@@ -72,14 +43,12 @@ def value(given, path="", indent=0, used=0):
     """The text of a value; `path` names it in messages, `used` are the columns of its line that are taken."""
     if hasattr(given, "tolist"):
         given = given.tolist()
-    if isinstance(given, str):
-        return text(given)
-    if isinstance(given, (bool, numbers.Real)):
-        return number(given)
+    written = literal(given)
+    if written is not None:
+        return written
     table = table_of(given, path)
     if table is not None:
         return _table(table, path, indent, used)
-    from . import tracing  # which writes numbers and tables with this module
     if isinstance(given, tracing.Traced):
         return tracing.expression(given)
     if callable(given):
@@ -93,7 +62,7 @@ def _parts(table, path, indent):
     for name, inner in table.fields.items():
         if not isinstance(name, str):
             raise LonghandError(f"{path}: {name!r} is no name of a field; expected a text")
-        name_text = name if is_name(name) else f"[{text(name)}]"
+        name_text = name if is_name(name) else f"[{literal(name)}]"
         parts.append((name_text, value(inner, f"{path}.{name}".lstrip("."), indent, len(name_text) + 3)))
     return parts
 

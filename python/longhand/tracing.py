@@ -10,8 +10,9 @@ import inspect
 import re
 import sys
 
-from . import launcher, lua
+from . import launcher
 from .errors import LonghandError
+from .literals import WIDTH, is_name, literal
 
 SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # how tightly Lua's operators bind
 LONGEST = 96  # columns of a formula's line
@@ -126,7 +127,7 @@ def _argument(part):
 def _parameter(f, otherwise):
     code = getattr(f, "__code__", None)
     name = code.co_varnames[0] if code and code.co_argcount else otherwise
-    return name if lua.is_name(name) else name + "_"
+    return name if is_name(name) else name + "_"
 
 
 def _expect_one_argument(f, argument):
@@ -205,7 +206,7 @@ class Writer:
 
     def _new_name(self, name):
         name = re.sub("[^A-Za-z0-9_]", "_", name)
-        name = name if lua.is_name(name) else name + "_"
+        name = name if is_name(name) else name + "_"
         free, count = name, 1
         while free in self.taken:
             count += 1
@@ -244,18 +245,22 @@ class Writer:
         """Text, and how tightly it binds."""
         if isinstance(node, Body):
             return self._function(node), PRIMARY
+        if hasattr(node, "tolist"):
+            node = node.tolist()
         if isinstance(node, (list, tuple)):
             return "{ " + ", ".join(self.text(item, 0) for item in node) + " }", PRIMARY
         if not isinstance(node, Traced):
-            text = lua.value(node, "a number of a formula")
-            return text, UNARY if text.startswith("-") else PRIMARY
+            written = literal(node)
+            if written is None:
+                raise LonghandError(f"a number of a formula: {node!r} is a {type(node).__name__}; expected a number")
+            return written, UNARY if written.startswith("-") else PRIMARY
         return getattr(self, "_" + node.kind)(node)
 
     def _symbol(self, node):
         if node.parts is not self.symbols:
             raise LonghandError(f"x.{node.word} is used outside the function that x was given to\n"
                                 "  expected: each score uses its own x")
-        return f"x.{node.word}" if lua.is_name(node.word) else f"x[{lua.text(node.word)}]", PRIMARY
+        return f"x.{node.word}" if is_name(node.word) else f"x[{literal(node.word)}]", PRIMARY
 
     def _index(self, node):
         return self.known[id(node)], PRIMARY
@@ -300,7 +305,7 @@ def _filled(pieces):
 def _laid_out(name, lines, used):
     """A function in one line where it is one, else a line for each of its own."""
     line = f"function({name}) {lines[0]} end"
-    if len(lines) == 1 and "\n" not in line and used + len(line) < lua.WIDTH:
+    if len(lines) == 1 and "\n" not in line and used + len(line) < WIDTH:
         return line
     return "\n".join([f"function({name})", *("  " + part.replace("\n", "\n  ") for part in lines), "end"])
 

@@ -64,8 +64,6 @@ bool lh_progress_due(const lh_progress *progress, double seconds);
 /* Shows a line: in place when live, else as a line of its own. */
 void lh_progress_line(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void lh_progress_wipe(lh_progress *progress);
-/* Leaves a live line as it is and goes to the next; for signal handlers. */
-void lh_progress_break(void);
 /* "[####....]" of 20 characters. */
 const char *lh_progress_bar(double share, char text[32]);
 /* "1 h 05 min", "3 min 10 s", "12 s". */
@@ -90,5 +88,8 @@ const volatile sig_atomic_t *lh_catch_signals(void);
 
 /* Signals that would kill end the live line first; those that are caught or ignored stay so. */
 void lh_break_line_on_signals(void);
+
+/* Whether there is a live line that a signal has to end. */
+void lh_line_is_open(bool open);
 
 #endif

@@ -11,8 +11,6 @@
 
 static const double LIVE_SECONDS = 0.2; /* between two changes of the live line */
 
-static volatile sig_atomic_t line_is_open; /* a live line stands on the screen, the cursor behind it */
-
 void lh_progress_start(lh_progress *progress) {
     const char *terminal = getenv("TERM");
     *progress = (lh_progress){
@@ -43,7 +41,7 @@ void lh_progress_line(lh_progress *progress, const char *format, ...) {
     va_end(arguments);
     if (progress->live && (int)strlen(line) > terminal_width()) line[terminal_width()] = 0;
     int width = (int)strlen(line);
-    line_is_open = progress->live;
+    lh_line_is_open(progress->live);
     if (progress->live) fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
     else fprintf(stderr, "%s\n", line);
     fflush(stderr);
@@ -53,12 +51,8 @@ void lh_progress_line(lh_progress *progress, const char *format, ...) {
 
 void lh_progress_wipe(lh_progress *progress) {
     if (progress->live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
-    line_is_open = 0;
+    lh_line_is_open(false);
     progress->width = 0;
-}
-
-void lh_progress_break(void) {
-    if (line_is_open && write(STDERR_FILENO, "\n", 1) == 1) line_is_open = 0;
 }
 
 const char *lh_progress_bar(double share, char text[32]) {

@@ -2,13 +2,22 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
 static volatile sig_atomic_t stop, interrupted;
+static volatile sig_atomic_t line_is_open; /* a live line stands on the screen, the cursor behind it */
+
+void lh_line_is_open(bool open) { line_is_open = open; }
+
+/* Leaves a live line as it is and goes to the next. */
+static void break_line(void) {
+    if (line_is_open && write(STDERR_FILENO, "\n", 1) == 1) line_is_open = 0;
+}
 
 static void die_of(int number) {
-    lh_progress_break();
+    break_line();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -20,7 +29,7 @@ static void on_signal(int number) {
     interrupted = interrupted || number == SIGINT;
     stop = 1;
     signal(SIGPIPE, SIG_IGN);
-    lh_progress_break();
+    break_line();
     errno = before;
 }
 

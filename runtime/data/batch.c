@@ -6,26 +6,6 @@
 
 #include "longhand/laps.h"
 
-int lh_lengths_count(const lh_lengths *lengths) {
-    if (lengths->list) return lengths->count;
-    int step = lengths->step > 0 ? lengths->step : 1;
-    return lengths->last < lengths->first ? 0 : (lengths->last - lengths->first) / step + 1;
-}
-
-int lh_lengths_at(const lh_lengths *lengths, int index) {
-    if (lengths->list) return lengths->list[index];
-    return lengths->first + index * (lengths->step > 0 ? lengths->step : 1);
-}
-
-int lh_lengths_longest(const lh_lengths *lengths) {
-    int longest = 0;
-    for (int i = 0, count = lh_lengths_count(lengths); i < count; i++) {
-        int n = lh_lengths_at(lengths, i);
-        if (n > longest) longest = n;
-    }
-    return longest;
-}
-
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
     const lh_lengths *lengths = &spec->train.lengths;
     lh_rng rng = lh_rng_at(key, step, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));

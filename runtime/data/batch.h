@@ -4,14 +4,10 @@
 #define LONGHAND_BATCH_H
 
 #include "data/finite/corpus.h"
+#include "data/lengths.h"
 #include "data/trial.h"
 #include "longhand/spec.h"
 #include "longhand/status.h"
-
-/* Number of lengths and the i-th one. */
-int lh_lengths_count(const lh_lengths *lengths);
-int lh_lengths_at(const lh_lengths *lengths, int index);
-int lh_lengths_longest(const lh_lengths *lengths);
 
 /* Task length n of training step `step`: uniform over lengths, from LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/batch.h"
+#include "data/lengths.h"
 
 enum {
     GUARD = 32,      /* words on either side */

@@ -53,6 +53,9 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_UNKNOWN
 } lh_overfit_cause;
 
+/* The task length of the examples: the longest training length. */
+int lh_overfit_length(const lh_spec *spec);
+
 /* Sums over the examples, dropout off, positions held. LH_ERR_INPUT where the engine's evaluate says so. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 

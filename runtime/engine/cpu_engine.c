@@ -147,6 +147,28 @@ static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_erro
     return LH_OK;
 }
 
+lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
+    lh_cpu_step step = {
+        .mode = LH_MODE_EVALUATE,
+        .shape = lh_shape_at(cpu->engine.spec, n, sequences),
+        .key = draw->key,
+        .step = draw->step,
+        .draw = *draw,
+        .parameters = cpu->parameters,
+        .tables = cpu->tables,
+        .shared = cpu->room->forward_shared,
+    };
+    return step;
+}
+
+lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
+    lh_cpu_step step = lh_cpu_forward_step(cpu, query->n, sequences, &query->draw);
+    memcpy(step.positions, query->positions, sizeof step.positions);
+    memcpy(step.distances, query->distances, sizeof step.distances);
+    step.noise = query->noise;
+    return step;
+}
+
 static const lh_engine_ops cpu_ops = {
     .step = lh_cpu_engine_step,
     .reserve = lh_cpu_reserve,

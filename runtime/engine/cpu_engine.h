@@ -49,7 +49,8 @@ lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metr
 lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error);
 void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
 
-/* The step of a query for so many sequences. */
+/* The step of an evaluation, and of a query, for so many sequences. In a room. */
+lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
 lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
 /* The step and the one-sequence block of a query in lane 0, begun. */
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);

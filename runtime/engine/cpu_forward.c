@@ -64,20 +64,6 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     return status;
 }
 
-static lh_cpu_step forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
-    lh_cpu_step step = {
-        .mode = LH_MODE_EVALUATE,
-        .shape = lh_shape_at(cpu->engine.spec, n, sequences),
-        .key = draw->key,
-        .step = draw->step,
-        .draw = *draw,
-        .parameters = cpu->parameters,
-        .tables = cpu->tables,
-        .shared = cpu->room->forward_shared,
-    };
-    return step;
-}
-
 /* A pass over the examples of a condition, or over the sequences of a query. */
 typedef struct evaluation {
     lh_cpu_engine *cpu;
@@ -192,7 +178,7 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
     evaluation job = {.cpu = cpu, .condition = condition, .examples = condition->examples, .each = each};
-    job.step = forward_step(cpu, condition->n, condition->examples, &condition->draw);
+    job.step = lh_cpu_forward_step(cpu, condition->n, condition->examples, &condition->draw);
     job.step.noise = condition->noise;
     job.answers = condition->answers;
     job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
@@ -214,14 +200,6 @@ lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uin
     status = run_evaluation(&job, &sums, error);
     lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
     return status;
-}
-
-lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
-    lh_cpu_step step = forward_step(cpu, query->n, sequences, &query->draw);
-    memcpy(step.positions, query->positions, sizeof step.positions);
-    memcpy(step.distances, query->distances, sizeof step.distances);
-    step.noise = query->noise;
-    return step;
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {

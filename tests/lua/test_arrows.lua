@@ -1,4 +1,5 @@
--- The rooms of C: what each may include, and that every arrow between them goes one way.
+-- The rooms of C: what each may include, and that every arrow between them goes one way. And that no files, of C or of
+-- the Python package, stand in a circle.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -18,8 +19,9 @@ local ROOMS = {
   { "templates", "kernels/cpu" },
   { "runtime/base", "" },
   { "runtime/data/symbols", "" },
-  { "runtime/data/finite", "base data/symbols" },
-  { "runtime/data", "base data/finite" },
+  { "runtime/data/lengths", "" },
+  { "runtime/data/finite", "base data/symbols data/lengths" },
+  { "runtime/data", "base data/lengths data/finite" },
   { "runtime/data/tasks", "data" },
   { "runtime/engine", "base data/finite data" },
   { "runtime/cuda", "base engine" },
@@ -130,6 +132,77 @@ function TestArrows.test_arrows_go_one_way()
       lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s includes %s"):format(room, other))
     end
   end
+end
+
+-- Fails where a way leads from a file back to itself; from: { file = { file... } }.
+local function check_circles(from)
+  local state = {}
+  local function visit(file, chain)
+    lu.assertNotEquals(state[file], "open", chain)
+    if state[file] then
+      return
+    end
+    state[file] = "open"
+    for _, other in ipairs(from[file] or {}) do
+      visit(other, chain .. " > " .. other)
+    end
+    state[file] = "done"
+  end
+  local names = {}
+  for file in pairs(from) do
+    names[#names + 1] = file
+  end
+  table.sort(names)
+  for _, file in ipairs(names) do
+    visit(file, file)
+  end
+end
+
+-- The text of a C file without its comments, and the file that defines each function of others.
+local function defined()
+  local texts, home = {}, {}
+  for _, path in ipairs(files()) do
+    if path:find("^runtime/.*%.c$") then
+      texts[path] = "\n" .. support.read(path):gsub("/%*.-%*/", "")
+      for before, name in texts[path]:gmatch("\n([%a_][%w_ *]*)%f[%w](lh_[%w_]+)%b()%s*{") do
+        home[name] = not before:find("^static") and path or home[name]
+      end
+    end
+  end
+  return texts, home
+end
+
+TestCircles = {}
+
+-- A function that is called through a table, as an engine's are, is known to those that fill it alone.
+function TestCircles.test_no_file_of_c_needs_itself_by_way_of_others()
+  local from = includes()
+  local texts, home = defined()
+  for path, text in pairs(texts) do
+    for name in text:gmatch("%f[%w_](lh_[%w_]+)%(") do
+      if home[name] and home[name] ~= path then
+        table.insert(from[path], home[name])
+      end
+    end
+  end
+  check_circles(from)
+end
+
+function TestCircles.test_no_module_of_python_imports_itself_by_way_of_others()
+  local from = {}
+  for name in lfs.dir("python/longhand") do
+    local module = name:match("^(.*)%.py$")
+    from[module or 0] = {}
+    for place, names in (module and support.read("python/longhand/" .. name) or ""):gmatch(
+      "from %.([%w_]*) import ([^\n]+)") do
+      for other in (place == "" and names:gsub("#.*", "") or place):gmatch("[%w_]+") do
+        table.insert(from[module], other)
+      end
+    end
+  end
+  from[0] = nil
+  lu.assertNotNil(from.tracing)
+  check_circles(from)
 end
 
 support.run()

@@ -10,8 +10,6 @@
 
 static const double SECONDS_AT_ONCE = 0.5; /* of one run before another takes its thread: caches fill anew */
 
-int lh_overfit_length(const lh_spec *spec) { return lh_lengths_longest(&spec->train.lengths); }
-
 static lh_run_start start_of(const lh_train_flags *flags) {
     if (flags->overfit > 0) return LH_RUN_OVERWRITE;
     return flags->resume ? LH_RUN_RESUME : flags->overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;

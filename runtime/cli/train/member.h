@@ -57,7 +57,4 @@ bool lh_member_advance(void *member);
 
 void lh_member_close(lh_member *member);
 
-/* The task length of --overfit: the longest training length. */
-int lh_overfit_length(const lh_spec *spec);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
+#include "diagnosis/overfit.h"
 
 static const double PLAIN_SECONDS = 5.0; /* between two lines where there is no terminal */
 static const double FIRST_SECONDS = 1.0; /* before the rate of a group says anything */

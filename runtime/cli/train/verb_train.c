@@ -9,6 +9,7 @@
 #include "cli/train/member.h"
 #include "cli/train/train_screen.h"
 #include "data/finite/epoch.h"
+#include "diagnosis/overfit.h"
 #include "engine/checkpoint.h"
 #include "engine/schedule.h"
 #include "runtime/cuda/fleet/fleet.h"

@@ -1,4 +1,5 @@
-/* Fleets: memory and state. Steps are in launch.c, the batches of steps to come in ring.c, evaluation in forward.c.
+/* Fleets: memory and state. Calls to the device are in calls.c, steps in launch.c, the batches of steps to come in
+ * ring.c, evaluation in forward.c.
  *
  * Everything is sized when a fleet is opened, for the longest training length and the largest grid that its replicas
  * can come to, and by reserve, for evaluation; a step allocates nothing.
@@ -13,77 +14,6 @@
 
 enum { ARRIVALS_BYTES = 128 /* of one team, so that teams do not share a line */ };
 
-/* --- calls to the device ---------------------------------------------------------------------------------------- */
-
-lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) {
-    if (status == LH_OK || fleet->lost != LH_OK) return status;
-    fleet->lost = LH_ERR_ENVIRONMENT;
-    lh_fail(&fleet->loss, LH_ERR_ENVIRONMENT,
-            "%.1500s\n  %s is lost to this process\n  hint: a training goes on from its last checkpoint with --resume",
-            error != NULL ? error->text : "a call to the driver failed", fleet->device->name);
-    if (error != NULL) *error = fleet->loss;
-    return LH_ERR_ENVIRONMENT;
-}
-
-lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error) {
-    if (fleet->lost == LH_OK) return lh_cuda_use(fleet->device, error);
-    if (error != NULL) *error = fleet->loss;
-    return fleet->lost;
-}
-
-static lh_status synchronise(lh_cuda_fleet *fleet, lh_error *error) {
-    return lh_cuda_check(fleet->driver, fleet->driver->cuStreamSynchronize(fleet->stream), "cuStreamSynchronize",
-                         error);
-}
-
-lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error) {
-    CUresult result = fleet->driver->cuMemcpyHtoDAsync(to, from, bytes, fleet->stream);
-    lh_status status = lh_cuda_check(fleet->driver, result, "cuMemcpyHtoDAsync", error);
-    return status == LH_OK ? synchronise(fleet, error) : status;
-}
-
-lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error) {
-    CUresult result = fleet->driver->cuMemcpyDtoHAsync(to, from, bytes, fleet->stream);
-    lh_status status = lh_cuda_check(fleet->driver, result, "cuMemcpyDtoHAsync", error);
-    return status == LH_OK ? synchronise(fleet, error) : status;
-}
-
-static lh_status clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error) {
-    if (bytes == 0) return LH_OK;
-    CUresult result = fleet->driver->cuMemsetD8Async(memory, 0, bytes, fleet->stream);
-    return lh_cuda_check(fleet->driver, result, "cuMemsetD8Async", error);
-}
-
-/* Memory of the device, all zero. */
-static lh_status allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
-                                lh_error *error) {
-    lh_status status = lh_cuda_allocate(fleet->device, bytes, what, memory, error);
-    return status == LH_OK ? clear(fleet, *memory, bytes, error) : status;
-}
-
-lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error) {
-    const lh_cuda_program *program = fleet->program;
-    int all[LH_MAX_STREAMS];
-    memcpy(all, fleet->tables_longest, sizeof all);
-    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
-    size_t bytes = program->tables_bytes(all);
-    CUdeviceptr memory;
-    void *tables = lh_engine_memory(bytes, "position tables", error);
-    if (tables == NULL) return LH_ERR_ENVIRONMENT;
-    program->make_tables(tables, all);
-    lh_status status = lh_cuda_allocate(fleet->device, bytes, "position tables", &memory, error);
-    if (status == LH_OK) status = lh_cuda_copy_in(fleet, memory, tables, bytes, error);
-    free(tables);
-    if (status != LH_OK) {
-        lh_cuda_release(fleet->device, &memory);
-        return status;
-    }
-    lh_cuda_release(fleet->device, &fleet->tables);
-    fleet->tables = memory;
-    memcpy(fleet->tables_longest, all, sizeof all);
-    return LH_OK;
-}
-
 /* --- room to step ----------------------------------------------------------------------------------------------- */
 
 static int most(int a, int b) { return a > b ? a : b; }
@@ -93,11 +23,6 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
     bool alone = fleet->variant == &fleet->program->chip || fleet->library != NULL;
     return lh_cuda_grid_of(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
-}
-
-lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
-    int fixed = fleet->config.fixed_length;
-    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
 }
 
 /* Sizes for every training length, and tables for them. */
@@ -169,17 +94,18 @@ static lh_status open_room(lh_cuda_fleet *fleet, lh_error *error) {
     size_t teams = (size_t)at_once;
     room->arrivals_bytes = teams * ARRIVALS_BYTES;
     room->partials_bytes = teams * (size_t)room->shards * room->partial;
-    status = allocate_clear(fleet, room->partials_bytes, "the gradients of shards", &room->partials, error);
+    status = lh_cuda_allocate_clear(fleet, room->partials_bytes, "the gradients of shards", &room->partials, error);
     if (status == LH_OK)
-        status = allocate_clear(fleet, teams * room->shared, "what a batch shares", &room->shareds, error);
+        status = lh_cuda_allocate_clear(fleet, teams * room->shared, "what a batch shares", &room->shareds, error);
     if (status == LH_OK)
-        status = allocate_clear(fleet, teams * piece_sums_bytes(fleet), "sums", &room->piece_sums, error);
+        status = lh_cuda_allocate_clear(fleet, teams * piece_sums_bytes(fleet), "sums", &room->piece_sums, error);
     if (status == LH_OK)
-        status = allocate_clear(fleet, teams * shard_sums_bytes(fleet), "sums", &room->shard_sums, error);
-    if (status == LH_OK) status = allocate_clear(fleet, room->arrivals_bytes, "barriers", &room->arrivals, error);
+        status = lh_cuda_allocate_clear(fleet, teams * shard_sums_bytes(fleet), "sums", &room->shard_sums, error);
     if (status == LH_OK)
-        status = allocate_clear(fleet, (size_t)room->blocks * room->workspace, "the activations of blocks",
-                                &room->workspaces, error);
+        status = lh_cuda_allocate_clear(fleet, room->arrivals_bytes, "barriers", &room->arrivals, error);
+    if (status == LH_OK)
+        status = lh_cuda_allocate_clear(fleet, (size_t)room->blocks * room->workspace, "the activations of blocks",
+                                        &room->workspaces, error);
     return status == LH_OK ? open_tables(fleet, error) : status;
 }
 
@@ -222,7 +148,7 @@ lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error) {
     if (fleet->arranged || fleet->active_count == 0) return LH_OK;
     fleet->grid = grid_of(fleet, fleet->active_count);
     for (int i = 0; i < fleet->active_count; i++) room->host_replicas[i] = replica_at(fleet, i);
-    lh_status status = clear(fleet, room->partials, room->partials_bytes, error);
+    lh_status status = lh_cuda_clear(fleet, room->partials, room->partials_bytes, error);
     if (status == LH_OK)
         status = lh_cuda_copy_in(fleet, room->replicas, room->host_replicas,
                                  (size_t)fleet->active_count * sizeof *room->host_replicas, error);
@@ -253,7 +179,7 @@ static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *erro
     lh_cuda_fleet *fleet = engine->fleet;
     size_t vector = lh_cuda_vector(fleet);
     const char *what = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
-    lh_status status = allocate_clear(fleet, (size_t)vectors_of(fleet) * vector, what, &engine->vectors, error);
+    lh_status status = lh_cuda_allocate_clear(fleet, (size_t)vectors_of(fleet) * vector, what, &engine->vectors, error);
     if (status != LH_OK) return status;
     lh_initialise(fleet->spec, engine->seed, fleet->program->real_bytes, host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);

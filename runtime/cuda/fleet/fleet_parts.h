@@ -1,5 +1,5 @@
-/* Inside a fleet: shared by fleet.c (memory and state), ring.c (batches ahead of their steps), launch.c (steps),
- * forward.c (evaluation) and phases.c (both, of wide models). */
+/* Inside a fleet: shared by fleet.c (memory and state), calls.c (to the device), ring.c (batches ahead of their steps),
+ * launch.c (steps), forward.c (evaluation) and phases.c (both, of wide models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
@@ -128,6 +128,26 @@ typedef struct lh_cuda_fleet {
     lh_error loss;
 } lh_cuda_fleet;
 
+/* --- calls.c ---------------------------------------------------------------------------------------------------- */
+
+/* Takes note of a failure of the device; returns status. */
+lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
+
+/* Every operation of an engine begins with it: the device is still there, and current for the calling thread. */
+lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
+
+/* Copies between the host and the device, done on return. */
+lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
+lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
+
+/* Zeroes memory of the device, and takes memory that is all zero: in the order of the stream. */
+lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
+lh_status lh_cuda_allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
+                                 lh_error *error);
+
+/* Position tables for sequences of up to so many tokens in each stream. */
+lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
+
 /* --- fleet.c ---------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a vector of parameters. */
@@ -143,21 +163,11 @@ static inline CUdeviceptr lh_cuda_vector_at(const lh_cuda_engine *engine, int i)
     return engine->vectors + (size_t)i * lh_cuda_vector(engine->fleet);
 }
 
-/* Takes note of a failure of the device; returns status. */
-lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
-
-/* Every operation of an engine begins with it: the device is still there, and current for the calling thread. */
-lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
-
-/* Copies between the host and the device, done on return. */
-lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
-lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
-
 /* The task lengths that a step may have; the list, if it is one, is the spec's. */
-lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet);
-
-/* Position tables for sequences of up to so many tokens in each stream. */
-lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
+static inline lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
+    int fixed = fleet->config.fixed_length;
+    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
+}
 
 /* This replica makes no further steps; the others share the device among themselves from the next launch on. */
 void lh_cuda_leave(lh_cuda_engine *engine);

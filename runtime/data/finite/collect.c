@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "data/lengths.h"
 
 enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* bytes for validation; digits */
 

@@ -1,4 +1,5 @@
-/* See corpus.h. Lines are read in corpus_read.c, examples of a task's taken in collect.c. */
+/* See corpus.h. Lines are read in corpus_read.c, examples of a task's taken in collect.c; corpus_sets.c looks into
+ * what is there. */
 #include "data/finite/corpus.h"
 
 #include <stdlib.h>
@@ -164,59 +165,6 @@ void lh_corpus_close(lh_corpus *corpus) {
     memset(corpus, 0, sizeof *corpus);
 }
 
-const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
-    if (set == LH_SET_TRAIN) return &corpus->train;
-    if (set == LH_SET_TEST) return corpus->separate ? &corpus->eval : NULL;
-    return corpus->validation.count > 0 ? &corpus->validation : NULL;
-}
-
-bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
-    for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
-        bool apart = false;
-        for (int axis = 0; axis < axes; axis++)
-            apart = apart || (set->apart >> axis & 1 && set->values[place * axes + axis] != LH_NO_VALUE);
-        if (!apart) return true;
-    }
-    return false;
-}
-
-int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place) {
-    int low = 1, high = shapes;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (place < set->first[middle]) high = middle;
-        else low = middle + 1;
-    }
-    return low;
-}
-
-bool lh_lengths_have(const lh_lengths *wanted, int length) {
-    if (wanted->list == NULL)
-        return length >= wanted->first && length <= wanted->last && (length - wanted->first) % wanted->step == 0;
-    for (int i = 0; i < wanted->count; i++)
-        if (wanted->list[i] == length) return true;
-    return false;
-}
-
-lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted) {
-    lh_lengths found = {.list = corpus->selected};
-    for (int n = 1; n <= corpus->shapes; n++) {
-        int input = corpus->sizes[n - 1].input;
-        if (lh_dataset_count(set, n) == 0 || !lh_lengths_have(wanted, input)) continue;
-        if (found.count == 0 || found.list[found.count - 1] != input) corpus->selected[found.count++] = input;
-    }
-    return found;
-}
-
-int lh_corpus_shape_of(const lh_corpus *corpus, int input) {
-    int best = 0;
-    for (int n = 1; n <= corpus->shapes; n++) {
-        int64_t most = best > 0 ? lh_dataset_count(&corpus->train, best) : 0;
-        if (corpus->sizes[n - 1].input == input && lh_dataset_count(&corpus->train, n) > most) best = n;
-    }
-    return best;
-}
-
 /* What happens every so many epochs, in steps. */
 static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
     lh_train_defaults *train = &spec->train;
@@ -268,16 +216,4 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     choice.ahead = spec->format->teacher_forced ? LH_GREEDY_DURING : 0;
     status = lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
     return status == LH_OK ? lh_pick_examples(&corpus->during, corpus, &choice, error) : status;
-}
-
-void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example) {
-    int64_t start = set->start[set->first[n - 1] + index];
-    if (set->expand != NULL) {
-        set->expand(set->seed, set->tokens + start, example);
-        return;
-    }
-    memcpy(example->input, set->tokens + start, (size_t)example->input_length * sizeof *example->input);
-    start += example->input_length;
-    memcpy(example->target, set->tokens + start, (size_t)example->output_length * sizeof *example->target);
-    memcpy(example->mask, set->mask + start, (size_t)example->output_length);
 }

@@ -83,9 +83,6 @@ int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
 /* Those of the wanted input lengths that a set has, in corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted);
 
-/* Whether a range or list has the value. */
-bool lh_lengths_have(const lh_lengths *lengths, int value);
-
 /* The shape with this input length of which train has the most examples; 0: none. */
 int lh_corpus_shape_of(const lh_corpus *corpus, int input);
 

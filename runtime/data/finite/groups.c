@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/finite/corpus.h"
+#include "data/lengths.h"
 
 const char lh_trained_axis[] = "trained";
 const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};

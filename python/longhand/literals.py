@@ -1,0 +1,41 @@
+"""Names, numbers and texts of Lua: what values (lua.py) and formulas (tracing.py) are both written with."""
+
+import math
+import numbers
+import re
+
+from .errors import LonghandError
+
+WIDTH = 120
+KEYWORDS = frozenset("and break do else elseif end false for function goto if in local nil not or repeat return then "
+                     "true until while".split())
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def is_name(text):
+    return re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) is not None and text not in KEYWORDS
+
+
+def text(string):
+    """A string with its quotes."""
+    return '"' + re.sub(r'[\x00-\x1f"\\]', lambda c: ESCAPES.get(c[0]) or f"\\{ord(c[0]):03d}", string) + '"'
+
+
+def number(n):
+    if isinstance(n, bool):
+        return "true" if n else "false"
+    if isinstance(n, numbers.Integral):
+        return str(int(n))
+    n = float(n)
+    if not math.isfinite(n):
+        raise LonghandError(f"{n}: expected a finite number")
+    if n == 0:
+        return repr(n)[:-2] if math.copysign(1, n) > 0 else repr(n)  # Lua's -0 is 0
+    return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(n)))
+
+
+def literal(given):
+    """The text of a number, a truth value or a string; None for what is none of these."""
+    if isinstance(given, str):
+        return text(given)
+    return number(given) if isinstance(given, (bool, numbers.Real)) else None

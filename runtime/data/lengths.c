@@ -1,0 +1,30 @@
+/* See lengths.h. */
+#include "data/lengths.h"
+
+int lh_lengths_count(const lh_lengths *lengths) {
+    if (lengths->list) return lengths->count;
+    int step = lengths->step > 0 ? lengths->step : 1;
+    return lengths->last < lengths->first ? 0 : (lengths->last - lengths->first) / step + 1;
+}
+
+int lh_lengths_at(const lh_lengths *lengths, int index) {
+    if (lengths->list) return lengths->list[index];
+    return lengths->first + index * (lengths->step > 0 ? lengths->step : 1);
+}
+
+int lh_lengths_longest(const lh_lengths *lengths) {
+    int longest = 0;
+    for (int i = 0, count = lh_lengths_count(lengths); i < count; i++) {
+        int n = lh_lengths_at(lengths, i);
+        if (n > longest) longest = n;
+    }
+    return longest;
+}
+
+bool lh_lengths_have(const lh_lengths *lengths, int value) {
+    if (lengths->list == NULL)
+        return value >= lengths->first && value <= lengths->last && (value - lengths->first) % lengths->step == 0;
+    for (int i = 0; i < lengths->count; i++)
+        if (lengths->list[i] == value) return true;
+    return false;
+}

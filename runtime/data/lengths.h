@@ -1,0 +1,15 @@
+/* Task lengths, as a range or a list. */
+#ifndef LONGHAND_LENGTHS_H
+#define LONGHAND_LENGTHS_H
+
+#include <stdbool.h>
+
+#include "longhand/spec.h"
+
+/* Number of lengths, the i-th one, the greatest (0: there is none), and whether a value is among them. */
+int lh_lengths_count(const lh_lengths *lengths);
+int lh_lengths_at(const lh_lengths *lengths, int index);
+int lh_lengths_longest(const lh_lengths *lengths);
+bool lh_lengths_have(const lh_lengths *lengths, int value);
+
+#endif
