@@ -4,16 +4,17 @@
 -- { leaf, gradient, loops }: leaf is a symbol, parameter, lookup or table load, or a node at which the caller stops;
 -- loops are the indices of the sums around it, outermost first, over which the gradient is to be added up. In the order
 -- of the leaves' ids.
--- Where a function has a corner, the gradient is that of one side: max and min take their first argument at a tie,
--- abs that of the right.
 
+local functions = require("expression.functions")
 local ir = require("expression.ir")
 
 local M = {}
 
-local TINY = 1e-30 -- under a logarithm whose factor is 0 there
+local rules, flat = {}, { bucket = true }
 
-local rules = {}
+for name, row in next, functions.rows do
+  rules[name], flat[name] = row.gradient, not row.gradient
+end
 
 function rules.add(_, _, a)
   return a, a
@@ -36,64 +37,6 @@ function rules.div(b, node, a)
   return share, b:apply("neg", b:apply("mul", share, node))
 end
 
-function rules.min(b, node, a)
-  local first = b:apply("less_equal", node[1], node[2])
-  return b:apply("select", first, a, 0), b:apply("select", first, 0, a)
-end
-
-function rules.max(b, node, a)
-  local first = b:apply("less_equal", node[2], node[1])
-  return b:apply("select", first, a, 0), b:apply("select", first, 0, a)
-end
-
-function rules.abs(b, node, a)
-  return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a)
-end
-
-function rules.mod(_, _, a)
-  return a
-end
-
-function rules.exp(b, node, a)
-  return b:apply("mul", a, node)
-end
-
-function rules.log(b, node, a)
-  return b:apply("div", a, node[1])
-end
-
-function rules.log1p(b, node, a)
-  return b:apply("div", a, b:apply("add", node[1], 1))
-end
-
-function rules.sqrt(b, node, a)
-  return b:apply("div", b:apply("mul", 0.5, a), node)
-end
-
-function rules.tanh(b, node, a)
-  return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node)))
-end
-
-function rules.sigmoid(b, node, a)
-  return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node))
-end
-
-function rules.sin(b, node, a)
-  return b:apply("mul", a, b:apply("cos", node[1]))
-end
-
-function rules.cos(b, node, a)
-  return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1])))
-end
-
-function rules.pow(b, node, a, wants)
-  local x, y = node[1], node[2]
-  local dx = wants(x) and b:apply("mul", b:apply("mul", a, y), b:apply("pow", x, b:apply("sub", y, 1)))
-  local dy = wants(y)
-    and b:apply("mul", b:apply("mul", a, node), b:apply("log", b:apply("max", x, TINY)))
-  return dx, dy
-end
-
 function rules.select(b, node, a)
   return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a)
 end
@@ -107,7 +50,7 @@ local function finder(wanted)
       for _, argument in ipairs(node) do
         known[node] = wants(argument) or known[node]
       end
-      if node.op == "floor" or node.op == "bucket" or node.type == "truth" then
+      if flat[node.op] or node.type == "truth" then
         known[node] = false
       end
     end

@@ -18,6 +18,7 @@
 -- A part gets a name where it is used twice, where it can be computed further out, and where a line becomes too long.
 -- A part of a sum for one head that is the same for all heads becomes an array, filled once for all of them.
 
+local functions = require("expression.functions")
 local syntax = require("expression.syntax")
 
 local M = {}
@@ -29,11 +30,12 @@ local WIDE = 22 -- more of them where it is but assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- at most; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
-local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative", abs = "size",
-  floor = "whole", mod = "remainder", min = "smaller", max = "larger", exp = "exponential", log = "logarithm",
-  log1p = "logarithm", sqrt = "root", tanh = "tangent", sigmoid = "gate", sin = "sine", cos = "cosine", pow = "power",
+local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative",
   select = "choice", sum = "summed", bucket = "bucket", less = "test", less_equal = "test", equal = "test",
   all = "test", any = "test", negate = "test" }
+for name, row in next, functions.rows do
+  NAMES[name] = row.word
+end
 
 local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter

@@ -16,6 +16,7 @@
 -- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md), drawn ones are first_position ..
 -- max_position - 1. Longest sequences: M.LONGEST tokens.
 
+local functions = require("expression.functions")
 local simplify = require("expression.simplify")
 local text = require("expression.text")
 
@@ -36,11 +37,12 @@ function M.new(context)
   return setmetatable({ context = context, known = {}, count = 0 }, Builder)
 end
 
-local function problem(what, expected, hint)
-  return nil, { what = what, expected = expected, hint = hint }
-end
+local problem = functions.problem
 
-local COMMUTES = { add = true, mul = true, min = true, max = true, all = true, any = true, equal = true }
+local COMMUTES = { add = true, mul = true, all = true, any = true, equal = true }
+for name, row in next, functions.rows do
+  COMMUTES[name] = row.commutes
+end
 
 -- The one node with this operation, these arguments and this payload (a string that names what else it is).
 function Builder:make(op, arguments, payload, fields)
@@ -67,6 +69,17 @@ function Builder:make(op, arguments, payload, fields)
   end
   self.known[key] = node
   return node
+end
+
+-- A new node of numbers; an integer only of integers where `whole`.
+function Builder:result(op, arguments, whole, low, high, row)
+  local sure, integers = true, true
+  for _, argument in ipairs(arguments) do
+    sure = sure and argument.sure or false
+    integers = integers and argument.type == "integer"
+  end
+  return self:make(op, arguments, nil, { type = whole and integers and "integer" or "real",
+    low = low == low and low or -HUGE, high = high == high and high or HUGE, sure = sure, row = row })
 end
 
 function Builder:number(value)

@@ -13,13 +13,16 @@
 -- Everything that does not need the logit is hoisted out of the pair loop, into the lowest class that holds it; only
 -- cheap combinations of two classes stay there.
 
+local functions = require("expression.functions")
 local text = require("expression.text")
 
 local M = {}
 
 local OPENED = 64 -- operands of a sum or product up to which shared parts are opened
-local EXPENSIVE = { exp = true, log = true, log1p = true, sqrt = true, tanh = true, sigmoid = true, sin = true,
-  cos = true, pow = true, div = true, mod = true, lookup = true, sum = true, bucket = true }
+local EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true }
+for name, row in next, functions.rows do
+  EXPENSIVE[name] = not row.cheap
+end
 local CHEAP_OPERATIONS = 4 -- of a pair's two classes in the pair loop, at most; more make a table of pairs
 
 M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }

@@ -1,40 +1,18 @@
--- What each operation of a score expression means for types and ranges, and what it comes down to.
+-- What each operation of a score expression means for types and ranges, and what it comes down to; of a function its
+-- row says it (functions.lua).
 --
 -- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. Nothing here changes a
 -- value beyond the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
 -- combinations of raw indices become the distance or the sum of both, comparisons that the ranges decide are decided.
 
-local plain = require("expression.plain")
+local functions = require("expression.functions")
 local text = require("expression.text")
 
 local M = {}
 
 local HUGE = math.huge
 
-local function problem(what, expected, hint)
-  return nil, { what = what, expected = expected, hint = hint }
-end
-
-local function is(node, value)
-  return node.op == "number" and (value == nil or node.value == value)
-end
-
--- A new node; integers only of integers where `whole`.
-local function make(b, op, arguments, whole, low, high, row)
-  local sure, integers = true, true
-  for _, argument in ipairs(arguments) do
-    sure = sure and argument.sure or false
-    integers = integers and argument.type == "integer"
-  end
-  if low ~= low then
-    low = -HUGE
-  end
-  if high ~= high then
-    high = HUGE
-  end
-  return b:make(op, arguments, nil, { type = whole and integers and "integer" or "real", low = low, high = high,
-    sure = sure, row = row })
-end
+local is, problem = functions.is, functions.problem
 
 -- 0 times infinity is 0 at the end of a range.
 local function times(x, y)
@@ -57,13 +35,13 @@ local function from_row(b, row)
   end
   local node = b:symbol(symbol)
   if k ~= 1 then
-    node = k == -1 and M.plain_neg(b, node) or make(b, "mul", { b:number(k), node }, true,
+    node = k == -1 and M.plain_neg(b, node) or b:result("mul", { b:number(k), node }, true,
       math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), { q, k, 0 })
   end
   if c == 0 then
     return node
   end
-  return make(b, "add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
+  return b:result("add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
 end
 
 local function combine(x, y, sign)
@@ -83,7 +61,7 @@ end
 
 function M.plain_neg(b, x)
   local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
-  return make(b, "neg", { x }, true, -x.high, -x.low, row)
+  return b:result("neg", { x }, true, -x.high, -x.low, row)
 end
 
 function M.neg(b, x)
@@ -127,7 +105,7 @@ function M.add(b, x, y)
   end
   local row = combine(x, y, 1)
   return mixes(x, y) and from_row(b, row)
-    or make(b, "add", { x, y }, true, x.low + y.low, x.high + y.high, row)
+    or b:result("add", { x, y }, true, x.low + y.low, x.high + y.high, row)
 end
 
 function M.sub(b, x, y)
@@ -148,7 +126,7 @@ function M.sub(b, x, y)
   end
   local row = combine(x, y, -1)
   return mixes(x, y) and from_row(b, row)
-    or make(b, "sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
+    or b:result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 
 -- A factor meets its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
@@ -180,7 +158,7 @@ function M.mul(b, x, y)
   if x == y then
     low = low < 0 and 0 or low
   end
-  return make(b, "mul", { x, y }, true, low, high, row or nil)
+  return b:result("mul", { x, y }, true, low, high, row or nil)
 end
 
 function M.div(b, x, y)
@@ -204,161 +182,11 @@ function M.div(b, x, y)
   if y.low > 0 or y.high < 0 then
     low, high = product_range(x, { low = 1 / y.high, high = 1 / y.low })
   end
-  return make(b, "div", { x, y }, false, low, high)
+  return b:result("div", { x, y }, false, low, high)
 end
 
-function M.min(b, x, y)
-  if is(x) and is(y) then
-    return b:number(math.min(x.value, y.value))
-  elseif x.high <= y.low or x == y then
-    return x
-  elseif y.high <= x.low then
-    return y
-  end
-  return make(b, "min", { x, y }, true, math.min(x.low, y.low), math.min(x.high, y.high))
-end
-
-function M.max(b, x, y)
-  if is(x) and is(y) then
-    return b:number(math.max(x.value, y.value))
-  elseif x.low >= y.high or x == y then
-    return x
-  elseif y.low >= x.high then
-    return y
-  end
-  return make(b, "max", { x, y }, true, math.max(x.low, y.low), math.max(x.high, y.high))
-end
-
-function M.abs(b, x)
-  if is(x) then
-    return b:number(math.abs(x.value))
-  elseif x.low >= 0 then
-    return x
-  elseif x.high <= 0 then
-    return M.neg(b, x)
-  elseif x.op == "neg" then
-    return M.abs(b, x[1])
-  end
-  return make(b, "abs", { x }, true, 0, math.max(-x.low, x.high))
-end
-
-function M.floor(b, x)
-  if is(x) then
-    return b:number(math.floor(x.value))
-  elseif x.type == "integer" then
-    return x
-  end
-  local function whole(v)
-    return math.abs(v) == HUGE and v or math.floor(v) + 0.0
-  end
-  return b:make("floor", { x }, nil, { type = "integer", low = whole(x.low), high = whole(x.high), sure = x.sure })
-end
-
-function M.mod(b, x, n)
-  if not is(n) or n.value <= 0 then
-    return problem("the second argument of mod is " .. text.brief(n), "a positive constant")
-  elseif is(x) then
-    return b:number(x.value - n.value * math.floor(x.value / n.value))
-  elseif x.low >= 0 and x.high < n.value then
-    return x
-  end
-  return make(b, "mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
-end
-
--- A function of one real that ascends: its value, its range, what its argument may be.
-local function elementary(op, value, low, high, domain)
-  M[op] = function(b, x)
-    if domain and not b.trusted then
-      local fault, message = domain(x)
-      if fault then
-        return nil, message
-      end
-    end
-    if is(x) then
-      return b:number(value(x.value))
-    end
-    local from, to = value(x.low), value(x.high)
-    return make(b, op, { x }, false, math.max(low, from == from and from or low),
-      math.min(high, to == to and to or high))
-  end
-end
-
-local function needs_above(op, limit, inclusive)
-  return function(x)
-    local outside = function(v)
-      return inclusive and v < limit or not inclusive and v <= limit
-    end
-    local bound = ("a number %s %g"):format(inclusive and "from" or "above", limit)
-    if is(x) and outside(x.value) or outside(x.high) then
-      local _, message = problem(("%s of %s"):format(op, text.brief(x)), bound)
-      return true, message
-    elseif x.sure and outside(x.low) then
-      local _, message = problem(("the argument of %s can be %s: %s"):format(op, text.number(x.low), text.brief(x)),
-        bound, "max keeps it away from there; both branches of select are computed")
-      return true, message
-    end
-  end
-end
-
-elementary("exp", math.exp, 0, HUGE)
-elementary("log", function(v) return v <= 0 and -HUGE or math.log(v) end, -HUGE, HUGE, needs_above("log", 0, false))
-elementary("log1p", function(v) return v <= -1 and -HUGE or plain.log1p(v) end, -HUGE, HUGE,
-  needs_above("log1p", -1, false))
-elementary("sqrt", function(v) return v <= 0 and 0.0 or v ^ 0.5 end, 0, HUGE, needs_above("sqrt", 0, true))
-elementary("tanh", plain.tanh, -1, 1)
-elementary("sigmoid", plain.sigmoid, 0, 1)
-
--- Not monotonic: the range is all of it.
-for op, value in pairs({ sin = math.sin, cos = math.cos }) do
-  M[op] = function(b, x)
-    if is(x) then
-      return b:number(value(x.value))
-    end
-    return make(b, op, { x }, false, -1, 1)
-  end
-end
-
-local function constant_power(b, x, power)
-  if power == 0 then
-    return b:number(1)
-  elseif power == 1 then
-    return x
-  elseif power == 2 then
-    return M.mul(b, x, x)
-  elseif power == 3 then
-    return M.mul(b, M.mul(b, x, x), x)
-  elseif power == 0.5 then
-    return M.sqrt(b, x)
-  elseif power == -1 then
-    return M.div(b, b:number(1), x)
-  end
-end
-
-function M.pow(b, x, y)
-  if is(x) and is(y) then
-    local value = x.value ^ y.value
-    if value ~= value or math.abs(value) == HUGE then
-      return problem(("pow(%s, %s) is no number"):format(text.brief(x), text.brief(y)), "a finite power")
-    end
-    return b:number(value)
-  elseif is(y) and ({ [0] = 1, [1] = 1, [2] = 1, [3] = 1, [0.5] = 1, [-1] = 1 })[y.value] then
-    return constant_power(b, x, y.value)
-  elseif is(x) and x.value > 0 then
-    return M.exp(b, M.mul(b, b:number(math.log(x.value)), y))
-  end
-  local whole = is(y) and y.value == math.floor(y.value)
-  if not b.trusted and (is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0)) then
-    return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.brief(x)), "a base above 0",
-      "max keeps it away from there; both branches of select are computed")
-  end
-  local low, high = -HUGE, HUGE
-  if x.low >= 0 then
-    low = 0.0
-    if is(y) and y.value > 0 then
-      low, high = x.low ^ y.value, x.high ^ y.value
-    end
-  end
-  return make(b, "pow", { x, y }, false, low, high)
+for name, row in next, functions.rows do
+  M[name] = row.simplify
 end
 
 local function truth_node(b, op, arguments)

@@ -5,6 +5,7 @@
 -- part in the place of its text where it has one. Output: text, and how tightly it binds (C's precedence, 14 for what
 -- needs no parentheses). The methods here are the emitter's own.
 
+local functions = require("expression.functions")
 local lower = require("expression.lower")
 
 local M = {}
@@ -12,10 +13,6 @@ local M = {}
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
-local FUNCTIONS = { abs = "abs", floor = "floor", exp = "exp", log = "log", log1p = "log1p", sqrt = "sqrt",
-  tanh = "tanh", sigmoid = "sigmoid", sin = "sin", cos = "cos", pow = "pow", mod = "mod", min = "minimum",
-  max = "maximum" }
-local BARE = { minimum = true, maximum = true } -- vector forms without the ending _of
 
 function M:needs(node)
   return lower.needs(self.state, node)
@@ -100,13 +97,12 @@ function M:select(node, level)
 end
 
 function M:call(node, level)
-  local vector, name = self:is_vector(node), FUNCTIONS[node.op]
+  local vector, row = self:is_vector(node), functions.rows[node.op]
   local parts = {}
   for i, argument in ipairs(node) do
     parts[i] = vector and self:lanes(argument, level) or self:print(argument, 0, level)
   end
-  local ending = vector and (BARE[name] and "" or "_of") or "_real"
-  return ("%s%s(%s)"):format(name, ending, table.concat(parts, ", "))
+  return ("%s(%s)"):format(vector and row.vector or row.scalar, table.concat(parts, ", "))
 end
 
 function M:compare(node, level)
@@ -173,7 +169,7 @@ function M:bare(node, level)
     return "!" .. self:print(node[1], 14, level), 13
   elseif COMPARE[node.op] then
     return self:compare(node, level)
-  elseif FUNCTIONS[node.op] then
+  elseif functions.rows[node.op] then
     return self:call(node, level), 14
   end
   local text, binding = leaves[node.op](self, node, level)

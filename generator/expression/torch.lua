@@ -7,6 +7,7 @@
 -- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors. Terms of a
 -- sum stand along a dimension ahead of these.
 
+local functions = require("expression.functions")
 local ir = require("expression.ir")
 local text = require("expression.text")
 
@@ -14,9 +15,7 @@ local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
 local COMPARE = { less = " < ", less_equal = " <= ", equal = " == " }
-local FUNCTIONS = { abs = "abs", floor = "floor", exp = "exp", log = "log", log1p = "log1p", sqrt = "sqrt",
-  tanh = "tanh", sigmoid = "sigmoid", sin = "sin", cos = "cos", mod = "remainder", all = "logical_and",
-  any = "logical_or", negate = "logical_not" }
+local TRUTH = { all = "logical_and", any = "logical_or", negate = "logical_not" }
 local SYMBOLS = {
   score = { "score", "score" }, distance = { "distance", "distance" },
   query = { "positions[:, None]", "positions" }, key = { "positions", "positions" },
@@ -182,7 +181,8 @@ function Printer:bare(node)
   for i, argument in ipairs(node) do
     parts[i] = self:print(argument, 0)
   end
-  return ("torch.%s(%s)"):format(FUNCTIONS[node.op], table.concat(parts, ", ")), PRIMARY
+  local name = TRUTH[node.op] or functions.rows[node.op].torch or node.op
+  return ("torch.%s(%s)"):format(name, table.concat(parts, ", ")), PRIMARY
 end
 
 -- binding: how tightly the place binds; weaker operations get parentheses.

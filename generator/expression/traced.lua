@@ -7,8 +7,8 @@
 -- this side runs, strings have their methods; a spec's never do.
 
 local diagnostics = require("base.diagnostics")
+local functions = require("expression.functions")
 local nearest = require("base.nearest")
-local plain_functions = require("expression.plain")
 
 local M = {}
 
@@ -161,16 +161,14 @@ local function plain_text(arguments)
 end
 
 local function plain(word, op, arguments)
-  local value = plain_functions[op](table.unpack(arguments))
+  local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
     local name = word:find("%a") and word or op
     refuse(word, ("%s(%s) is not a finite number"):format(name, plain_text(arguments)),
-      op == "mod" and "a positive number behind the comma" or "arguments for which it is")
+      row and row.expected or "arguments for which it is")
   end
   return value
 end
-
-local CHAINED = { min = true, max = true }
 
 local function arithmetic(word, op, ...)
   local arguments, traced = { ... }, false
@@ -179,14 +177,15 @@ local function arithmetic(word, op, ...)
     traced = traced or type(arguments[i]) ~= "number"
   end
   if traced then
-    return (CHAINED[op] and build_chain or build)(word, op, table.unpack(arguments))
+    local row = functions.rows[op]
+    return (row and not row.most and build_chain or build)(word, op, table.unpack(arguments))
   end
   return plain(word, op, arguments)
 end
 
-local function numeric(name, least, most)
+local function numeric(name, most)
   return exported(function(...)
-    count_arguments(name, select("#", ...), least, most)
+    count_arguments(name, select("#", ...), most or 2, most)
     return arithmetic(name, name, ...)
   end)
 end
@@ -199,7 +198,7 @@ local function comparison(name)
     local a, b = ...
     a, b = number_of(name, a), number_of(name, b)
     if type(a) == "number" and type(b) == "number" then
-      return plain_functions[name](a, b)
+      return functions.plain[name](a, b)
     end
     return build(name, name, a, b)
   end)
@@ -314,14 +313,14 @@ end
 
 -- What a spec may call.
 M.functions = {
-  abs = numeric("abs", 1, 1), min = numeric("min", 2), max = numeric("max", 2), floor = numeric("floor", 1, 1),
-  mod = numeric("mod", 2, 2), exp = numeric("exp", 1, 1), log = numeric("log", 1, 1), log1p = numeric("log1p", 1, 1),
-  sqrt = numeric("sqrt", 1, 1), tanh = numeric("tanh", 1, 1), sigmoid = numeric("sigmoid", 1, 1),
-  sin = numeric("sin", 1, 1), cos = numeric("cos", 1, 1), pow = numeric("pow", 2, 2),
   less = comparison("less"), less_equal = comparison("less_equal"), equal = comparison("equal"),
   all = junction("all", false), any = junction("any", true), negate = exported(negate),
   select = exported(choose), lookup = exported(lookup), bucket = exported(bucket), sum = exported(sum),
 }
+
+for name, row in next, functions.rows do
+  M.functions[name] = numeric(name, row.most)
+end
 
 M.names = {}
 for name in next, M.functions do

@@ -4,7 +4,7 @@
 local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
 local lu = require("luaunit")
-local plain_functions = require("expression.plain")
+local plain_functions = require("expression.functions").plain
 local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
 

@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local functions = require("expression.functions")
 local lu = require("luaunit")
 local positions_facet = require("facets.positions")
 local project_module = require("project")
@@ -63,11 +64,25 @@ TestText = {}
 
 -- What device code may call: kernels/cuda, the view of a step, and what it defines itself.
 local CALLED = {}
-for name in ([[ abs_real floor_real mod_real minimum_real maximum_real exp_real log_real log1p_real sqrt_real tanh_real
-  sigmoid_real sin_real cos_real pow_real bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries
-  sum_diagonal sum_antidiagonal __syncthreads positions_of distances_of drawn_distance take if for sizeof
-  lay_out_score_work ]]):gmatch("%S+") do
+for name in ([[ bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries sum_diagonal sum_antidiagonal
+  __syncthreads positions_of distances_of drawn_distance take if for sizeof lay_out_score_work ]]):gmatch("%S+") do
   CALLED[name] = true
+end
+for _, row in pairs(functions.rows) do
+  CALLED[row.scalar] = true
+end
+
+function TestText.test_every_function_has_its_kernels()
+  local cpu = support.read("kernels/cpu/functions.h") .. support.read("kernels/cpu/vector.h")
+  local cuda = support.read("kernels/cuda/functions.cu")
+  for name, row in pairs(functions.rows) do
+    lu.assertStrContains(cpu, ("INLINE vector %s("):format(row.vector), false, false, name)
+    lu.assertStrContains(cpu, ("INLINE real %s("):format(row.scalar), false, false, name)
+    for _, precision in ipairs({ "float32", "float64" }) do
+      local own = support.read(("kernels/cuda/functions_%s.cu"):format(precision))
+      lu.assertStrContains(cuda .. own, ("INLINE real %s("):format(row.scalar), false, false, name)
+    end
+  end
 end
 
 function TestText.test_form_and_words()

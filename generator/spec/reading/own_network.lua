@@ -7,7 +7,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
-local plain = require("expression.plain")
+local plain = require("expression.functions").plain
 local sandbox = require("spec.reading.sandbox")
 local tongues = require("base.tongues")
 

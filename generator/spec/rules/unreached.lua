@@ -8,7 +8,7 @@
 
 local families = require("spec.families")
 local holders = require("spec.rules.holders")
-local plain = require("expression.plain")
+local plain = require("expression.functions").plain
 
 local M = {}
 

@@ -1,0 +1,266 @@
+-- The functions of numbers that a score may call, a row each: all that the generator knows of one by its name.
+--
+-- A row, by name:
+--   most       arguments at most, from 1; false: 2 or more, taken from the left
+--   value      on plain numbers: a number, NaN or infinite where there is none; expected: what it wants instead
+--   low, high  of one that ascends, its range; above, from: what its argument must be; of one that does not, with
+--              bounded, that range is all that is known
+--   simplify   of others, simplify(b, x, y): what it comes down to, or nil and a problem
+--   gradient   gradient(b, node, a, wants) gives those of its arguments from its own, a; without: it is flat. Where it
+--              has a corner, that of one side: max and min take their first argument at a tie, abs that of the right
+--   commutes   its arguments may change places
+--   cheap      a pair may compute it; others are kept in tables where they do not need the logit
+--   word       what its value is called in generated code
+--   vector, scalar  in kernels, where not NAME_of and NAME_real; torch: in PyTorch, where not NAME or an operator
+-- A new one needs besides its row its kernels: kernels/cpu/functions.h and kernels/cuda/functions.cu.
+
+local text = require("expression.text")
+
+local M = {}
+
+local HUGE = math.huge
+local TINY = 1e-30 -- under a logarithm whose factor is 0 there
+local KEPT_AWAY = "max keeps it away from there; both branches of select are computed"
+
+-- ---- on plain numbers ----
+
+-- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
+local function expm1(x)
+  local u = math.exp(x)
+  return u == 1 and x or u - 1 == -1 and -1.0 or u == HUGE and u or (u - 1) * x / math.log(u)
+end
+
+local function log1p(x)
+  local u = 1 + x
+  return u == 1 and x or math.log(u) * x / (u - 1)
+end
+
+local function tanh(x)
+  local e = expm1(-2 * math.abs(x))
+  return (x < 0 and 1 or -1) * e / (e + 2)
+end
+
+-- ---- what a call comes down to ----
+
+function M.problem(what, expected, hint)
+  return nil, { what = what, expected = expected, hint = hint }
+end
+
+local problem = M.problem
+
+-- Whether a node is a number: this one, or any.
+function M.is(node, value)
+  return node.op == "number" and (value == nil or node.value == value)
+end
+
+local is = M.is
+
+-- The smaller of two: by what their ranges say, or a node of its own; sign -1: the larger.
+local function extreme(op, sign)
+  return function(b, x, y)
+    local pick = sign > 0 and math.min or math.max
+    if is(x) and is(y) then
+      return b:number(pick(x.value, y.value))
+    elseif x == y or (sign > 0 and x.high <= y.low) or (sign < 0 and x.low >= y.high) then
+      return x
+    elseif (sign > 0 and y.high <= x.low) or (sign < 0 and y.low >= x.high) then
+      return y
+    end
+    return b:result(op, { x, y }, true, pick(x.low, y.low), pick(x.high, y.high))
+  end
+end
+
+local function extreme_gradient(first, second)
+  return function(b, node, a)
+    local wins = b:apply("less_equal", node[first], node[second])
+    return b:apply("select", wins, a, 0), b:apply("select", wins, 0, a)
+  end
+end
+
+local function simplify_abs(b, x)
+  if is(x) then
+    return b:number(math.abs(x.value))
+  elseif x.low >= 0 then
+    return x
+  elseif x.high <= 0 then
+    return b:apply("neg", x)
+  elseif x.op == "neg" then
+    return b:apply("abs", x[1])
+  end
+  return b:result("abs", { x }, true, 0, math.max(-x.low, x.high))
+end
+
+local function simplify_floor(b, x)
+  if is(x) then
+    return b:number(math.floor(x.value))
+  elseif x.type == "integer" then
+    return x
+  end
+  local function whole(v)
+    return math.abs(v) == HUGE and v or math.floor(v) + 0.0
+  end
+  return b:make("floor", { x }, nil, { type = "integer", low = whole(x.low), high = whole(x.high), sure = x.sure })
+end
+
+local function simplify_mod(b, x, n)
+  if not is(n) or n.value <= 0 then
+    return problem("the second argument of mod is " .. text.brief(n), "a positive constant")
+  elseif is(x) then
+    return b:number(x.value - n.value * math.floor(x.value / n.value))
+  elseif x.low >= 0 and x.high < n.value then
+    return x
+  end
+  return b:result("mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
+end
+
+local constant_powers = {
+  [0] = function(b) return b:number(1) end,
+  [1] = function(_, x) return x end,
+  [2] = function(b, x) return b:apply("mul", x, x) end,
+  [3] = function(b, x) return b:apply("mul", b:apply("mul", x, x), x) end,
+  [0.5] = function(b, x) return b:apply("sqrt", x) end,
+  [-1] = function(b, x) return b:apply("div", 1, x) end,
+}
+
+local function simplify_pow(b, x, y)
+  if is(x) and is(y) then
+    local value = x.value ^ y.value
+    if value ~= value or math.abs(value) == HUGE then
+      return problem(("pow(%s, %s) is no number"):format(text.brief(x), text.brief(y)), "a finite power")
+    end
+    return b:number(value)
+  elseif is(y) and constant_powers[y.value] then
+    return constant_powers[y.value](b, x)
+  elseif is(x) and x.value > 0 then
+    return b:apply("exp", b:apply("mul", math.log(x.value), y))
+  end
+  local whole = is(y) and y.value == math.floor(y.value)
+  if not b.trusted and (is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0)) then
+    return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.brief(x)), "a base above 0",
+      KEPT_AWAY)
+  end
+  local low, high = -HUGE, HUGE
+  if x.low >= 0 then
+    low = 0.0
+    if is(y) and y.value > 0 then
+      low, high = x.low ^ y.value, x.high ^ y.value
+    end
+  end
+  return b:result("pow", { x, y }, false, low, high)
+end
+
+local function pow_gradient(b, node, a, wants)
+  local x, y = node[1], node[2]
+  local dx = wants(x) and b:apply("mul", b:apply("mul", a, y), b:apply("pow", x, b:apply("sub", y, 1)))
+  local dy = wants(y) and b:apply("mul", b:apply("mul", a, node), b:apply("log", b:apply("max", x, TINY)))
+  return dx, dy
+end
+
+-- ---- the rows ----
+
+M.rows = {
+  abs = { most = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
+    gradient = function(b, node, a)
+      return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a)
+    end },
+  min = { most = false, value = math.min, simplify = extreme("min", 1), commutes = true, cheap = true,
+    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = extreme_gradient(1, 2) },
+  max = { most = false, value = math.max, simplify = extreme("max", -1), commutes = true, cheap = true,
+    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = extreme_gradient(2, 1) },
+  floor = { most = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
+  mod = { most = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
+    expected = "a positive number behind the comma", word = "remainder", torch = "remainder",
+    gradient = function(_, _, a)
+      return a
+    end },
+  exp = { most = 1, value = math.exp, low = 0, high = HUGE, word = "exponential",
+    gradient = function(b, node, a)
+      return b:apply("mul", a, node)
+    end },
+  log = { most = 1, value = math.log, low = -HUGE, high = HUGE, above = 0, word = "logarithm",
+    gradient = function(b, node, a)
+      return b:apply("div", a, node[1])
+    end },
+  log1p = { most = 1, value = log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
+    gradient = function(b, node, a)
+      return b:apply("div", a, b:apply("add", node[1], 1))
+    end },
+  sqrt = { most = 1, value = math.sqrt, low = 0, high = HUGE, from = 0, word = "root",
+    gradient = function(b, node, a)
+      return b:apply("div", b:apply("mul", 0.5, a), node)
+    end },
+  tanh = { most = 1, value = tanh, low = -1, high = 1, word = "tangent",
+    gradient = function(b, node, a)
+      return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node)))
+    end },
+  sigmoid = { most = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
+    gradient = function(b, node, a)
+      return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node))
+    end },
+  sin = { most = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
+    gradient = function(b, node, a)
+      return b:apply("mul", a, b:apply("cos", node[1]))
+    end },
+  cos = { most = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
+    gradient = function(b, node, a)
+      return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1])))
+    end },
+  pow = { most = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
+    gradient = pow_gradient },
+}
+
+-- What is wrong with the argument of a function, or nil.
+local function outside(name, row, x)
+  local limit = row.above or row.from
+  local function is_outside(v)
+    return row.from and v < limit or row.above and v <= limit
+  end
+  local bound = ("a number %s %g"):format(row.from and "from" or "above", limit)
+  if is(x) and is_outside(x.value) or is_outside(x.high) then
+    return { what = ("%s of %s"):format(name, text.brief(x)), expected = bound }
+  elseif x.sure and is_outside(x.low) then
+    return { what = ("the argument of %s can be %s: %s"):format(name, text.number(x.low), text.brief(x)),
+      expected = bound, hint = KEPT_AWAY }
+  end
+end
+
+-- A function of one real, by its range and what its argument may be.
+local function elementary(name, row)
+  return function(b, x)
+    local message = (row.above or row.from) and not b.trusted and outside(name, row, x)
+    if message then
+      return nil, message
+    elseif is(x) then
+      return b:number(row.value(x.value))
+    elseif row.bounded then
+      return b:result(name, { x }, false, row.low, row.high)
+    end
+    local low, high = row.value(x.low), row.value(x.high)
+    return b:result(name, { x }, false, math.max(row.low, low == low and low or row.low),
+      math.min(row.high, high == high and high or row.high))
+  end
+end
+
+for name, row in next, M.rows do
+  row.simplify = row.simplify or elementary(name, row)
+  row.vector, row.scalar = row.vector or name .. "_of", row.scalar or name .. "_real"
+end
+
+-- Those, and the operators, on plain numbers: what a spec computes its constants with. Of less, less_equal and equal a
+-- boolean.
+M.plain = {
+  add = function(a, b) return a + b end,
+  sub = function(a, b) return a - b end,
+  mul = function(a, b) return a * b end,
+  div = function(a, b) return a / b end,
+  neg = function(a) return -a end,
+  less = function(a, b) return a < b end,
+  less_equal = function(a, b) return a <= b end,
+  equal = function(a, b) return a == b end,
+}
+
+for name, row in next, M.rows do
+  M.plain[name] = row.value
+end
+
+return M
