@@ -148,12 +148,7 @@ local function check_circles(from)
     end
     state[file] = "done"
   end
-  local names = {}
   for file in pairs(from) do
-    names[#names + 1] = file
-  end
-  table.sort(names)
-  for _, file in ipairs(names) do
     visit(file, file)
   end
 end

@@ -1,7 +1,7 @@
 """Writes tests/reference/optimizers.safetensors: updates and learning rates as PyTorch makes them, in float64.
 
-kernels/ref is compared with them (tests/unit/test_ref.c), and runtime/engine/schedule.c (tests/unit/test_schedule.c).
-Made with Python 3.11.7, torch 2.5.1, numpy 2.4.6, safetensors 0.8.0 on x86-64:
+kernels/ref is compared with them (tests/unit/test_ref_updates.c), and runtime/engine/schedule.c
+(tests/unit/test_schedule.c). Made with Python 3.11.7, torch 2.5.1, numpy 2.4.6, safetensors 0.8.0 on x86-64:
 
     python3 -m venv /tmp/torch
     /tmp/torch/bin/pip install torch==2.5.1 numpy==2.4.6 safetensors==0.8.0

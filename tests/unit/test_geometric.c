@@ -7,18 +7,9 @@
 #include <string.h>
 
 #include "kernels/ref/ref.h"
-#include "longhand/rng.h"
+#include "lh_differences.h"
 
 enum { MOST = 9, H = 2, D = 3, C = H * D };
-
-static const double EXACT = 1e-14;     /* some dozen operations in double */
-static const double DIFFERENCE = 2e-7; /* central differences of step 1e-5, as in test_ref.c */
-static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
-
-static void fill(uint64_t seed, int count, double *x) {
-    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
-    for (int i = 0; i < count; i++) x[i] = lh_rng_word(&rng) / 2147483648.0 - 1;
-}
 
 /* Four keys, seen from the second; the order is 2, 0, 3. */
 static void test_row_four_keys_known_weights(void **state) {
@@ -55,7 +46,7 @@ static void test_row_matches_logarithms(void **state) {
     for (int T = 1; T <= MOST; T++) {
         for (int i = 0; i < T; i++) {
             double logit[MOST], weight[MOST], want[MOST], running[MOST], sum = 0;
-            fill((uint64_t)(T * MOST + i), T, logit);
+            lh_test_values((uint64_t)(T * MOST + i), T, logit);
             for (int k = 0; k < T; k++) running[k] = sum += k == i ? 0 : log_sigmoid(-3 * logit[k]);
             for (int j = 0; j < T; j++) {
                 int d = abs(i - j), last = i + d - (j > i);
@@ -85,24 +76,10 @@ typedef struct attention_case {
     double content_bias[C], direction[MOST * H * 2];
 } attention_case;
 
-static double objective(attention_case *c) {
-    double sum = 0;
+static double objective(void *context) {
+    attention_case *c = context;
     lh_ref_geometric_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
-    for (int i = 0; i < c->shape.tokens * C; i++) sum += c->dout[i] * c->out[i];
-    return sum;
-}
-
-static void check_gradient(attention_case *c, int count, double *x, const double *analytic) {
-    const double step = 1e-5;
-    for (int i = 0; i < count; i++) {
-        double kept = x[i];
-        x[i] = kept + step;
-        double above = objective(c);
-        x[i] = kept - step;
-        double numeric = (above - objective(c)) / (2 * step);
-        x[i] = kept;
-        lh_assert_close(&analytic[i], &numeric, 1, DIFFERENCE, DIFFERENCE);
-    }
+    return lh_test_weighted_sum(c->shape.tokens * C, c->dout, c->out);
 }
 
 static void check_gradients(int T, bool normalised, bool directional, double offset) {
@@ -110,9 +87,9 @@ static void check_gradients(int T, bool normalised, bool directional, double off
     assert_non_null(c);
     double dq[MOST * C], dk[MOST * C], dv[MOST * C], dcontent[C] = {0}, ddirection[MOST * H * 2] = {0};
     double *filled[] = {c->q, c->k, c->v, c->dout};
-    for (int i = 0; i < 4; i++) fill((uint64_t)i + 1, MOST * C, filled[i]);
-    fill(5, C, c->content_bias);
-    fill(6, MOST * H * 2, c->direction);
+    for (int i = 0; i < 4; i++) lh_test_values((uint64_t)i + 1, MOST * C, filled[i]);
+    lh_test_values(5, C, c->content_bias);
+    lh_test_values(6, MOST * H * 2, c->direction);
     c->shape = (lh_ref_geometric){.tokens = T,
                                   .heads = H,
                                   .head_width = D,
@@ -124,14 +101,14 @@ static void check_gradients(int T, bool normalised, bool directional, double off
                                   .offset = offset};
     lh_ref_geometric_grad grad = {.content_bias = dcontent, .direction = ddirection};
     lh_ref_geometric_attend_grad(&c->shape, c->q, c->k, c->v, c->dout, dq, dk, dv, &grad);
-    check_gradient(c, T * C, c->q, dq);
-    check_gradient(c, T * C, c->k, dk);
-    check_gradient(c, T * C, c->v, dv);
-    check_gradient(c, C, c->content_bias, dcontent);
-    check_gradient(c, 1, &c->shape.scale, &grad.scale);
-    check_gradient(c, 1, &c->shape.offset, &grad.offset);
-    check_gradient(c, 1, &c->shape.direction_scale, &grad.direction_scale);
-    if (directional) check_gradient(c, T * H * 2, c->direction, ddirection);
+    lh_test_gradient(objective, c, T * C, c->q, dq);
+    lh_test_gradient(objective, c, T * C, c->k, dk);
+    lh_test_gradient(objective, c, T * C, c->v, dv);
+    lh_test_gradient(objective, c, C, c->content_bias, dcontent);
+    lh_test_gradient(objective, c, 1, &c->shape.scale, &grad.scale);
+    lh_test_gradient(objective, c, 1, &c->shape.offset, &grad.offset);
+    lh_test_gradient(objective, c, 1, &c->shape.direction_scale, &grad.direction_scale);
+    if (directional) lh_test_gradient(objective, c, T * H * 2, c->direction, ddirection);
     free(c);
 }
 
@@ -148,7 +125,7 @@ static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **stat
     double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MOST * MOST];
     int above = 0, below = 0;
-    for (int i = 0; i < 3; i++) fill((uint64_t)i + 1, MOST * C, filled[i]);
+    for (int i = 0; i < 3; i++) lh_test_values((uint64_t)i + 1, MOST * C, filled[i]);
     const lh_ref_geometric shape = {.tokens = MOST,
                                     .heads = H,
                                     .head_width = D,

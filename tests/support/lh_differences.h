@@ -1,0 +1,19 @@
+/* What the tests of kernels/ref share: fixed values, tolerances, gradients against central differences. */
+#ifndef LH_DIFFERENCES_H
+#define LH_DIFFERENCES_H
+
+#include <stdint.h>
+
+/* Tolerances, relative + absolute. */
+static const double EXACT = 1e-14;     /* a handful of operations in double */
+static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
+
+/* Fixed values in (-1, 1); another seed, other values. */
+void lh_test_values(uint64_t seed, int count, double *x);
+
+double lh_test_weighted_sum(int count, const double *weight, const double *x);
+
+/* Compares analytic d(objective)/dx with central differences of step 1e-5. */
+void lh_test_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic);
+
+#endif

@@ -1,0 +1,289 @@
+/* kernels/ref, attention and what it knows of positions: known values, and gradients against central differences. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/ref/ref.h"
+#include "lh_differences.h"
+#include "reference/vectors.h"
+
+/* ---- positions ---- */
+
+static void test_sinusoid_width_64_published_values(void **state) {
+    (void)state;
+    static const int index[] = {0, 1, 31, 32, 33, 63};
+    static const double one[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
+    static const double last[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
+    double row[64];
+    lh_ref_sinusoid(64, 1, row);
+    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &one[i], 1, 0, SIX_DIGITS);
+    lh_ref_sinusoid(64, 2047, row);
+    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &last[i], 1, 0, SIX_DIGITS);
+}
+
+static const lh_ref_rope ROPE = {.base = 10000};
+static const lh_ref_rope YARN = {.base = 10000,
+                                 .scaling = LH_REF_YARN,
+                                 .factor = 4,
+                                 .original_length = 32,
+                                 .beta_slow = 1,
+                                 .beta_fast = 32,
+                                 .attention_factor = 1.138629};
+
+static void test_rotate_head_of_8_published_values(void **state) {
+    (void)state;
+    static const double want[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
+    const int32_t position = 3;
+    double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
+    lh_ref_rotation(1, 8, &ROPE, &position, cosine, sine);
+    lh_ref_rotate(1, 1, 8, cosine, sine, x);
+    lh_assert_close(x, want, 8, 0, SIX_DIGITS);
+}
+
+static void test_unrotate_after_rotate_gives_input_back(void **state) {
+    (void)state;
+    const int32_t positions[] = {0, 5, 63};
+    double x[3 * 2 * 6], kept[36], cosine[9], sine[9];
+    lh_test_values(1, 36, x);
+    memcpy(kept, x, sizeof x);
+    lh_ref_rotation(3, 6, &ROPE, positions, cosine, sine);
+    lh_ref_rotate(3, 2, 6, cosine, sine, x);
+    lh_assert_close(x, kept, 12, 0, 0); /* position 0 does not turn */
+    assert_true(fabs(x[12] - kept[12]) > 1e-3);
+    lh_ref_unrotate(3, 2, 6, cosine, sine, x);
+    lh_assert_close(x, kept, 36, EXACT, EXACT);
+}
+
+static void test_turn_linear_is_a_quarter(void **state) {
+    (void)state;
+    const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
+    const double want[] = {0.25, 0.025, 0.0025, 0.00025};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / want[m] - 1) < EXACT);
+}
+
+/* The first pair keeps its speed, the last is four times slower, those between lie on a geometric sequence. */
+static void test_turn_ntk_slows_the_last_pair_by_factor(void **state) {
+    (void)state;
+    const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
+    const double want[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / want[m] - 1) < EXACT);
+}
+
+/* Within 2 pi n positions, a pair of speed theta makes n theta turns. n = 1000: 1000, 100, 10 and 1 turns; the third is
+ * (10 - 1) / (32 - 1) of the way. */
+static void test_turn_yarn_keeps_the_fast_and_slows_the_slow(void **state) {
+    (void)state;
+    lh_ref_rope yarn = YARN;
+    yarn.original_length = 2000 * acos(-1.0);
+    const double want[] = {1, 0.1, 0.01 * (22.0 / 31 / 4 + 9.0 / 31), 0.001 / 4};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&yarn, 8, m) / want[m] - 1) < 1e-12);
+}
+
+static void test_turn_factor_one_is_no_scaling(void **state) {
+    (void)state;
+    for (int scaling = LH_REF_LINEAR; scaling <= LH_REF_YARN; scaling++) {
+        lh_ref_rope rope = YARN;
+        rope.scaling = (lh_ref_scaling)scaling;
+        rope.factor = 1;
+        for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&rope, 8, m) / lh_ref_turn(&ROPE, 8, m) - 1) < EXACT);
+    }
+}
+
+/* Logits are divided by the temperature t, sqrt(1 / t) = attention_factor: both vectors grow by it. */
+static void test_rotation_yarn_grows_by_attention_factor(void **state) {
+    (void)state;
+    const int32_t position = 77;
+    double cosine[4], sine[4];
+    lh_ref_rotation(1, 8, &YARN, &position, cosine, sine);
+    for (int m = 0; m < 4; m++) assert_true(fabs(hypot(cosine[m], sine[m]) / YARN.attention_factor - 1) < 1e-12);
+}
+
+/* ---- attention ---- */
+
+enum { T = 5, H = 3, D = 4, QKV = T * H * D };
+
+typedef struct attention_case {
+    lh_ref_attention shape;
+    double cosine[T * D / 2], sine[T * D / 2];
+    double q[QKV], k[QKV], v[QKV], weights[H * T * T], out[QKV], dout[QKV];
+    double relative[T * QKV], content_bias[H * D], position_bias[H * D], score[H * T * T];
+} attention_case;
+
+static double attention_objective(void *context) {
+    attention_case *c = context;
+    lh_ref_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
+    return lh_test_weighted_sum(QKV, c->dout, c->out);
+}
+
+static attention_case new_attention_case(void) {
+    attention_case c = {.shape = {.tokens = T, .heads = H, .head_width = D}};
+    lh_test_values(1, QKV, c.q);
+    lh_test_values(2, QKV, c.k);
+    lh_test_values(3, QKV, c.v);
+    lh_test_values(4, QKV, c.dout);
+    return c;
+}
+
+static void check_attention_gradients(attention_case *c) {
+    double dq[QKV], dk[QKV], dv[QKV], drelative[T * QKV] = {0}, dcontent[H * D] = {0}, dposition[H * D] = {0},
+                                                    dscore[H * T * T] = {0};
+    lh_ref_pair_grad grad = {c->shape.relative ? drelative : NULL, dcontent, dposition, dscore};
+    attention_objective(c);
+    lh_ref_attend_grad(&c->shape, c->q, c->k, c->v, c->weights, c->dout, dq, dk, dv, &grad);
+    lh_test_gradient(attention_objective, c, QKV, c->q, dq);
+    lh_test_gradient(attention_objective, c, QKV, c->k, dk);
+    lh_test_gradient(attention_objective, c, QKV, c->v, dv);
+    if (c->shape.relative) lh_test_gradient(attention_objective, c, T * QKV, c->relative, drelative);
+    if (c->shape.content_bias) lh_test_gradient(attention_objective, c, H * D, c->content_bias, dcontent);
+    if (c->shape.position_bias) lh_test_gradient(attention_objective, c, H * D, c->position_bias, dposition);
+    if (c->shape.score) lh_test_gradient(attention_objective, c, H * T * T, c->score, dscore);
+}
+
+static void test_attend_one_token_gives_value(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    c.shape.tokens = 1;
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    lh_assert_close(c.out, c.v, H * D, 0, 0);
+}
+
+static void test_attend_large_scores_pick_one_key(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    memset(c.q, 0, sizeof c.q);
+    memset(c.k, 0, sizeof c.k);
+    for (int i = 0; i < T; i++) c.q[i * H * D] = 1e3; /* head 0, feature 0 */
+    c.k[2 * H * D] = 4e3;                             /* a score of 2e6 for key 2: exp alone would overflow */
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    lh_assert_close(c.out, c.v + 2 * H * D, D, 0, 0);
+    for (int d = 0; d < D; d++) { /* head 1: all scores equal */
+        double mean = 0;
+        for (int j = 0; j < T; j++) mean += c.v[j * H * D + D + d] / T;
+        lh_assert_close(&c.out[D + d], &mean, 1, EXACT, EXACT);
+    }
+}
+
+static void test_attend_score_scaled_by_root_of_head_width(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    c.shape.tokens = 2;
+    memset(c.q, 0, sizeof c.q);
+    memset(c.k, 0, sizeof c.k);
+    c.q[0] = 1;
+    c.k[0] = 2; /* scores of query 0, head 0: 2 / sqrt(4) = 1 and 0 */
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    double want = exp(1) / (exp(1) + 1);
+    lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
+}
+
+static void test_attend_grad_plain_matches_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    check_attention_gradients(&c);
+}
+
+static void test_attend_grad_rotated_matches_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    const int32_t positions[T] = {0, 3, 4, 17, 60};
+    lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
+    c.shape.cosine = c.cosine;
+    c.shape.sine = c.sine;
+    check_attention_gradients(&c);
+}
+
+static void test_attend_grad_relative_matches_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    lh_test_values(5, T * QKV, c.relative);
+    lh_test_values(6, H * D, c.content_bias);
+    lh_test_values(7, H * D, c.position_bias);
+    lh_test_values(8, H * T * T, c.score);
+    c.shape.relative = c.relative;
+    c.shape.score = c.score;
+    check_attention_gradients(&c); /* Shaw: no biases */
+    c.shape.content_bias = c.content_bias;
+    c.shape.position_bias = c.position_bias;
+    check_attention_gradients(&c);
+}
+
+/* Two tokens, one channel in use: logit (q + u) k + (q + v) r, halved, plus the score. */
+static void test_attend_relative_known_logits(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    c.shape = (lh_ref_attention){.tokens = 2,
+                                 .heads = 1,
+                                 .head_width = D,
+                                 .relative = c.relative,
+                                 .content_bias = c.content_bias,
+                                 .position_bias = c.position_bias,
+                                 .score = c.score};
+    memset(c.q, 0, sizeof c.q);
+    memset(c.k, 0, sizeof c.k);
+    memset(c.score, 0, sizeof c.score);
+    c.q[0] = 3, c.k[0] = 1, c.k[D] = 2;
+    c.content_bias[0] = 1, c.position_bias[0] = -1;
+    c.relative[0] = 5, c.relative[D] = 7;
+    c.score[1] = 0.5;
+    lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
+    double first = (4 * 1 + 2 * 5) / 2.0, second = (4 * 2 + 2 * 7) / 2.0 + 0.5;
+    double want = 1 / (1 + exp(second - first));
+    lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
+}
+
+/* Four tokens, plain and with distances 3, 10, 63: minus the distance, half a step less to the left, times the slope. */
+static void test_alibi_known_values(void **state) {
+    (void)state;
+    const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
+    const double plain[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
+    const double random[] = {0, -3, -10, -63, -62.5, -9.5, -2.5, 0}; /* rows 0 and 3 */
+    lh_vectors_facts facts = {.positions = 64};
+    int32_t distances[16];
+    double score[32];
+    lh_vectors_distances(&facts, 4, index, NULL, distances);
+    lh_vectors_alibi(2, 16, distances, score);
+    for (int i = 0; i < 16; i++) assert_true(score[i] == plain[i] / 16 && score[16 + i] == plain[i] / 256);
+    facts.drawn = true;
+    lh_vectors_distances(&facts, 4, index, drawn, distances);
+    lh_vectors_alibi(2, 16, distances, score);
+    for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
+}
+
+static void test_attend_rotated_depends_on_position_differences(void **state) {
+    (void)state;
+    attention_case c = new_attention_case();
+    const int32_t positions[T] = {0, 3, 4, 17, 60}, shifted[T] = {1000, 1003, 1004, 1017, 1060};
+    double kept[QKV];
+    c.shape.cosine = c.cosine;
+    c.shape.sine = c.sine;
+    lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
+    attention_objective(&c);
+    memcpy(kept, c.out, sizeof kept);
+    lh_ref_rotation(T, D, &ROPE, shifted, c.cosine, c.sine);
+    attention_objective(&c);
+    lh_assert_close(c.out, kept, QKV, 1e-12, 1e-12); /* angles of 1000 radians carry an error of 1e-13 */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sinusoid_width_64_published_values),
+        cmocka_unit_test(test_rotate_head_of_8_published_values),
+        cmocka_unit_test(test_unrotate_after_rotate_gives_input_back),
+        cmocka_unit_test(test_turn_linear_is_a_quarter),
+        cmocka_unit_test(test_turn_ntk_slows_the_last_pair_by_factor),
+        cmocka_unit_test(test_turn_yarn_keeps_the_fast_and_slows_the_slow),
+        cmocka_unit_test(test_turn_factor_one_is_no_scaling),
+        cmocka_unit_test(test_rotation_yarn_grows_by_attention_factor),
+        cmocka_unit_test(test_attend_one_token_gives_value),
+        cmocka_unit_test(test_attend_large_scores_pick_one_key),
+        cmocka_unit_test(test_attend_score_scaled_by_root_of_head_width),
+        cmocka_unit_test(test_attend_grad_plain_matches_differences),
+        cmocka_unit_test(test_attend_grad_rotated_matches_differences),
+        cmocka_unit_test(test_attend_grad_relative_matches_differences),
+        cmocka_unit_test(test_attend_relative_known_logits),
+        cmocka_unit_test(test_alibi_known_values),
+        cmocka_unit_test(test_attend_rotated_depends_on_position_differences),
+    };
+    return cmocka_run_group_tests_name("ref_attention", tests, NULL, NULL);
+}

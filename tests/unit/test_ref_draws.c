@@ -1,0 +1,132 @@
+/* kernels/ref, what is drawn within a pass: dropout and noise, their words and what they add up to. */
+#include "lh_test.h"
+
+#include <math.h>
+
+#include "kernels/ref/ref.h"
+#include "lh_differences.h"
+
+/* ---- dropout ---- */
+
+static lh_ref_dropout some_dropout(double rate) {
+    lh_ref_dropout site = {lh_key_of_seed(0x123456789abcdefULL), 42, lh_site(LH_DOMAIN_DROPOUT, 3, 1), rate};
+    return site;
+}
+
+static void test_dropout_bits_come_from_halves_low_first(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0.5);
+    const uint32_t counter[4] = {2, site.site, 9, 42}; /* elements 16 to 23 of example 9 */
+    uint32_t word[4];
+    lh_philox(counter, site.key, word);
+    for (uint32_t e = 0; e < 8; e++) {
+        uint32_t bits = e % 2 ? word[e / 2] >> 16 : word[e / 2] & 0xffff;
+        assert_int_equal(lh_ref_dropout_keeps(&site, 9, 16 + e), bits >= 32768);
+    }
+}
+
+static void test_dropout_share_kept_is_near_rate(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0.1);
+    int kept = 0, count = 100000;
+    for (int e = 0; e < count; e++) kept += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
+    assert_true(fabs(kept / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
+}
+
+/* Element (h * T + i) * S + j of attention's weights: those of neighbouring heads, queries and keys fall as they would by
+ * themselves, and so do those of another sequence, step, layer and place. */
+static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
+    (void)state;
+    enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
+    const lh_ref_dropout site = some_dropout(0.3);
+    lh_ref_dropout other_step = site, other_layer = site, other_place = site;
+    other_step.step++;
+    other_layer.site = lh_site(LH_DOMAIN_DROPOUT, 4, 1);
+    other_place.site = lh_site(LH_DOMAIN_DROPOUT, 3, 0);
+    const uint32_t apart[] = {1, KEYS, QUERIES * KEYS, 2, 8, KEYS + 1};
+    enum { APART = sizeof apart / sizeof *apart, OTHERS = 4 };
+    double kept = 0, both[APART + OTHERS] = {0};
+    for (uint32_t e = 0; e < COUNT; e++) {
+        if (!lh_ref_dropout_keeps(&site, 5, e)) continue;
+        kept++;
+        for (int a = 0; a < APART; a++) both[a] += lh_ref_dropout_keeps(&site, 5, (e + apart[a]) % COUNT);
+        both[APART] += lh_ref_dropout_keeps(&site, 6, e);
+        both[APART + 1] += lh_ref_dropout_keeps(&other_step, 5, e);
+        both[APART + 2] += lh_ref_dropout_keeps(&other_layer, 5, e);
+        both[APART + 3] += lh_ref_dropout_keeps(&other_place, 5, e);
+    }
+    assert_true(fabs(kept / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
+    for (int a = 0; a < APART + OTHERS;
+         a++) /* a pair has variance p^2 (1 - p^2), and 2 p^3 (1 - p) with its neighbours */
+        assert_true(fabs(both[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
+}
+
+static void test_drop_kept_values_are_scaled(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0.25);
+    double x[33], y[33];
+    lh_test_values(1, 33, x);
+    lh_ref_drop(&site, 7, 33, x, y);
+    for (int e = 0; e < 33; e++) {
+        double want = lh_ref_dropout_keeps(&site, 7, (uint32_t)e) ? x[e] / 0.75 : 0;
+        lh_assert_close(&y[e], &want, 1, 0, 0);
+    }
+}
+
+static void test_drop_rate_zero_keeps_all(void **state) {
+    (void)state;
+    const lh_ref_dropout site = some_dropout(0);
+    double x[33], y[33];
+    lh_test_values(1, 33, x);
+    lh_ref_drop(&site, 0, 33, x, y);
+    lh_assert_close(y, x, 33, 0, 0);
+}
+
+/* ---- noise ---- */
+
+/* Python's: Philox4x32-10 of the same counter by hand, math.log, math.cos. */
+static void test_normal_of_known_words(void **state) {
+    (void)state;
+    const lh_key key = lh_key_of_seed(1);
+    const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, 3, 1);
+    const double want[] = {-1.0918770793035835, 0.74476641295364543, -1.2812794292117002, -0.13212756038969825};
+    double got[4];
+    for (uint32_t e = 0; e < 4; e++) got[e] = lh_ref_normal(key, 16, site, 9, 8 + e);
+    lh_assert_close(got, want, 4, 1e-12, 0);
+}
+
+/* Mean, variance, fourth moment, and what lies beyond two deviations, of a million. */
+static void test_normal_has_the_moments_of_a_normal(void **state) {
+    (void)state;
+    enum { EXAMPLES = 100, EACH = 10000 };
+    const lh_key key = lh_key_of_seed(5);
+    double sum = 0, squares = 0, fourth = 0, neighbours = 0, beyond = 0, last = 0, count = (double)EXAMPLES * EACH;
+    for (uint32_t b = 0; b < EXAMPLES; b++)
+        for (uint32_t e = 0; e < EACH; e++) {
+            double z = lh_ref_normal(key, 7, lh_site(LH_DOMAIN_EVAL_NOISE, 0, 0), b, e);
+            sum += z;
+            squares += z * z;
+            fourth += z * z * z * z;
+            neighbours += z * last;
+            beyond += fabs(z) > 2;
+            last = z;
+        }
+    assert_true(fabs(sum / count) < 4e-3);
+    assert_true(fabs(squares / count - 1) < 6e-3);
+    assert_true(fabs(fourth / count - 3) < 4e-2);
+    assert_true(fabs(neighbours / count) < 4e-3);
+    assert_true(fabs(beyond / count - 0.0455) < 1e-3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_normal_of_known_words),
+        cmocka_unit_test(test_normal_has_the_moments_of_a_normal),
+        cmocka_unit_test(test_dropout_bits_come_from_halves_low_first),
+        cmocka_unit_test(test_dropout_share_kept_is_near_rate),
+        cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),
+        cmocka_unit_test(test_drop_kept_values_are_scaled),
+        cmocka_unit_test(test_drop_rate_zero_keeps_all),
+    };
+    return cmocka_run_group_tests_name("ref_draws", tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* kernels/ref, whole networks: gradients against central differences, and everything against the stored vectors of an
+ * independent implementation (tests/reference). */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_differences.h"
+#include "lh_network.h"
+#include "reference/vectors.h"
+
+/* Tolerances, relative + absolute. */
+static const double ALONG = 2e-7;        /* central differences along a direction, of steps 1e-6 and 5e-7 */
+static const double STORED_F64 = 1e-11;  /* the same sums in another order, through two layers */
+static const double STORED_F32 = 1.2e-7; /* gradients are stored rounded to float32: 2^-24 relative */
+
+/* A random direction of some tensors: numbers from -1 to 1. */
+typedef struct direction {
+    lh_ref_tensor *tensors;
+    int count;
+    double **move;
+} direction;
+
+static int size_of(const lh_ref_tensor *tensor) { return tensor->rows * tensor->columns; }
+
+static direction new_direction(lh_ref_tensor *tensors, int count) {
+    direction d = {tensors, count, malloc((size_t)count * sizeof *d.move)};
+    assert_non_null(d.move);
+    for (int i = 0; i < count; i++) {
+        d.move[i] = malloc((size_t)size_of(&tensors[i]) * sizeof **d.move);
+        assert_non_null(d.move[i]);
+        lh_test_values((uint64_t)i + 500, size_of(&tensors[i]), d.move[i]);
+    }
+    return d;
+}
+
+static void free_direction(direction *d) {
+    for (int i = 0; i < d->count; i++) free(d->move[i]);
+    free(d->move);
+}
+
+static void move_along(const direction *d, double step) {
+    for (int i = 0; i < d->count; i++)
+        for (int e = 0; e < size_of(&d->tensors[i]); e++) d->tensors[i].value[e] += step * d->move[i][e];
+}
+
+static double objective_of(lh_ref_model *model, const lh_ref_batch *batch) {
+    lh_ref_batch forward = *batch;
+    forward.backward = false;
+    return forward.loss_scale * lh_ref_run(model, &forward, NULL);
+}
+
+static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
+    move_along(d, step);
+    double above = objective_of(model, batch);
+    move_along(d, -2 * step);
+    double below = objective_of(model, batch);
+    move_along(d, step);
+    return (above - below) / (2 * step);
+}
+
+/* The slope of the objective along the direction, by gradients and by differences. A corner of a ReLU within the step
+ * would make them differ: the values are fixed, and lie beside all of them. Two steps, because the error of one grows
+ * with its square, and a network without norms may be steep: what is left of Richardson's mean has the fourth power. */
+static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
+    const double step = 1e-6;
+    direction d = new_direction(tensors, count);
+    double analytic = 0;
+    for (int i = 0; i < count; i++)
+        analytic += lh_test_weighted_sum(size_of(&tensors[i]), d.move[i], tensors[i].gradient);
+    double whole = difference_along(model, batch, &d, step), half = difference_along(model, batch, &d, step / 2);
+    double numeric = (4 * half - whole) / 3;
+    if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
+        fail_msg("%s, %s and %d more: %.9g by gradients, %.9g by differences", model->network->id, tensors->name,
+                 count - 1, analytic, numeric);
+    free_direction(&d);
+}
+
+enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2 };
+
+/* Dropout on, positions of each layer its own, odd T, fewer labels than tokens. */
+static lh_ref_batch network_batch(void) {
+    static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
+    static const uint16_t label[] = {0, 2, 1, 1};
+    static int32_t positions[64 * NETWORK_TOKENS];
+    for (int i = 0; i < 64 * NETWORK_TOKENS; i++)
+        positions[i] = i % NETWORK_TOKENS + (i % NETWORK_TOKENS > i / NETWORK_TOKENS % NETWORK_TOKENS ? 2 : 0);
+    return (lh_ref_batch){.sequences = 2,
+                          .tokens = NETWORK_TOKENS,
+                          .labels = NETWORK_LABELS,
+                          .token = token,
+                          .target_tokens = NETWORK_TARGETS,
+                          .target = target,
+                          .label = label,
+                          .positions = positions,
+                          .draws = 64,
+                          .dropping = LH_REF_IN_TRAINING,
+                          .key = lh_key_of_seed(5),
+                          .step = 3,
+                          .first_example = 11,
+                          .loss_scale = 0.25,
+                          .backward = true};
+}
+
+/* How many tokens every stream of a network knows. */
+static int tokens_known(const lh_ref_network *network) {
+    const lh_ref_scope *scope = network->scopes;
+    int least = UINT16_MAX;
+    for (int i = 0; i < scope->operation_count; i++) {
+        const lh_ref_operation *op = &scope->operations[i];
+        if (op->kind != LH_REF_EMBED) continue;
+        int known = network->tensors[scope->first_tensor + op->tensor[LH_REF_TABLE]].rows + op->blanks;
+        if (known < least) least = known;
+    }
+    return least;
+}
+
+static void copy_within(int count, int known, const uint16_t *from, uint16_t *to) {
+    for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % known);
+}
+
+/* Along a direction of all tensors at once, or of each on its own. */
+static void check_network_gradients(const lh_ref_network *network, bool each) {
+    lh_ref_model *model = lh_ref_model_new(network);
+    lh_ref_batch batch = network_batch();
+    uint16_t token[2 * NETWORK_TOKENS], target[2 * NETWORK_TARGETS];
+    copy_within(2 * NETWORK_TOKENS, tokens_known(network), batch.token, token);
+    copy_within(2 * NETWORK_TARGETS, tokens_known(network), batch.target, target);
+    batch.token = token;
+    batch.target = target;
+    for (int i = 0; i < model->tensor_count; i++) {
+        lh_ref_tensor *tensor = &model->tensors[i];
+        lh_test_values((uint64_t)i + 100, size_of(tensor), tensor->value);
+        for (int e = 0; e < size_of(tensor); e++) tensor->value[e] *= 0.5;
+    }
+    lh_ref_run(model, &batch, NULL);
+    check_direction(model, &batch, model->tensors, model->tensor_count);
+    for (int i = 0; each && i < model->tensor_count; i++) check_direction(model, &batch, &model->tensors[i], 1);
+    lh_ref_model_free(model);
+}
+
+static void test_run_grad_of_encodings_matches_differences(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "parity_none",          "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
+        "parity_rope",          "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
+        "parity_shaw",          "parity_float64_geometric", "parity_geometric_raw",     "parity_geometric_plain",
+        "parity_float64_labels"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
+}
+
+/* What no spec has yet: two streams, values from outside, loops, several blocks, every operation; those are any_1, any_2
+ * and so on, random_1 and so on those of specs. */
+static void test_run_grad_of_random_networks_matches_differences(void **state) {
+    (void)state;
+    static const char *const prefixes[] = {"any_", "random_"};
+    for (int p = 0; p < 2; p++) {
+        int checked = 0;
+        for (int i = 0; i < lh_network_count; i++) {
+            if (strncmp(lh_networks[i].id, prefixes[p], strlen(prefixes[p])) != 0) continue;
+            check_network_gradients(&lh_networks[i], false);
+            checked++;
+        }
+        assert_true(checked > 0);
+    }
+}
+
+/* The stored gradients are rounded to float32; elements far below the largest of their tensor are sums that cancel. */
+static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        const lh_ref_tensor *tensor = &model->tensors[i];
+        char name[64];
+        int count = 0;
+        snprintf(name, sizeof name, "gradient.%s", tensor->name);
+        double *want = lh_vectors_doubles(file, name, &count);
+        assert_non_null(want);
+        assert_int_equal(count, tensor->rows * tensor->columns);
+        lh_assert_close(tensor->gradient, want, (size_t)count, STORED_F32, 1e-12);
+        free(want);
+    }
+}
+
+/* The files' distances, made by an index shift and a clamp there, are those that vectors.c makes case by case. */
+static void check_stored_distances(const lh_vectors_facts *facts, const lh_vectors_case *stored) {
+    int tokens = stored->batch.tokens;
+    if (!stored->distances) return;
+    int32_t *distances = malloc(sizeof *distances * (size_t)tokens * (size_t)tokens);
+    assert_non_null(distances);
+    lh_vectors_distances(facts, tokens, stored->positions, stored->drawn, distances);
+    for (int pair = 0; pair < tokens * tokens; pair++) assert_int_equal(distances[pair], stored->distances[pair]);
+    free(distances);
+}
+
+static void check_stored(const char *name) {
+    lh_st_file *file = lh_vectors_open(name);
+    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    lh_ref_model *model = lh_vectors_model(file, lh_vectors_network(name));
+    for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
+        lh_vectors_case stored = lh_vectors_case_of(file, facts.length[i]);
+        int count = stored.batch.sequences * stored.batch.labels * model->network->classes;
+        double *logits = malloc((size_t)count * sizeof *logits);
+        assert_non_null(logits);
+        check_stored_distances(&facts, &stored);
+        lh_ref_model_clear(model);
+        double loss = stored.batch.loss_scale * lh_ref_run(model, &stored.batch, logits);
+        lh_assert_close(logits, stored.logits, (size_t)count, STORED_F64, STORED_F64);
+        lh_assert_close(&loss, &stored.loss, 1, STORED_F64, 0);
+        if (facts.length[i] == facts.gradient_length) check_stored_gradients(file, model);
+        free(logits);
+        lh_vectors_case_free(&stored);
+    }
+    lh_ref_model_free(model);
+    lh_st_free(file);
+}
+
+static void test_run_all_networks_match_stored_vectors(void **state) {
+    (void)state;
+    for (int i = 0; i < LH_VECTORS_FILES; i++) {
+        print_message("           %s\n", lh_vectors_name[i]);
+        check_stored(lh_vectors_name[i]);
+    }
+}
+
+static void test_run_without_positions_same_logits_everywhere(void **state) {
+    (void)state;
+    lh_st_file *file = lh_vectors_open("none");
+    lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_facts_of(file).gradient_length);
+    int classes = lh_vectors_network("none")->classes;
+    for (int t = 1; t < stored.batch.labels; t++)
+        lh_assert_close(stored.logits + t * classes, stored.logits, (size_t)classes, STORED_F64, STORED_F64);
+    lh_vectors_case_free(&stored);
+    lh_st_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_grad_of_encodings_matches_differences),
+        cmocka_unit_test(test_run_grad_of_random_networks_matches_differences),
+        cmocka_unit_test(test_run_all_networks_match_stored_vectors),
+        cmocka_unit_test(test_run_without_positions_same_logits_everywhere),
+    };
+    return cmocka_run_group_tests_name("ref_network", tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* kernels/ref, optimisers: updates by hand, and those of PyTorch (tests/reference/optimizers.py). */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ref/ref.h"
+#include "lh_differences.h"
+#include "reference/vectors.h"
+
+/* ---- Adam ---- */
+
+static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
+
+/* Two updates by hand: with gradients 0.3 and then -0.1 the moments are 0.03, 0.017 and 9e-5, 9.991e-5. */
+static void test_adam_two_steps_known(void **state) {
+    (void)state;
+    double p = 2, first = 0, second = 0, g = 0.3, want = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
+    lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
+    lh_assert_close(&p, &want, 1, EXACT, 0);
+    g = -0.1;
+    want -= 1e-3 * (0.017 / 0.19) / (sqrt(9.991e-5 / (1 - 0.998001)) + 1e-8);
+    lh_ref_adam_update(&ADAM, 2, 0.1, 1, &g, &p, &first, &second);
+    lh_assert_close(&p, &want, 1, EXACT, 0);
+}
+
+static void test_adam_long_gradient_is_clipped_to_norm(void **state) {
+    (void)state;
+    double g[] = {3, 4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
+    const double moment[] = {0.1 * 0.6, 0.1 * 0.8};
+    lh_ref_adam_update(&ADAM, 1, 5, 2, g, p, first, second);
+    lh_assert_close(first, moment, 2, EXACT, 0);
+}
+
+static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
+    (void)state;
+    lh_ref_adam unlimited = ADAM;
+    unlimited.clip_norm = 0;
+    double g[] = {0.3, 0.4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
+    const double moment[] = {0.03, 0.04};
+    lh_ref_adam_update(&ADAM, 1, 0.5, 2, g, p, first, second);
+    lh_assert_close(first, moment, 2, EXACT, 0);
+    memset(first, 0, sizeof first);
+    lh_ref_adam_update(&unlimited, 1, 5, 2, g, p, first, second);
+    lh_assert_close(first, moment, 2, EXACT, 0);
+}
+
+/* ---- AdamW, SGD ---- */
+
+/* The stored updates of PyTorch: tests/reference/optimizers.py. */
+enum { STORED_STEPS = 50, STORED_SIZE = 8 };
+static const double STORED_RATE = 1e-2;
+
+typedef struct stored_updates {
+    lh_st_file *file;
+    double *gradient, *parameter, state[2][STORED_SIZE];
+} stored_updates;
+
+static double *stored_doubles(const lh_st_file *file, const char *name, int want) {
+    int count = 0;
+    double *values = lh_vectors_doubles(file, name, &count);
+    assert_non_null(values);
+    assert_int_equal(count, want);
+    return values;
+}
+
+static stored_updates open_updates(void) {
+    lh_error error;
+    stored_updates s = {0};
+    lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &s.file, &error), &error);
+    s.gradient = stored_doubles(s.file, "gradient", STORED_STEPS * STORED_SIZE);
+    s.parameter = stored_doubles(s.file, "parameter", STORED_SIZE);
+    return s;
+}
+
+static void close_updates(stored_updates *s) {
+    free(s->gradient);
+    free(s->parameter);
+    lh_st_free(s->file);
+}
+
+static void update_of(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
+    const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const lh_ref_sgd sgd = {.learning_rate = rate};
+    double *p = s->parameter, *first = s->state[0], *second = s->state[1];
+    if (strcmp(name, "adam") == 0) lh_ref_adam_update(&adam, step, 0, STORED_SIZE, gradient, p, first, second);
+    else if (strcmp(name, "adamw") == 0)
+        lh_ref_adamw_update(&adam, 0.1, step, 0, STORED_SIZE, gradient, p, first, second);
+    else if (strcmp(name, "sgd") == 0) lh_ref_sgd_update(&sgd, 0, STORED_SIZE, gradient, p);
+    else lh_ref_momentum_update(&sgd, 0.9, 0, STORED_SIZE, gradient, p, first);
+}
+
+/* Behind the first step and the last, with the stored rates or a constant one; stored: the tensors' name. */
+static void check_updates(const char *optimizer, const char *rates, const char *stored) {
+    char name[64];
+    stored_updates s = open_updates();
+    double *rate = rates ? stored_doubles(s.file, rates, STORED_STEPS) : NULL;
+    for (int step = 1; step <= STORED_STEPS; step++) {
+        update_of(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
+        snprintf(name, sizeof name, "%s.%d", stored, step);
+        if (!lh_st_find(s.file, name)) continue;
+        double *want = stored_doubles(s.file, name, STORED_SIZE);
+        lh_assert_close(s.parameter, want, STORED_SIZE, 1e-13, 1e-13);
+        free(want);
+    }
+    assert_non_null(lh_st_find(s.file, name)); /* the last step was compared */
+    free(rate);
+    close_updates(&s);
+}
+
+static void test_updates_are_those_of_pytorch(void **state) {
+    (void)state;
+    static const char *const names[] = {"adam", "adamw", "sgd", "momentum"};
+    for (int i = 0; i < 4; i++) check_updates(names[i], NULL, names[i]);
+    check_updates("momentum", "rate.cosine", "momentum_cosine");
+}
+
+static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
+    (void)state;
+    const lh_ref_sgd sgd = {.learning_rate = 0.5, .clip_norm = 1};
+    double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, running[2] = {0};
+    const double want[] = {-0.3, -0.4}, sum[] = {0.6, 0.8};
+    lh_ref_sgd_update(&sgd, 5, 2, g, p);
+    lh_ref_momentum_update(&sgd, 0.9, 5, 2, g, q, running);
+    lh_assert_close(p, want, 2, EXACT, 0);
+    lh_assert_close(q, want, 2, EXACT, 0);
+    lh_assert_close(running, sum, 2, EXACT, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adam_two_steps_known),
+        cmocka_unit_test(test_adam_long_gradient_is_clipped_to_norm),
+        cmocka_unit_test(test_adam_short_gradient_or_no_limit_is_not_clipped),
+        cmocka_unit_test(test_updates_are_those_of_pytorch),
+        cmocka_unit_test(test_sgd_long_gradient_is_clipped_to_norm),
+    };
+    return cmocka_run_group_tests_name("ref_updates", tests, NULL, NULL);
+}
