@@ -9,11 +9,14 @@ static const element_range spared[] = {
 
 % end
 static void update(const lh_update *u, size_t first, size_t count, lh_update_sums *sums) {
-% if optimizer.beta1 then
-    static const adam constants = {${f64(optimizer.beta1)}, ${f64(optimizer.beta2)}, ${f64(optimizer.epsilon)}};
+% local arguments = { "u" }
+% for _, constant in ipairs(optimizer.constants) do
+% arguments[#arguments + 1] = constant.name
+% local text = constant.value and f64(constant.value) or "{"
+% for i, value in ipairs(constant.values or {}) do
+% text = text .. f64(value) .. (constant.values[i + 1] and ", " or "}")
 % end
-% if optimizer.momentum then
-    static const double MOMENTUM = ${f64(optimizer.momentum)};
+    static const ${constant.type} ${constant.name} = ${text};
 % end
 % if clip.kind == "global_norm" then
     static const double MAX_NORM = ${f64(clip.max_norm)};
@@ -24,5 +27,8 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     real shares[LH_CHUNK];
     % call("spread_decay", "u->learning_rate * DECAY", ranges and "spared" or "NULL", ranges and #ranges or 0, "first", "count", "shares")
 % end
-    % call(optimizer.routine .. "_update", "u", optimizer.beta1 and "constants", optimizer.momentum and "MOMENTUM", optimizer.decay and "shares", clip.kind == "global_norm" and "clip" or "1", "first", "count", "sums")
+% for _, word in ipairs({ optimizer.decay and "shares", clip.kind == "global_norm" and "clip" or "1", "first", "count", "sums" }) do
+% arguments[#arguments + 1] = word
+% end
+    % call(optimizer.routine .. "_update", arguments)
 }

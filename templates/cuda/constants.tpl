@@ -17,15 +17,12 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the co
 enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
 % end
 % end
-% if optimizer.beta1 then
-#define BETA1 ${real(optimizer.beta1)}
-#define BETA2 ${real(optimizer.beta2)}
-#define REST1 ((real)(1 - ${f64(optimizer.beta1)}))
-#define REST2 ((real)(1 - ${f64(optimizer.beta2)}))
-#define EPSILON ${real(optimizer.epsilon)}
+% for _, number in ipairs(optimizer.numbers) do
+% if number.rest then
+#define ${number.name} ((real)(1 - ${f64(number.rest)}))
+% else
+#define ${number.name} ${real(number.value)}
 % end
-% if optimizer.momentum then
-#define MOMENTUM ${real(optimizer.momentum)}
 % end
 % if clip.kind == "global_norm" then
 #define MAX_NORM ${f64(clip.max_norm)} /* of the gradient */

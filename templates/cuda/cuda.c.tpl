@@ -112,9 +112,9 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .block_memory = ${cuda.staging} * sizeof(real) + ${cuda.block_state},
         .chip = {"chip", ${cuda.chip}},
         .replicas = {"replicas", ${cuda.replicas}},
-% if optimizer.beta1 then
-        .beta1 = ${f64(optimizer.beta1)},
-        .beta2 = ${f64(optimizer.beta2)},
+% if optimizer.corrects then
+        .beta1 = ${f64(optimizer.corrects[1])},
+        .beta2 = ${f64(optimizer.corrects[2])},
 % end
 #if defined(LH_CUDA_TOOLKIT)
         .images = longhand_images_${symbol},

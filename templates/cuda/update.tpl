@@ -199,11 +199,16 @@ INLINE bool is_spared(int e) {
 
 % end
 % if optimizer.decay then
+% if optimizer.corrects then
 /* What decay takes in this step, as a share. The host's rate is the learning rate over 1 - beta1^t. */
 INLINE real decay_share(void) {
     const lh_cuda_step *step = &block()->step;
-    return (real)(step->rate * (1 - whole_power(${f64(optimizer.beta1)}, step->step + 1)) * ${f64(optimizer.decay)});
+    return (real)(step->rate * (1 - whole_power(${f64(optimizer.corrects[1])}, step->step + 1)) * ${f64(optimizer.decay)});
 }
+% else
+/* What decay takes in this step, as a share. */
+INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimizer.decay)}); }
+% end
 
 /* The same for each of a thread's elements of a piece. */
 INLINE quad decay_of_piece(int piece, real share) {
@@ -254,11 +259,7 @@ INLINE bool update(double squares, double loss) {
 % else
     const double clip = 1;
 % end
-% if optimizer.beta1 then
-    const adam constants = {(real)clip, (real)block()->step.rate, (real)block()->step.correct2};
-% else
-    const sgd constants = {(real)clip, (real)block()->step.rate};
-% end
+    const ${optimizer.struct} constants = {(real)clip, (real)block()->step.rate${optimizer.corrects and ", (real)block()->step.correct2" or ""}};
 % if optimizer.decay then
     const real share = decay_share();
 % end

@@ -96,7 +96,7 @@ local FIELDS = {
   { "train.steps", 5, false, false },
   { "train.learning_rate", 0.5, false, false },
   { "train.lengths", { first = 1, last = 41, step = 1 }, true, false },
-  { "train.optimizer.kind", "another", true, false },
+  { "train.optimizer.kind", "adam", true, false, { ["train.optimizer.kind"] = "adamw" } },
   { "train.optimizer.beta1", 0.5, true, false },
   { "train.optimizer.beta2", 0.5, true, false },
   { "train.optimizer.epsilon", 0.5, true, false },

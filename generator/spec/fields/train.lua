@@ -1,9 +1,9 @@
 -- Fields of a spec: how it is trained. Entries are as schema.lua says.
 
 local common = require("spec.fields.common")
-local features = require("spec.rules.features")
+local optimizers = require("spec.optimizers")
 
-return {
+local fields = {
   { path = "train", type = "table", doc = "how it is trained" },
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
     doc = "sequences of one step, all of one length" },
@@ -31,29 +31,7 @@ return {
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
     default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
   { path = "train.optimizer", type = "table", doc = "how gradients become steps" },
-  { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form",
-    kinds = {
-      { name = "adam", doc = "Adam with bias correction", fingerprints = { "adam_update" },
-        shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
-      { name = "adamw", doc = "the same, and parameters decay beside it (decoupled)",
-        fingerprints = { "adamw_update" }, used = features.decays },
-      { name = "sgd", doc = "the gradient; with momentum, a running sum of gradients",
-        fingerprints = { "kernels/cpu/sgd.h" } },
-    } },
-  { path = "train.optimizer.beta1", type = "number", min = 0, below = 1, default = 0.9, only = { "adam", "adamw" },
-    doc = "decay of the first moment" },
-  { path = "train.optimizer.beta2", type = "number", min = 0, below = 1, default = 0.999, only = { "adam", "adamw" },
-    doc = "decay of the second moment" },
-  { path = "train.optimizer.epsilon", type = "number", above = 0, max = 1, default = 1e-8, only = { "adam", "adamw" },
-    doc = "added to the root of the second moment" },
-  { path = "train.optimizer.weight_decay", type = "number", min = 0, max = 1, default = 0.01, only = { "adamw" },
-    doc = "each step a parameter loses a share of itself, this times the learning rate; 0: the code of adam" },
-  { path = "train.optimizer.decays", type = "choice", choices = { "all", "matrices" }, default = "all",
-    only = { "adamw" },
-    doc = "which parameters decay: all, or those of two dimensions (no biases, no norms, no single numbers)" },
-  { path = "train.optimizer.momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,
-    only = { "sgd" }, fingerprints = { "momentum" },
-    doc = "what the running sum keeps of itself at each step; 0: there is none" },
+  { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form", kinds = optimizers.pages },
   { path = "train.schedule", type = "table", left_out = "constant",
     doc = "how the learning rate changes over the steps" },
   { path = "train.schedule.kind", type = "kind", default = "constant", doc = "its form behind the warm-up",
@@ -88,3 +66,13 @@ return {
     doc = "which stay: the last, all, or a list besides the last, of steps or epochs, as train.cadence says; 0 is "
       .. "before the first" },
 }
+
+for i, field in ipairs(fields) do
+  if field.path == "train.optimizer.kind" then
+    table.move(fields, i + 1, #fields, i + 1 + #optimizers.fields)
+    table.move(optimizers.fields, 1, #optimizers.fields, i + 1, fields)
+    break
+  end
+end
+
+return fields

@@ -5,6 +5,7 @@
 -- the names that other libraries and papers have for fields.
 -- Invariants: pure apart from reading that file; a word that is not in the tables means nothing.
 
+local optimizers = require("spec.optimizers")
 local write = require("base.write")
 
 local M = {}
@@ -37,12 +38,6 @@ local FIELDS = {
     .. "num_iterations" },
   { "train.epochs", "num_epochs n_epochs max_epochs num_train_epochs" },
   { "train.optimizer", "optim optimiser" },
-  { "train.optimizer.beta1", "b1 beta_1 adam_beta1 betas" },
-  { "train.optimizer.beta2", "b2 beta_2 adam_beta2" },
-  { "train.optimizer.epsilon", "eps adam_epsilon adam_eps" },
-  { "train.optimizer.weight_decay", "weight_decay wd l2 weightdecay adam_weight_decay" },
-  { "train.optimizer.decays", "no_decay no_weight_decay decay_groups param_groups" },
-  { "train.optimizer.momentum", "momentum sgd_momentum" },
   { "train.schedule", "schedule scheduler lr_scheduler lr_schedule learning_rate_schedule lr_decay" },
   { "train.schedule.kind", "lr_scheduler_type scheduler_type decay_type" },
   { "train.schedule.warmup", "warmup warmup_steps warm_up num_warmup_steps warmup_iters lr_warmup" },
@@ -90,6 +85,9 @@ local FIELDS = {
   { "task.validation", "validation_file valid_file val_file validation_data" },
   { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
 }
+for _, field in ipairs(optimizers.fields) do
+  FIELDS[#FIELDS + 1] = { field.path, field.words }
+end
 
 local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.warmup is a number of steps"
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "

@@ -1,0 +1,105 @@
+-- The optimisers, a page each: all that the generator knows of one by its name.
+--
+-- A page:
+--   name, doc, fingerprints, used, shared   as of a kind in schema.lua
+--   fields    in the spec, lists of them as in schema.lua, by name; one that two pages have is one. words: what other
+--             libraries call it
+--   title     what people call it
+--   of        a function of its settings in the spec: what they come to
+--     routine     <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, files of kernels/ for device
+--                 code, and lh_ref_<routine>_update in kernels/ref
+--     states      names of the vectors that it keeps beside the parameters, in order
+--     constants   of the CPU's call, in order: { type, name, value } or with values, of a struct
+--     numbers     of device code: { name, value }, or { name, rest }, which is 1 - rest; struct: of a step's numbers
+--     corrects    { beta1, beta2 } where the host gives rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
+--     decay       the share per unit of the learning rate that parameters lose, or false
+--     formula     lines of it; source: where it is from
+-- A new one needs besides its page its kernels, a twin in kernels/ref and its declaration in kernels/ref/ref.h.
+
+local features = require("spec.rules.features")
+
+local M = {}
+
+local function adam(settings)
+  local beta1, beta2, epsilon = settings.beta1, settings.beta2, settings.epsilon
+  return { routine = "adam", header = "adam", kernels = { "cuda/adam.cu" }, struct = "adam",
+    states = { "first_moment", "second_moment" }, corrects = { beta1, beta2 }, decay = false,
+    constants = { { type = "adam", name = "constants", values = { beta1, beta2, epsilon } } },
+    numbers = { { name = "BETA1", value = beta1 }, { name = "BETA2", value = beta2 }, { name = "REST1", rest = beta1 },
+      { name = "REST2", rest = beta2 }, { name = "EPSILON", value = epsilon } },
+    formula = { "g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  "
+      .. "p -= rate m / (sqrt(correct2 v) + epsilon)" },
+    source = "Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax." }
+end
+
+local function adamw(settings)
+  local rule = adam(settings)
+  if settings.weight_decay > 0 then
+    rule.routine, rule.header, rule.kernels = "adamw", "adamw", { "cuda/adam.cu", "cuda/adamw.cu" }
+    rule.title, rule.decay = "AdamW", settings.weight_decay
+    rule.formula[2] = "and, with the p of before,  p -= learning rate decay p"
+    rule.source = "Loshchilov and Hutter 2019, algorithm 2, in PyTorch's form."
+  end
+  return rule
+end
+
+local function sgd(settings)
+  local momentum = settings.momentum
+  return { routine = momentum and "momentum" or "sgd", header = "sgd", kernels = { "cuda/sgd.cu" }, struct = "sgd",
+    states = { momentum and "momentum" }, corrects = false, decay = false,
+    constants = { momentum and { type = "double", name = "MOMENTUM", value = momentum } },
+    numbers = { momentum and { name = "MOMENTUM", value = momentum } },
+    formula = { "g' = g clip;  " .. (momentum and "s = momentum s + g';  p -= rate s" or "p -= rate g'") },
+    source = "Sutskever et al. 2013, in PyTorch's form." }
+end
+
+local MOMENTS = {
+  { name = "beta1", type = "number", min = 0, below = 1, default = 0.9, doc = "decay of the first moment",
+    words = "b1 beta_1 adam_beta1 betas" },
+  { name = "beta2", type = "number", min = 0, below = 1, default = 0.999, doc = "decay of the second moment",
+    words = "b2 beta_2 adam_beta2" },
+  { name = "epsilon", type = "number", above = 0, max = 1, default = 1e-8,
+    doc = "added to the root of the second moment", words = "eps adam_epsilon adam_eps" },
+}
+local DECAY = {
+  { name = "weight_decay", type = "number", min = 0, max = 1, default = 0.01,
+    doc = "each step a parameter loses a share of itself, this times the learning rate; 0: the code of adam",
+    words = "weight_decay wd l2 weightdecay adam_weight_decay" },
+  { name = "decays", type = "choice", choices = { "all", "matrices" }, default = "all",
+    doc = "which parameters decay: all, or those of two dimensions (no biases, no norms, no single numbers)",
+    words = "no_decay no_weight_decay decay_groups param_groups" },
+}
+
+M.pages = {
+  { name = "adam", title = "Adam", of = adam, fields = { MOMENTS }, doc = "Adam with bias correction",
+    fingerprints = { "adam_update" },
+    shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
+  { name = "adamw", title = "Adam", of = adamw, fields = { MOMENTS, DECAY },
+    doc = "the same, and parameters decay beside it (decoupled)", fingerprints = { "adamw_update" },
+    used = features.decays },
+  { name = "sgd", title = "SGD", of = sgd, doc = "the gradient; with momentum, a running sum of gradients",
+    fingerprints = { "kernels/cpu/sgd.h" }, fields = { {
+      { name = "momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,
+        fingerprints = { "momentum" }, doc = "what the running sum keeps of itself at each step; 0: there is none",
+        words = "momentum sgd_momentum" },
+    } } },
+}
+
+M.by_name, M.fields = {}, {}
+
+local known = {} -- path -> field
+
+for _, page in ipairs(M.pages) do
+  M.by_name[page.name] = page
+  for _, list in ipairs(page.fields) do
+    for _, field in ipairs(list) do
+      if not known[field.name] then
+        known[field.name], field.path, field.only = field, "train.optimizer." .. field.name, {}
+        M.fields[#M.fields + 1] = field
+      end
+      table.insert(field.only, page.name)
+    end
+  end
+end
+
+return M
