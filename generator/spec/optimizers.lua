@@ -6,8 +6,8 @@
 --             libraries call it
 --   title     what people call it
 --   of        a function of its settings in the spec: what they come to
---     routine     <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, files of kernels/ for device
---                 code, and lh_ref_<routine>_update in kernels/ref
+--     routine     <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, files of kernels/, and
+--                 lh_ref_<routine>_update in kernels/ref
 --     states      names of the vectors that it keeps beside the parameters, in order
 --     constants   of the CPU's call, in order: { type, name, value } or with values, of a struct
 --     numbers     of device code: { name, value }, or { name, rest }, which is 1 - rest; struct: of a step's numbers
