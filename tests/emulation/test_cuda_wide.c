@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulation.h"
 #include "longhand/cuda_place.h"
-#include "runtime/cuda/fleet/fleet_parts.h"
 #include "support/lh_run.h"
-#include "support/toy_cuda.h"
+#include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
 enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50, VECTOR = TOY_STORAGE * sizeof(float) };
 
-static lh_cuda_device device;
 static lh_cuda_program wide;
 static int passes[2], sequences[2]; /* of training, of evaluation: so far */
 static int tokens;                  /* of a sequence of each training pass, added up */
@@ -70,20 +67,8 @@ static void make_wide(lh_emulation emulation) {
 static void use_device(const lh_cuda_program *program, lh_emulation emulation) {
     lh_error error;
     make_wide(emulation);
-    lh_assert_ok(lh_cuda_device_open(&device, program, 0, &error), &error);
-}
-
-static void end_device(void) {
-    lh_cuda_device_close(&device);
-    assert_int_equal(lh_emulation_held(), 0);
-}
-
-static lh_spec toy(const lh_cuda_program *program) {
-    lh_spec spec = lh_toy_spec_with(toy_drawn_list);
-    spec.position_range[0] = 64;
-    spec.cuda = program;
-    spec.train.batch = 13;
-    return spec;
+    lh_toy_program = program;
+    lh_assert_ok(lh_cuda_device_open(&lh_toy_device, program, 0, &error), &error);
 }
 
 static lh_status open_fleet(const lh_spec *spec, int count, lh_engine **engines, lh_error *error) {
@@ -91,11 +76,7 @@ static lh_status open_fleet(const lh_spec *spec, int count, lh_engine **engines,
     for (int i = 0; i < count; i++)
         configs[i] = (lh_engine_config){
             .spec = spec, .seed = (uint64_t)(5 + i), .learning_rate = 0.01, .threads = 2, .trains = true};
-    return lh_cuda_fleet_open(&device, &spec->cuda->chip, configs, count, engines, error);
-}
-
-static void close_all(lh_engine **engines, int count) {
-    for (int i = 0; i < count; i++) engines[i]->ops->close(engines[i]);
+    return lh_cuda_fleet_open(&lh_toy_device, &spec->cuda->chip, configs, count, engines, error);
 }
 
 /* What a replica came to. */
@@ -150,7 +131,7 @@ static void run_fleet(const lh_spec *spec, int count, int most, outcome *outcome
         lh_assert_ok(lh_state_open(&outcomes[i].state, engine, true, &error), &error);
         lh_assert_ok(engine->ops->read_state(engine, &outcomes[i].state, &error), &error);
     }
-    close_all(engines, count);
+    lh_toy_close_all(engines, count);
 }
 
 static void close_outcomes(outcome *outcomes) {
@@ -171,16 +152,16 @@ static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
     (void)state;
     outcome plain[REPLICAS], got[REPLICAS];
     use_device(&toy_cuda, (lh_emulation){0});
-    lh_spec spec = toy(&toy_cuda);
+    lh_spec spec = lh_toy_fleet_spec();
     run_fleet(&spec, REPLICAS, 1, plain);
-    end_device();
+    lh_toy_end_device();
     static const int together[] = {1, 2, STEPS};
     int tokens_one_by_one = 0;
     for (int i = 0; i < 3; i++) {
         use_device(&wide, (lh_emulation){.order = LH_EMULATION_DESCENDING});
-        spec = toy(&wide);
+        spec = lh_toy_fleet_spec();
         run_fleet(&spec, REPLICAS, together[i], got);
-        end_device();
+        lh_toy_end_device();
         /* Each step, and once each training length for the digest of algorithms. */
         assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
         assert_int_equal(sequences[0], (REPLICAS * STEPS + LONGEST) * 13);
@@ -207,13 +188,13 @@ static void test_steps_together_are_no_more_than_their_launches_allow(void **sta
         int done = 0;
         use_device(&wide, (lh_emulation){0});
         wide.most_launches = cases[i].launches;
-        lh_spec spec = toy(&wide);
+        lh_spec spec = lh_toy_fleet_spec();
         lh_assert_ok(open_fleet(&spec, cases[i].replicas, engines, &error), &error);
         for (int r = 0; r < cases[i].replicas; r++)
             lh_assert_ok(ask(engines[r], STEPS, metrics, &done, &error), &error);
         assert_int_equal(done, cases[i].together);
-        close_all(engines, cases[i].replicas);
-        end_device();
+        lh_toy_close_all(engines, cases[i].replicas);
+        lh_toy_end_device();
     }
 }
 
@@ -234,12 +215,12 @@ static void run_failing(int most, failing *got) {
     lh_status status = LH_OK;
     memset(got, 0, sizeof *got);
     use_device(&wide, (lh_emulation){0});
-    lh_spec spec = toy(&wide);
+    lh_spec spec = lh_toy_fleet_spec();
     lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
-    assert_int_equal(device.driver->cuStreamCreate(&stream, 0), 0);
-    assert_int_equal(device.driver->cuMemAlloc(&memory, 64), 0);
-    assert_int_equal(device.driver->cuMemsetD8Async(memory, 0xff, 64, stream), 0);
-    assert_int_equal(device.driver->cuStreamSynchronize(stream), 0);
+    assert_int_equal(lh_toy_device.driver->cuStreamCreate(&stream, 0), 0);
+    assert_int_equal(lh_toy_device.driver->cuMemAlloc(&memory, 64), 0);
+    assert_int_equal(lh_toy_device.driver->cuMemsetD8Async(memory, 0xff, 64, stream), 0);
+    assert_int_equal(lh_toy_device.driver->cuStreamSynchronize(stream), 0);
     poison = (float *)(uintptr_t)memory;
     poisons = (float *)(uintptr_t)fleet_of(engine)->room.partials;
     poisoned[0] = passes[0] + 3;
@@ -254,10 +235,10 @@ static void run_failing(int most, failing *got) {
     lh_assert_ok(lh_state_open(&got->state, engine, true, &error), &error);
     lh_assert_ok(engine->ops->read_state(engine, &got->state, &error), &error);
     poisoned[0] = poisoned[1] = 0;
-    device.driver->cuMemFree(memory);
-    device.driver->cuStreamDestroy(stream);
+    lh_toy_device.driver->cuMemFree(memory);
+    lh_toy_device.driver->cuStreamDestroy(stream);
     engine->ops->close(engine);
-    end_device();
+    lh_toy_end_device();
 }
 
 /* Steps behind it are in the stream already: they update nothing, and what is said of its gradient is said of its own. */
@@ -293,12 +274,12 @@ static void test_compiler_differs_by_device_and_shapes(void **state) {
         lh_error error;
         lh_engine *engine;
         use_device(&wide, (lh_emulation){.multiprocessors = i == 1 ? 2 : 1});
-        lh_spec spec = toy(&wide);
+        lh_spec spec = lh_toy_fleet_spec();
         rows = i == 2 ? 2 : 1;
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
         strcpy(names[i], engine->compiler);
         engine->ops->close(engine);
-        end_device();
+        lh_toy_end_device();
     }
     rows = 1;
     assert_non_null(strstr(names[1], "on 2 multiprocessors"));
@@ -317,7 +298,8 @@ static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
 static void test_training_stopped_by_a_signal_goes_on_to_the_same_bits(void **state) {
     static const char *const commands[] = {"whole", "cut", "cut"}, *const files[] = {"metrics.jsonl", "eval.jsonl"};
     make_wide((lh_emulation){.order = LH_EMULATION_DESCENDING});
-    lh_spec spec = toy(&wide);
+    lh_toy_program = &wide;
+    lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
     task.sample = sample_and_signal;
     spec.task = &task;
@@ -350,18 +332,18 @@ static void test_fleet_names_the_library(void **state) {
     lh_engine *engines[REPLICAS];
     char text[160];
     use_device(&wide, (lh_emulation){0});
-    lh_spec spec = toy(&wide);
+    lh_spec spec = lh_toy_fleet_spec();
     lh_assert_ok(open_fleet(&spec, 1, engines, &error), &error);
     lh_cuda_fleet_describe(engines[0], text, sizeof text);
     assert_string_equal(text, "one model on 1 of 1 resident blocks, products by cuBLASLt 13.1.0");
     assert_compiler(engines[0], "driver 13.0 from compute_75, cuBLASLt 13.1.0 on 1 multiprocessors, algorithms ");
-    close_all(engines, 1);
+    lh_toy_close_all(engines, 1);
     lh_assert_ok(open_fleet(&spec, 3, engines, &error), &error);
     lh_cuda_fleet_describe(engines[2], text, sizeof text);
     assert_string_equal(text,
                         "3 replicas, one after the other, on 1 of 1 resident blocks, products by cuBLASLt 13.1.0");
-    close_all(engines, 3);
-    end_device();
+    lh_toy_close_all(engines, 3);
+    lh_toy_end_device();
 }
 
 static void test_open_failing_calls_release_everything(void **state) {
@@ -374,15 +356,15 @@ static void test_open_failing_calls_release_everything(void **state) {
             lh_engine *engines[REPLICAS];
             use_device(&wide,
                        (lh_emulation){.failing_call = calls[call], .failing_after = after, .failing_result = 999});
-            lh_spec spec = toy(&wide);
+            lh_spec spec = lh_toy_fleet_spec();
             lh_status status = open_fleet(&spec, 2, engines, &error);
             if (status == LH_OK) {
-                close_all(engines, 2);
+                lh_toy_close_all(engines, 2);
             } else {
                 lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, calls[call]);
                 failures++;
             }
-            end_device();
+            lh_toy_end_device();
         }
     assert_true(failures > 12);
 }
@@ -394,7 +376,7 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
     lh_step_metrics metrics[STEPS];
     int done;
     use_device(&wide, (lh_emulation){.failing_call = "cublasLtMatmul", .failing_after = 1, .failing_result = 999});
-    lh_spec spec = toy(&wide);
+    lh_spec spec = lh_toy_fleet_spec();
     lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
     lh_assert_ok(engine->ops->step(engine, STEPS, metrics, &done, &error), &error);
     assert_int_equal(done, 1);
@@ -404,7 +386,7 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
     lh_assert_error(engine->ops->step(engine, STEPS, metrics, &done, &error), LH_ERR_ENVIRONMENT, &error,
                     "is lost to this process");
     engine->ops->close(engine);
-    end_device();
+    lh_toy_end_device();
 }
 
 /* A step of the toy ends in the phase where blocks meet; its evaluation is a phase where they do not. */
@@ -423,7 +405,7 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
                                         .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
                                         .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL, 0}};
         use_device(&wide, (lh_emulation){.failing_call = calls[call], .failing_result = 999});
-        lh_spec spec = toy(&wide);
+        lh_spec spec = lh_toy_fleet_spec();
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_status status;
@@ -436,7 +418,7 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
         }
         lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, calls[call]);
         engine->ops->close(engine);
-        end_device();
+        lh_toy_end_device();
     }
 }
 
@@ -450,14 +432,14 @@ static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **sta
         lh_step_metrics metrics[STEPS];
         int done;
         use_device(&wide, (lh_emulation){.plain_products = plain[i % 3]});
-        lh_spec spec = toy(&wide);
+        lh_spec spec = lh_toy_fleet_spec();
         biased = i < 3;
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
         lh_assert_ok(ask(engine, STEPS, metrics, &done, &error), &error);
         assert_int_equal(done, STEPS);
         assert_int_equal(lh_emulation_launches(), biased && plain[i % 3] ? 2 * STEPS : STEPS);
         engine->ops->close(engine);
-        end_device();
+        lh_toy_end_device();
     }
     biased = false;
 }

@@ -1,0 +1,339 @@
+/* runtime/cuda/fleet: evaluation, predictions and a model's own answers over the emulated driver. The toy model's numbers
+ * are those of its CPU program. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/evaluate.h"
+#include "support/toy_fleet.h"
+#include "support/toy_program.h"
+
+/* The sanitizer's allocator must answer a hopeless request as malloc does. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
+/* --- conditions ------------------------------------------------------------------------------------------------- */
+
+static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int examples) {
+    lh_error error;
+    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_condition condition = lh_condition_at(n, examples, 1, 2);
+    condition.first = 7;
+    lh_sums got, want, again, each[100], reference[100], total = {0};
+    static uint16_t answers[100 * 20], wanted[100 * 20];
+    lh_assert_ok(cuda->ops->reserve(cuda, &lengths, examples, &error), &error);
+    lh_assert_ok(cpu->ops->reserve(cpu, &lengths, examples, &error), &error);
+    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &got, each, &error), &error);
+    condition.answers = answers;
+    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &again, NULL, &error), &error);
+    condition.answers = wanted;
+    lh_assert_ok(cpu->ops->evaluate(cpu, &condition, &want, reference, &error), &error);
+    assert_true(examples <= 100 && n <= 20);
+    assert_memory_equal(answers, wanted, (size_t)(examples * n) * sizeof *answers);
+    assert_memory_equal(&got, &again, sizeof got);
+    lh_assert_close(&got.loss, &want.loss, 1, 1e-12, 0);
+    got.loss = want.loss;
+    assert_memory_equal(&got, &want, sizeof got);
+    for (int i = 0; i < examples; i++) {
+        lh_assert_close(&each[i].loss, &reference[i].loss, 1, 1e-6, 0);
+        lh_sums_add(&total, &each[i]);
+        each[i].loss = reference[i].loss;
+        assert_memory_equal(&each[i], &reference[i], sizeof each[i]);
+    }
+    assert_true(total.loss == again.loss); /* in the order of the examples */
+}
+
+static void check_evaluations(const lh_spec *spec) {
+    lh_error error;
+    lh_engine *cuda, *cpu;
+    for (unsigned order = 0; order < 4; order++) {
+        lh_toy_use_device((lh_emulation){.multiprocessors = 1 + (int)order, .order = order});
+        lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1 + (int)order};
+        lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+        check_evaluation(cuda, cpu, 9, 100);
+        check_evaluation(cuda, cpu, 3, 1);
+        check_evaluation(cuda, cpu, 20, 33);
+        cuda->ops->close(cuda);
+        cpu->ops->close(cpu);
+        lh_toy_end_device();
+    }
+}
+
+static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    check_evaluations(&spec);
+}
+
+/* Launches that take seconds are ended where the device has a watchdog: a condition goes in several, each block a group
+ * of sequences at a time, to the same sums. */
+static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_error error;
+    int launches[2];
+    for (int watchdog = 0; watchdog < 2; watchdog++) {
+        lh_engine *cuda, *cpu;
+        lh_toy_use_device((lh_emulation){.multiprocessors = 2, .watchdog = watchdog});
+        lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+        lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+        int before = lh_emulation_launches();
+        check_evaluation(cuda, cpu, 9, 100);
+        launches[watchdog] = (lh_emulation_launches() - before) / 2; /* it evaluates twice */
+        cuda->ops->close(cuda);
+        cpu->ops->close(cpu);
+        lh_toy_end_device();
+    }
+    int together = 2 * toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
+    assert_int_equal(launches[0], 1);
+    assert_int_equal(launches[1], (100 + together - 1) / together);
+    assert_true(launches[1] > 1);
+}
+
+static volatile sig_atomic_t stop;
+static int launched, stop_at;
+
+/* In the place of the driver's: a signal comes while the kernel computes. */
+static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                CUstream stream, void **arguments) {
+    stop = ++launched == stop_at;
+    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                           shared_bytes, stream, arguments);
+}
+
+/* Where a signal may come launches begin short and grow, to the same sums; one that came ends the condition behind the
+ * launch that was under way, and the device is none the worse for it. */
+static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_error error;
+    lh_engine *cuda, *cpu;
+    lh_sums sums;
+    lh_toy_use_device((lh_emulation){.multiprocessors = 1});
+    lh_cuda_driver driver = *lh_toy_device.driver;
+    driver.cuLaunchCooperativeKernel = launch_and_stop;
+    lh_toy_device.driver = &driver;
+    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    cuda->stop = &stop;
+    launched = stop_at = stop = 0;
+    check_evaluation(cuda, cpu, 9, 100);
+    int all = launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
+    assert_in_range(all, 2, 100 / group); /* it evaluates twice */
+    launched = 0;
+    stop_at = 2;
+    lh_condition condition = lh_condition_at(9, 100, 1, 2);
+    assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
+    assert_int_equal(launched, 2);
+    assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* before the first */
+    assert_int_equal(launched, 2);
+    stop_at = stop = 0;
+    check_evaluation(cuda, cpu, 9, 100);
+    cuda->ops->close(cuda);
+    cpu->ops->close(cpu);
+    lh_toy_end_device();
+}
+
+/* The toy's draws, once more for every sequence; it reads those of the first. */
+static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
+
+static uint32_t first_drawn; /* the first sequence of the last draw, in its batch */
+
+static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                      const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    first_drawn = from->first;
+    for (int s = 0; s < shape->sequences; s++, out += toy_cuda.draw_count(shape))
+        toy_cuda.draw(from, shape, positions, distances, scratch, out);
+}
+
+/* What a query of that example of its batch draws, and drops, is what it was in the batch. */
+static void check_query_of(lh_engine *cuda, uint32_t example) {
+    uint16_t input[9] = {1, 0, 4, 2, 2}, target[9] = {0};
+    double logits[9 * TOY_CLASSES];
+    lh_error error;
+    lh_query query = {
+        .n = 9, .input = input, .target = target, .draw = lh_condition_at(9, 1, 3, 0).draw, .example = example};
+    lh_assert_ok(cuda->ops->predict(cuda, &query, logits, &error), &error);
+    assert_int_equal(first_drawn, example);
+    const lh_cuda_step *step = ((lh_cuda_engine *)cuda)->fleet->forward.host_step;
+    assert_int_equal(step->first, example);
+}
+
+static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_cuda_program by_sequence = toy_cuda;
+    lh_error error;
+    lh_engine *cuda, *cpu;
+    by_sequence.draw_count = count_each;
+    by_sequence.draw = draw_each;
+    lh_toy_program = &by_sequence;
+    lh_toy_check_steps(&spec, lh_toy_config(&spec, 7));
+    lh_toy_use_device((lh_emulation){0});
+    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    check_evaluation(cuda, cpu, 9, 100);
+    check_query_of(cuda, 70);
+    cuda->ops->close(cuda);
+    cpu->ops->close(cpu);
+    lh_toy_end_device();
+    lh_toy_program = &toy_cuda;
+}
+
+static void test_evaluate_each_replica_its_own_parameters(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_error error;
+    lh_engine *engines[2];
+    lh_sums sums[2], want;
+    lh_lengths lengths = {NULL, 0, 5, 5, 1};
+    lh_condition condition = lh_condition_at(5, 20, 1, 0);
+    lh_toy_record *records = lh_toy_new_records(2);
+    lh_toy_use_device((lh_emulation){0});
+    lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
+    lh_toy_run_fleet(engines, 2, 10, 5, records);
+    lh_assert_ok(engines[0]->ops->reserve(engines[0], &lengths, 20, &error), &error);
+    for (int i = 0; i < 2; i++) engines[i]->ops->evaluate(engines[i], &condition, &sums[i], NULL, &error);
+    assert_true(sums[0].loss != sums[1].loss);
+    lh_state s = lh_toy_state_of(engines[1]);
+    lh_assert_ok(engines[0]->ops->write_state(engines[0], &s, 10, &error), &error);
+    engines[0]->ops->evaluate(engines[0], &condition, &want, NULL, &error);
+    assert_memory_equal(&want, &sums[1], sizeof want);
+    lh_state_close(&s);
+    lh_toy_close_all(engines, 2);
+    free(records);
+    lh_toy_end_device();
+}
+
+static void test_evaluate_beyond_the_limit_or_memory_says_so(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_error error;
+    lh_engine *engine;
+    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 1};
+    lh_lengths beyond = {NULL, 0, 33, 33, 1}, within = {NULL, 0, 30, 30, 1};
+    lh_toy_use_device((lh_emulation){.memory = 1 << 20});
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engine, &error), &error);
+    lh_assert_error(engine->ops->reserve(engine, &beyond, 4, &error), LH_ERR_INPUT, &error, "the encoding allows 64");
+    lh_assert_error(engine->ops->reserve(engine, &within, 100000, &error), LH_ERR_ENVIRONMENT, &error,
+                    "bytes for the examples of an evaluation");
+    lh_assert_ok(engine->ops->reserve(engine, &within, 10, &error), &error); /* the engine is as good as before */
+    engine->ops->close(engine);
+    lh_toy_end_device();
+}
+
+static void test_evaluate_examples_that_cannot_be_had_say_why(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_task task = *lh_toy_spec.task;
+    lh_error error;
+    lh_sums sums;
+    lh_engine *engine;
+    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 3};
+    lh_lengths lengths = {NULL, 0, 4, 4, 1};
+    task.sample = lh_toy_sample_wrong_once;
+    task.source = "own.c";
+    spec.task = &task;
+    lh_toy_wrong_step = 4;
+    lh_toy_use_device((lh_emulation){0});
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engine, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 100, &error), &error);
+    lh_condition condition = lh_condition_at(4, 100, 4, 0);
+    lh_assert_error(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), LH_ERR_INPUT, &error,
+                    "own.c: task length 4, example 9 of the evaluation: input[0] is 77");
+    engine->ops->close(engine);
+    lh_toy_end_device();
+}
+
+/* --- sequences of one's own ------------------------------------------------------------------------------------- */
+
+/* stream: whose positions are given */
+static void check_predictions(const lh_spec *spec, int stream) {
+    enum { N = 5 };
+    lh_error error;
+    lh_engine *cuda, *cpu;
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    uint16_t input[N] = {1, 0, 4, 2, 2}, target[N] = {0, 3, 3, 1, 2};
+    int32_t positions[2 * N] = {3, 9, 11, 40, 63, 1, 1, 1, 1, 1};
+    double got[N * TOY_CLASSES], want[N * TOY_CLASSES], drawn[N * TOY_CLASSES];
+    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1};
+    lh_toy_use_device((lh_emulation){0});
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
+    lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
+    for (int given = 0; given < 2; given++) {
+        lh_query query = {.n = N, .input = input, .target = target, .draw = lh_condition_at(N, 1, 3, 0).draw};
+        if (given) query.positions[stream] = positions;
+        lh_assert_ok(cuda->ops->predict(cuda, &query, got, &error), &error);
+        lh_assert_ok(cpu->ops->predict(cpu, &query, want, &error), &error);
+        lh_assert_close(got, want, N * TOY_CLASSES, 1e-6, 1e-7);
+        if (given) assert_memory_not_equal(got, drawn, sizeof got);
+        memcpy(drawn, got, sizeof got);
+    }
+    cuda->ops->close(cuda);
+    cpu->ops->close(cpu);
+    lh_toy_end_device();
+}
+
+static void test_predict_logits_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    check_predictions(&spec, 0);
+}
+
+/* A model's own answers: a pass for each, over all sequences together; the CPU's are cached. */
+static void check_own_answers(const lh_spec *spec) {
+    lh_error error;
+    lh_engine *engines[2];
+    lh_eval_result results[2][2];
+    lh_toy_use_device((lh_emulation){.multiprocessors = 2});
+    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 2};
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engines[0], &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &engines[1], &error), &error);
+    assert_true(!engines[0]->decodes && engines[1]->decodes);
+    for (int i = 0; i < 2; i++) {
+        lh_eval_request request = {.lengths = {NULL, 0, 6, 9, 3}, .examples = 70, .draws = 2, .seed = 1};
+        lh_assert_ok(lh_evaluate(engines[i], &request, results[i], &error), &error);
+        engines[i]->ops->close(engines[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_ptr_equal(results[0][i].decoding, lh_greedy);
+        assert_true(results[0][i].accuracy == results[1][i].accuracy);
+        assert_true(results[0][i].teacher_forced == results[1][i].teacher_forced);
+        assert_true(results[0][i].exact_match == results[1][i].exact_match);
+        assert_true(results[0][i].accuracy != results[0][i].teacher_forced);
+    }
+    lh_toy_end_device();
+}
+
+static void test_two_streams_numbers_are_those_of_the_cpu(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_toy_check_steps(&spec, lh_toy_config(&spec, 7));
+    check_evaluations(&spec);
+    check_predictions(&spec, 1);
+    check_own_answers(&spec);
+}
+
+int main(void) {
+    setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_evaluate_sums_are_those_of_the_cpu),
+        cmocka_unit_test(test_evaluate_under_a_watchdog_in_short_launches),
+        cmocka_unit_test(test_evaluate_ends_behind_a_launch_at_a_signal),
+        cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
+        cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),
+        cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_says_so),
+        cmocka_unit_test(test_evaluate_examples_that_cannot_be_had_say_why),
+        cmocka_unit_test(test_predict_logits_are_those_of_the_cpu),
+        cmocka_unit_test(test_two_streams_numbers_are_those_of_the_cpu),
+    };
+    return cmocka_run_group_tests_name("cuda_evaluate", tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* See toy_fleet.h. */
+#include "toy_fleet.h"
+
+#include <stdlib.h>
+
+#include "lh_test.h"
+#include "toy_program.h"
+
+enum { MOST = 8, STEPS = 30 };
+
+lh_cuda_device lh_toy_device;
+const lh_cuda_program *lh_toy_program = &toy_cuda;
+
+void lh_toy_use_device(lh_emulation emulation) {
+    lh_error error;
+    lh_emulation_set(&emulation);
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_assert_ok(lh_cuda_device_open(&lh_toy_device, lh_toy_program, 0, &error), &error);
+}
+
+void lh_toy_end_device(void) {
+    lh_cuda_device_close(&lh_toy_device);
+    assert_int_equal(lh_emulation_held(), 0);
+}
+
+static lh_spec of_the_device(lh_spec spec) {
+    spec.position_range[0] = 64;
+    spec.cuda = lh_toy_program;
+    spec.train.batch = 13;
+    return spec;
+}
+
+lh_spec lh_toy_fleet_spec(void) { return of_the_device(lh_toy_spec_with(toy_drawn_list)); }
+
+lh_spec lh_toy_fleet_pair(void) { return of_the_device(lh_toy_pair_with(toy_drawn_list)); }
+
+lh_engine_config lh_toy_config(const lh_spec *spec, int seed) {
+    return (lh_engine_config){
+        .spec = spec, .seed = (uint64_t)seed, .learning_rate = 0.01 * (1 + seed % 3), .threads = 3, .trains = true};
+}
+
+void lh_toy_open_fleet(const lh_spec *spec, const lh_cuda_variant *variant, int first, int count, lh_engine **engines) {
+    lh_error error;
+    lh_engine_config configs[MOST];
+    for (int i = 0; i < count; i++) configs[i] = lh_toy_config(spec, first + i);
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, variant, configs, count, engines, &error), &error);
+}
+
+void lh_toy_close_all(lh_engine **engines, int count) {
+    for (int i = 0; i < count; i++) engines[i]->ops->close(engines[i]);
+}
+
+void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_toy_record *records) {
+    for (bool busy = true; busy;) {
+        busy = false;
+        for (int i = 0; i < count; i++) {
+            lh_toy_record *r = &records[i];
+            int done, left = wanted - (int)r->steps;
+            if (left == 0 || r->status != LH_OK) continue;
+            busy = true;
+            r->status =
+                engines[i]->ops->step(engines[i], left < asked ? left : asked, r->metrics + r->steps, &done, &r->error);
+            r->steps += done;
+            if (r->status != LH_OK || r->steps == wanted) lh_cuda_leave((lh_cuda_engine *)engines[i]);
+        }
+    }
+}
+
+void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r) {
+    lh_toy_run_fleet(&engine, 1, wanted, asked, r);
+}
+
+lh_toy_record *lh_toy_new_records(int count) {
+    lh_toy_record *records = calloc((size_t)count, sizeof *records);
+    assert_non_null(records);
+    return records;
+}
+
+lh_state lh_toy_state_of(lh_engine *engine) {
+    lh_error error;
+    lh_state state;
+    lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
+    lh_assert_ok(engine->ops->read_state(engine, &state, &error), &error);
+    return state;
+}
+
+uint32_t lh_toy_wrong_step;
+
+void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = rng->counter[3] == lh_toy_wrong_step && rng->counter[2] == 9 && rng->key.word[0] == 4;
+    lh_toy_spec.task->sample(rng, n, example);
+    if (wrong) example->input[0] = 77;
+}
+
+static void assert_metrics_close(const lh_step_metrics *got, const lh_step_metrics *want, int count) {
+    for (int i = 0; i < count; i++) {
+        const lh_step_metrics *a = &got[i], *b = &want[i];
+        lh_assert_close(&a->sums.loss, &b->sums.loss, 1, 1e-5, 0);
+        lh_assert_close(&a->gradient_norm, &b->gradient_norm, 1, 1e-4, 0);
+        lh_assert_close(&a->parameter_norm, &b->parameter_norm, 1, 1e-6, 0);
+        lh_assert_close(&a->update_norm, &b->update_norm, 1, 1e-4, 0);
+        lh_assert_close(&a->heavy_share, &b->heavy_share, 1, 1e-3, 0);
+        assert_int_equal(a->heavy_chunk, b->heavy_chunk);
+        assert_int_equal(a->sums.positions, b->sums.positions);
+        assert_int_equal(a->sums.counted, b->sums.counted);
+        assert_int_equal(a->sums.correct, b->sums.correct);
+        assert_int_equal(a->sums.sequences, b->sums.sequences);
+        assert_int_equal(a->sums.exact, b->sums.exact);
+        assert_int_equal(a->clipped, b->clipped);
+        assert_int_equal(a->length, b->length);
+    }
+}
+
+void lh_toy_check_steps(const lh_spec *spec, lh_engine_config config) {
+    lh_error error;
+    lh_step_metrics metrics[STEPS];
+    int done;
+    lh_engine *cpu, *cuda;
+    lh_toy_record *r = lh_toy_new_records(1);
+    config.spec = spec;
+    lh_toy_use_device((lh_emulation){0});
+    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    lh_assert_ok(cpu->ops->step(cpu, STEPS, metrics, &done, &error), &error);
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+    lh_toy_run_one(cuda, STEPS, 7, r);
+    lh_test_ok(r->status, &r->error, __FILE__, __LINE__);
+    assert_metrics_close(r->metrics, metrics, STEPS);
+    lh_state a = lh_toy_state_of(cuda), b = lh_toy_state_of(cpu);
+    lh_assert_close_float(a.parameters, b.parameters, TOY_STORAGE, 0, 1e-5);
+    assert_true(cuda->seconds > 0 && cpu->seconds > 0);
+    lh_state_close(&a);
+    lh_state_close(&b);
+    cuda->ops->close(cuda);
+    cpu->ops->close(cpu);
+    free(r);
+    lh_toy_end_device();
+}
