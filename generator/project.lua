@@ -222,13 +222,17 @@ function Project:template(name, folder)
   return write.read(("%s/%s/%s"):format(self.root, folder or "templates", name))
 end
 
--- The kernels that a CPU build includes: { path, text }, sorted by path.
+-- The kernels that a CPU build includes: { path, text }, sorted by path. They are read once.
 function Project:kernels()
+  if self.kernel_list then
+    return self.kernel_list
+  end
   local list = {}
   for _, name in ipairs(self:names("kernels/cpu", ".h")) do
     local path = "kernels/cpu/" .. name .. ".h"
     list[#list + 1] = { path = path, text = assert(write.read(self.root .. "/" .. path)) }
   end
+  self.kernel_list = list
   return list
 end
 

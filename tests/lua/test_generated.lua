@@ -16,7 +16,7 @@ function TestForm.test_the_files_are_the_documented_ones()
   for _, case in ipairs(cases.all()) do
     local expected = table.move(PATHS, 1, #PATHS, 1, {})
     if case.resolved.encoding.score then
-      table.insert(expected, 6, "score_self.inc")
+      table.insert(expected, 5, "score_self.inc")
     end
     for i, path in ipairs(expected) do
       lu.assertEquals(case.files[i].path, path, case.name)

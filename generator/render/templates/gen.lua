@@ -50,13 +50,27 @@ local function nameless(text, plan)
   return (text:gsub("(longhand_%l+_)" .. symbol .. "%f[^%w_]", "%1"))
 end
 
-local function digest_of(files, kernels, plan)
-  local parts = {}
-  for _, list in ipairs({ files, kernels }) do
-    for _, file in ipairs(list) do
-      local text = nameless(file.text, plan)
-      parts[#parts + 1] = not (file.loose or file.neutral) and ("%s %d\n%s"):format(file.path, #text, text) or nil
+local function part_of(file, text)
+  return ("%s %d\n%s"):format(file.path, #text, text)
+end
+
+local hashes = setmetatable({}, { __mode = "k" }) -- of lists of kernels, which many plans share
+
+local function hash_of(kernels)
+  if not hashes[kernels] then
+    local parts = {}
+    for i, file in ipairs(kernels) do
+      parts[i] = part_of(file, file.text)
     end
+    hashes[kernels] = sha256.hex(table.concat(parts))
+  end
+  return hashes[kernels]
+end
+
+local function digest_of(files, kernels, plan)
+  local parts = { hash_of(kernels) }
+  for _, file in ipairs(files) do
+    parts[#parts + 1] = not (file.loose or file.neutral) and part_of(file, nameless(file.text, plan)) or nil
   end
   return sha256.digest(table.concat(parts))
 end

@@ -298,8 +298,7 @@ local function read_lines(reader, text)
   end
 end
 
--- Reads a template, or one section of it; path is how errors name it.
-function M.parse(name, path, text, section)
+local function read(name, path, text, section)
   local reader = { path = path, source = {}, code = {}, blocks = {}, brackets = {}, section = section }
   local ok, err = pcall(read_lines, reader, text == "" and "\n" or text)
   if not ok then
@@ -309,6 +308,20 @@ function M.parse(name, path, text, section)
     return nil, err
   end
   return { name = name, path = path, source = reader.source, code = table.concat(reader.code, "\n") }
+end
+
+local known = {} -- by path and section, what was read of which text: half the time of rendering goes into reading
+
+-- Reads a template, or one section of it; path is how errors name it.
+function M.parse(name, path, text, section)
+  local key = path .. "#" .. (section or "")
+  local before = known[key]
+  if before and before.text == text and before.parsed.name == name then
+    return before.parsed
+  end
+  local parsed, err = read(name, path, text, section)
+  known[key] = parsed and { text = text, parsed = parsed }
+  return parsed, err
 end
 
 return M
