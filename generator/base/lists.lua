@@ -1,4 +1,4 @@
--- Questions about lists; plain data.
+-- Questions about lists and tables of plain data.
 
 local M = {}
 
@@ -26,6 +26,17 @@ function M.copy(value)
     new[key] = M.copy(inner)
   end
   return new
+end
+
+-- The value at a path of names; nil also where a table on the way is missing.
+function M.at(value, path)
+  for name in path:gmatch("[^%.]+") do
+    if type(value) ~= "table" then
+      return nil
+    end
+    value = value[name]
+  end
+  return value
 end
 
 -- The names of things that have one.

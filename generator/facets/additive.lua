@@ -1,13 +1,91 @@
 -- Facet `additive`: what is added to the vectors of tokens, and the dropout behind it.
 --
--- Input: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the vectors of
--- tokens, with what is added to them, or nil; in_blocks: added to the input of every block, there dropped out at
--- dropout_rate; of a sinusoid interleaved: sines in even channels, grid: tokens of a row of the task's grid, where
--- positions are its cells, or false, period: of positions that come again, or false, and member: of the tables of
+-- M.plan. Input: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the
+-- vectors of tokens, with what is added to them, or nil; in_blocks: added to the input of every block, there dropped
+-- out at dropout_rate; of a sinusoid interleaved: sines in even channels, grid: tokens of a row of the task's grid,
+-- where positions are its cells, or false, period: of positions that come again, or false, and member: of the tables of
 -- positions, which for other forms than Ruoss et al.'s is one of its own; of a learned table rows, first values { kind,
 -- value }, frozen: whether training leaves them as they are.
 
-local M = {}
+local diagnostics = require("base.diagnostics")
+local features = require("facets.features")
+
+local M = { name = "additive" }
+
+M.fields = {
+  { path = "encoding.additive", type = "table", doc = "what is added to the vectors of tokens" },
+  { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "nothing" },
+      { name = "sinusoid", fingerprints = { "sinusoid" },
+        doc = "fixed sines and cosines of the position; in a grid of the column, then of the row, in half the channels",
+        shared = function(resolved)
+          return resolved.encoding.relative.kind == "transformer_xl"
+        end },
+      { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
+    } },
+  { path = "encoding.additive.at", type = "choice", choices = { "input", "block" }, default = "input",
+    left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
+    doc = "where it is added: to the vectors of tokens, or to the input of every block, learned tables one for each" },
+  { path = "encoding.additive.channels", type = "choice", choices = { "halves", "interleaved" }, default = "halves",
+    left_out = "halves", only = { "sinusoid" },
+    doc = "sines, then cosines; or sines in even channels and cosines in odd ones" },
+  { path = "encoding.additive.rows", type = "integer", min = 1, max = 1048576, unit = "positions",
+    only = { "learned" },
+    default = function(resolved)
+      return features.is_randomized(resolved) and resolved.encoding.positions.max_position or 2048
+    end,
+    default_text = "2048; randomized: max_position",
+    doc = "positions that have a vector; no sequence can be longer" },
+  { path = "encoding.additive.learned", type = "boolean", default = true, left_out = true, only = { "learned" },
+    doc = "whether training changes the table; false: its first values stay, and do not count as parameters" },
+  { path = "encoding.additive.init", type = "choice", choices = { "truncated_normal", "normal" },
+    default = "truncated_normal", left_out = "truncated_normal", only = { "learned" },
+    doc = "what the table's first values are drawn from: a normal distribution, cut at two of init_sigma or not" },
+  { path = "encoding.additive.init_sigma", type = "number", above = 0, default = 1.0, only = { "learned" },
+    doc = "standard deviation of that normal distribution" },
+  { path = "encoding.additive.dropout", type = "number", min = 0, max = 0.99, unit = "share of elements",
+    only = { "sinusoid", "learned" }, default = function(resolved)
+      local model = resolved.model or {}
+      return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout
+    end, default_text = "model.embedding_dropout at the input, or else model.dropout",
+    doc = "dropped from the sum, in training: with at = block in every block, and the residual takes what is left" },
+}
+
+function M.reads(encoding)
+  return encoding.additive and encoding.additive.kind ~= "none" and "positions"
+end
+
+-- The embedding has one rate, which two fields may give.
+local function check_rate(model, additive, say)
+  local rate, other = model and model.embedding_dropout, additive.dropout
+  if rate and other and rate ~= other and additive.at ~= "block" then
+    local text = diagnostics.number(rate)
+    say.refuse("encoding.additive.dropout", "model.embedding_dropout", text, {
+      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.number(other)),
+      expected = ("one of the two fields, or %s in both"):format(text) })
+  end
+end
+
+-- Every position has a row.
+function M.check(seen, say)
+  local positions, additive = seen.resolved.encoding.positions, seen.resolved.encoding.additive
+  if additive then
+    check_rate(seen.resolved.model, additive, say)
+  end
+  if not positions or not additive or additive.kind ~= "learned" or not additive.rows then
+    return
+  elseif positions.kind ~= "randomized" then
+    say.limit("encoding.additive.rows", additive.rows, "the learned table",
+      "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
+  elseif positions.max_position and additive.rows < positions.max_position then
+    local most = positions.max_position
+    say.refuse("encoding.additive.rows", "encoding.positions.max_position", most, {
+      what = ("%d rows are fewer than the positions that can be drawn"):format(additive.rows),
+      expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
+      hint = "leave rows out: it follows max_position" })
+  end
+end
 
 function M.plan(encoding, model, task)
   local additive, in_blocks = encoding.additive, encoding.additive.at == "block"

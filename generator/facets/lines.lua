@@ -1,8 +1,8 @@
 -- Facet `lines`: pairs of a query and a key on straight lines, and what their scores gain (Duan and Shi 2024, the bias
 -- of attention bias calibration).
 --
--- Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where there are
--- neither lines nor corners, or a mask (mask.lua) of kind "lines":
+-- M.plan. Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where
+-- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
 --               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
 --               the softmax; corner: query 0 sees key S - 1 at 0
@@ -17,10 +17,78 @@
 -- 0 in both for the anti-diagonal through the corner of the first query and the last key; its line l = j of the
 -- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
 
-local M = {}
+local wording = require("base.wording")
+
+local M = { name = "lines" }
 
 -- A device begins the largest score of a query at -1e30: all that a query sees lies above.
 M.LARGEST = 1e20
+
+M.fields = {
+  { path = "encoding.lines", type = "table", optional = true, items = "list",
+    doc = "numbers that scores gain along lines of pairs, a table for each head; pairs on no line are hidden",
+    more = { "as in lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
+      "where lines meet the largest number counts; a query whose head opens none of its keys sees all",
+      "in a decoder's attention to itself no query sees what is behind it, whatever the lines" } },
+  { path = "encoding.lines.list", type = "lines", required = true, doc = "the lines, in any order",
+    more = { "pairs of query i and key j, from 0 on, of S keys, by direction:",
+      "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: key j = line, counted from the side that columns says" } },
+  { path = "encoding.lines.zero_corner", type = "choice", choices = { "lines", "all", "none" }, default = "lines",
+    doc = "heads in which the first query of cross-attention sees the last key at 0: those with lines, all, or none" },
+  { path = "encoding.lines.columns", type = "choice", choices = { "left", "right" }, optional = true,
+    doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, or else left" },
+}
+
+-- Lines are a mask.
+function M.check(seen, say)
+  local encoding = seen.resolved.encoding
+  if encoding.lines and encoding.mask and encoding.mask.kind ~= "full" and encoding.mask.kind ~= "causal" then
+    say.refuse("encoding.mask.kind", "encoding.lines", "{ ... }", {
+      what = "a mask beside lines, which say themselves what a query sees",
+      expected = '"full", or "causal": then what is behind the query stays hidden' })
+  end
+end
+
+-- Queries and keys: the streams of an attention.
+local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
+
+local function meets_a_pair(line, queries, keys, causal)
+  local last = causal and line.direction == 1 and 0 or keys - 1
+  return line.line <= last and line.line > (line.direction == 0 and -1 or -queries)
+end
+
+-- Of one attention: lines that no sequence is long enough for.
+local function warn_beyond(seen, say, name, streams)
+  local encoding, sides = seen.resolved.encoding, SIDES[name] or { 1, 1 }
+  local queries, keys, beyond = streams[sides[1]], streams[sides[2]], {}
+  local causal = name == "decoder" or seen.resolved.model.kind == "decoder"
+    or encoding.mask ~= nil and encoding.mask.kind == "causal"
+  for _, line in ipairs(encoding.lines.list) do
+    beyond[#beyond + 1] = not meets_a_pair(line, queries, keys, causal) and line or nil
+  end
+  if beyond[1] then
+    say.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
+      say.named("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
+        and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
+      queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
+  end
+end
+
+-- Lines that open nothing, and a corner where there is none.
+function M.warn(seen, say)
+  local crosses, path = false, "encoding.lines.zero_corner"
+  if not seen.resolved.encoding.lines then
+    return
+  end
+  local streams = say.longest_streams()
+  for _, name in ipairs(seen.holds_for) do
+    crosses = crosses or name == "cross"
+    warn_beyond(seen, say, name, streams)
+  end
+  if not crosses and say.place(path) then
+    say.warn(("%s has no effect: cross-attention alone has that corner"):format(say.named(path)))
+  end
+end
 
 -- Where a line goes, as its words in the spec say it.
 local function placed(entry, columns)

@@ -1,6 +1,6 @@
 -- Facet `mask`: which keys a query sees, by the indices of both, and what its scores gain where lines say it.
 --
--- Input: the resolved encoding, the family so far. Output: kind, and about, which is absent where all are seen:
+-- M.plan. Input: the resolved encoding, the family so far. Output: kind, and about, which is absent where all are seen:
 --   none
 --   causal, window   left and right: how many keys before and behind the query are seen (left is nil where that has no
 --                    limit)
@@ -11,7 +11,57 @@
 
 local lines_facet = require("facets.lines")
 
-local M = {}
+local M = { name = "mask" }
+
+-- Whether a mask alone hides keys: lines do so in its place.
+local function hides(resolved)
+  local mask, list, kind = resolved.encoding.mask or {}, resolved.encoding.lines, resolved.model.kind
+  return ((mask.kind or "full") ~= "full" or kind == "decoder" or kind == "encoder_decoder")
+    and not (list and #list.list > 0)
+end
+
+M.fields = {
+  { path = "encoding.mask", type = "table", left_out = "full", doc = "which keys a query sees, by their indices",
+    more = { "in a decoder no query sees what is behind it, whatever the mask" } },
+  { path = "encoding.mask.kind", type = "kind", default = "full", doc = "its form",
+    kinds = {
+      { name = "full", doc = "all" },
+      { name = "causal", fingerprints = { "visible" }, doc = "itself and those before it",
+        used = hides, shared = hides },
+      { name = "window", doc = "those at most left before it and right behind it" },
+      { name = "antidiagonal",
+        doc = "those near the line that goes from the first query and the last key down to the left" },
+    } },
+  { path = "encoding.mask.left", type = "integer", min = 0, max = 1048576, required = true, only = { "window" },
+    unit = "tokens", doc = "keys that are seen before the query" },
+  { path = "encoding.mask.right", type = "integer", min = 0, max = 1048576,
+    default = function(resolved)
+      return resolved.encoding.mask.left
+    end, default_text = "left", only = { "window" }, unit = "tokens",
+    doc = "keys that are seen behind the query" },
+  { path = "encoding.mask.width", type = "integer", min = 0, max = 1048576, required = true, only = { "antidiagonal" },
+    unit = "tokens", doc = "keys that are seen on either side of the line" },
+  { path = "encoding.mask.stride", type = "integer", min = 1, max = 16, default = 1, only = { "antidiagonal" },
+    unit = "tokens", doc = "how many keys the line goes left for each query, and is broad: 2 for pairs of digits",
+    more = { "query i of S keys sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
+      "keys that there are not are left out; a query that sees none of them sees all" } },
+  { path = "encoding.mask.left_only", type = "boolean", default = false, only = { "antidiagonal" },
+    doc = "whether keys right of the line stay hidden" },
+}
+
+-- The line goes to keys that a decoder's query does not see.
+function M.check(seen, say)
+  local mask, kind = seen.resolved.encoding.mask, seen.resolved.model.kind
+  for _, name in ipairs(mask and mask.kind == "antidiagonal" and seen.holds_for or {}) do
+    if name == "decoder" or kind == "decoder" then
+      say.refuse("encoding.mask.kind", "model.kind", ("%q"):format(kind), {
+        what = "the first query of a decoder does not see the last key, where the line begins",
+        expected = kind == "encoder_decoder" and 'encoding.cross = { mask = { kind = "antidiagonal" } }, '
+          .. "the decoder's attention to the encoder" or '"window" or "causal"' })
+      return
+    end
+  end
+end
 
 local function antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1

@@ -1,14 +1,77 @@
 -- Facet `normaliser`: how scores become weights.
 --
--- Input: the resolved encoding, the family's sizes. Output: kind; templates of attention on the CPU: of what a layer
--- keeps and the room for a head (kept), of attention itself, of its traces; temperature of a softmax, 1 unless given;
--- for geometric:
+-- M.plan. Input: the resolved encoding, the family's sizes. Output: kind; templates of attention on the CPU: of what a
+-- layer keeps and the room for a head (kept), of attention itself, of its traces; temperature of a softmax, 1 unless
+-- given; for geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector
 --   fill             of the learned numbers of a layer up to whole vectors
 
-local M = {}
+local M = { name = "normaliser" }
+
+M.fields = {
+  { path = "encoding.normaliser", type = "table", left_out = "softmax", doc = "how scores become weights" },
+  { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "its form",
+    kinds = {
+      { name = "softmax", doc = "exponentials, divided by their sum" },
+      { name = "geometric", fingerprints = { "geometric" },
+        doc = "keys are tried outwards, right before left; a weight: the chance that this key is the first to match" },
+    } },
+  { path = "encoding.normaliser.temperature", type = "number", above = 0, max = 1e6, default = 1, left_out = 1,
+    only = { "softmax" }, doc = "what scores are divided by before their exponentials" },
+  { path = "encoding.normaliser.normalised", type = "boolean", default = true, only = { "geometric" },
+    fingerprints = { "inverse_total" }, doc = "whether the weights of a query are divided by their sum" },
+  { path = "encoding.normaliser.directional", type = "boolean", default = true, only = { "geometric" },
+    fingerprints = { "direction_scale", "DIRECTION_WIDTH" },
+    doc = "whether a query says by a learned map what keys to its right gain, and those to its left" },
+}
+
+local KIND = "encoding.normaliser.kind"
+
+-- What says how a pair's score changes or which pairs there are is made for softmax.
+local function check_alone(encoding, say)
+  local function refuse(path, there, what)
+    if there then
+      say.refuse(path, KIND, '"geometric"', { what = what .. " does not go with geometric attention",
+        expected = "no mask, lines, vectors of distances or score beside it; additive and rotation may be there",
+        hint = "use one or the other: the order in which keys are tried is what tells it where they stand" })
+    end
+  end
+  local mask, relative = encoding.mask, encoding.relative
+  refuse("encoding.mask.kind", mask and mask.kind ~= "full", "a mask")
+  refuse("encoding.lines", encoding.lines, "a table of lines")
+  refuse("encoding.relative.kind", relative and relative.kind and relative.kind ~= "none", "a vector of distances")
+  refuse("encoding.score", encoding.score, "a score")
+end
+
+-- A decoder must not see what is behind a query; keys that are tried outwards cannot leave that side out.
+local function check_side(seen, say)
+  local kind = seen.resolved.model.kind
+  if kind == "decoder" then
+    say.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention does not go with a decoder",
+      expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
+      hint = 'model.kind = "encoder" has geometric attention' })
+  elseif kind == "encoder_decoder" and (seen.holds_for[#seen.holds_for] or "encoder") ~= "encoder" then
+    say.refuse(KIND, "model.kind", '"encoder_decoder"', {
+      what = "geometric attention goes with the encoder's attention to itself alone",
+      expected = '"softmax"; it tries keys on both sides of the query, in one sequence',
+      hint = 'encoding.encoder = { normaliser = { kind = "geometric" } } is for the encoder alone' })
+  end
+end
+
+function M.check(seen, say)
+  local encoding, model = seen.resolved.encoding, seen.resolved.model
+  if not encoding.normaliser or encoding.normaliser.kind ~= "geometric" then
+    return
+  end
+  check_alone(encoding, say)
+  if model and (model.attention_dropout or 0) > 0 then
+    say.refuse("model.attention_dropout", KIND, '"geometric"', {
+      what = "the weights of geometric attention are not dropped out", expected = "0, or weights of a softmax" })
+  end
+  check_side(seen, say)
+end
 
 local WIDEST_VECTOR = 16
 

@@ -1,9 +1,9 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
--- Input: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates need to
--- draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, of positions that come
--- again after `period`, which tables of positions have, and where positions would be drawn that nothing reads; and in
--- `distance` the signed distances of pairs.
+-- M.plan. Input: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates
+-- need to draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, of positions that
+-- come again after `period`, which tables of positions have, and where positions would be drawn that nothing reads; and
+-- in `distance` the signed distances of pairs.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
 -- "pass" (Ruoss et al. 2023, released code). Of several streams each has draws, and sites, of its own; what is added
@@ -34,11 +34,190 @@
 --   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and the
 --                          first to the right is element max_position
 
-local M = {}
+local features = require("facets.features")
 
--- The facets that read distances; another one is another line here.
+local M = { name = "positions" }
+
+M.fields = {
+  { path = "encoding.positions", type = "table", doc = "where each token stands" },
+  { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
+    kinds = {
+      { name = "index", doc = "0, 1, 2, ..." },
+      { name = "randomized", fingerprints = { "lh_draw_" }, used = features.positions_are_read,
+        doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
+      { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column of the cells of the task's grid" },
+      { name = "cyclic", fingerprints = { "cyclic" }, used = features.positions_are_read,
+        doc = "0, 1, ..., period - 1, and again from 0 on" },
+    } },
+  { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
+    only = { "cyclic" }, unit = "positions", doc = "how many positions there are" },
+  { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
+    unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
+  { path = "encoding.positions.range", type = "choice", choices = { "zero_based", "one_based" },
+    default = "zero_based", left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
+    used = features.draws_places,
+    doc = "with L = max_position: positions from 0 to L - 1, distances from 1 to L - 1; or both from 1 to L" },
+  { path = "encoding.positions.sorted", type = "boolean", default = true, only = { "randomized" },
+    doc = "whether drawn positions keep the order of the tokens" },
+  { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
+    only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
+      return features.draws_by_sequence(resolved) and features.positions_are_read(resolved)
+    end,
+    default = function(resolved)
+      local rotation = resolved.encoding.rotation
+      local turns = rotation ~= nil and rotation.kind == "rope"
+      return (turns or features.distances_are_read(resolved)) and "layer" or "pass"
+    end,
+    default_text = "layer where rotation or relative is on or the score reads positions, else pass",
+    doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
+  { path = "encoding.positions.reading", type = "choice", choices = { "drawn", "difference", "clamped" },
+    default = "drawn", default_text = "drawn; of cross-attention difference, the one it has", only = { "randomized" },
+    doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
+      .. "Ruoss et al.'s released code" },
+  { path = "encoding.positions.sides", type = "choice", choices = { "mirrored", "independent" },
+    default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
+    used = function(resolved)
+      return features.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
+    end,
+    doc = "drawn distances to the left: those to the right, or a draw of their own" },
+}
+
+-- ---- what goes with what ----
+
+local KIND = "encoding.positions.kind"
+local BY_INDEX = '"none", or positions by index'
+local NO_WORDS = "x.query_index and x.key_index, or positions by index"
+
+local function refuser(say, kind)
+  return function(path, there, what, expected, other, value)
+    if there then
+      say.refuse(path, other or KIND, value or ('"%s"'):format(kind), { what = what, expected = expected })
+    end
+  end
+end
+
+-- A cell has two positions, which a sum of vectors alone can tell apart.
+local function check_grid(seen, say)
+  local encoding, facts, refuse = seen.resolved.encoding, seen.task, refuser(say, "grid")
+  refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is one, and this one\'s is a line',
+    '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
+  refuse(KIND, seen.resolved.model.kind == "encoder_decoder", '"grid" does not go with a target, which is no grid',
+    '"index", or model.kind = "encoder"', "model.kind", '"encoder_decoder"')
+  refuse("encoding.additive.kind", encoding.additive.kind == "learned",
+    "a table has a vector for every cell as it is, and knows no rows and columns", '"sinusoid", or positions by index')
+  refuse("encoding.additive.kind", encoding.additive.kind == "none", "nothing reads the rows and columns of the grid",
+    '"sinusoid", or positions by index')
+  refuse("encoding.rotation.kind", encoding.rotation.kind == "rope", "queries turn by one number, and a cell has two",
+    BY_INDEX)
+  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+    "vectors are those of one signed distance, and two cells have two", BY_INDEX)
+  refuse("encoding.score", features.score_reads_positions(encoding),
+    "the score reads x.distance, x.query or x.key, one number each, and a cell has two", NO_WORDS)
+end
+
+-- What would read a position that comes again as more than a name of its token.
+local function check_cyclic(seen, say)
+  local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
+  refuse("encoding.additive.kind", encoding.additive.kind == "learned",
+    "a learned table has a vector of its own for every index", '"sinusoid", or positions by index')
+  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+    "vectors are those of a distance, and positions that come again have none", BY_INDEX)
+  refuse("encoding.score", features.score_reads_positions(encoding),
+    "the score reads x.distance, x.query or x.key, and positions that come again have no distance", NO_WORDS)
+end
+
+-- Choices of how to draw that contradict each other, and lengths that are past the range.
+local function check_draws(seen, say)
+  local encoding = seen.resolved.encoding
+  local positions, relative = encoding.positions, encoding.relative
+  if positions.reading == "clamped" and positions.range == "one_based" then
+    say.refuse("encoding.positions.range", "encoding.positions.reading", '"clamped"', {
+      what = '"one_based" does not go with clamped distances',
+      expected = '"zero_based"; the released code, which clamped stands for, draws distances from 1 to L - 1' })
+  end
+  if positions.draw == "sequence" and relative.kind and features.distances_are_read(seen.resolved) then
+    local reader = relative.kind ~= "none" and "encoding.relative.kind" or "encoding.score"
+    say.add({ "encoding.positions.draw" }, { what = '"sequence" does not go with distances between tokens',
+      expected = '"pass" or "layer"; what relative and score read is made once for the whole batch',
+      hint = "additive and rotation can have positions of their own in every sequence",
+      notes = { say.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })
+  end
+  if encoding.additive then
+    local distances_alone = positions.range == "one_based" and not features.draws_places(seen.resolved)
+    say.limit("encoding.positions.max_position", positions.max_position, "the range of positions",
+      "distinct positions are drawn from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
+  end
+end
+
+local CHECKS = { grid = check_grid, cyclic = check_cyclic, randomized = check_draws }
+
+function M.check(seen, say)
+  local positions = seen.resolved.encoding.positions
+  local check = positions and CHECKS[positions.kind]
+  if check then
+    check(seen, say)
+  end
+end
+
+-- ---- what will hardly be meant ----
+
+local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
+
+-- A range far above the lengths that it is for: most of its positions are hardly met in training.
+local function warn_range(seen, say)
+  local most, path = seen.resolved.encoding.positions.max_position, "encoding.positions.max_position"
+  local longest = not seen.task.data and not say.is_inherited(path) and say.longest_tokens() or 0
+  if longest > 0 and most > FAR * longest then
+    say.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
+      .. "positions together; about 2 to 16 times is usual"):format(say.named(path), most, FAR, longest))
+  end
+end
+
+-- Whether both sides are drawn makes a difference for drawn distances alone.
+local function warn_sides(seen, say)
+  local positions, path = seen.resolved.encoding.positions, "encoding.positions.sides"
+  local why = not features.distances_are_read(seen.resolved) and "nothing reads distances"
+    or positions.reading == "difference" and "distances are differences of positions"
+    or positions.reading == "clamped" and "clamped reads the draw of the left side alone"
+  if positions.sides == "independent" and why and not say.is_inherited(path) then
+    say.warn(("%s: \"independent\" has no effect: %s"):format(say.named(path), why))
+  end
+end
+
+local function warn_draws(seen, say)
+  local resolved, path = seen.resolved, say.named("encoding.positions")
+  local positions, distances = resolved.encoding.positions, features.distances_are_read(resolved)
+  local turns = resolved.encoding.rotation.kind ~= "none"
+  if not features.positions_are_read(resolved) then
+    say.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
+      .. "score reads x.distance, x.query or x.key")
+  elseif positions.draw == "layer" and not turns and not distances then
+    say.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a layer")
+  end
+  if positions.sorted == false and distances and positions.reading ~= "difference"
+    and not features.places_are_read(resolved) then
+    say.warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+  end
+  if positions.reading ~= "drawn" and not distances then
+    say.warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
+  end
+end
+
+function M.warn(seen, say)
+  if features.is_randomized(seen.resolved) then
+    if not say.is_inherited(KIND) then
+      warn_draws(seen, say)
+    end
+    warn_sides(seen, say)
+    warn_range(seen, say)
+  end
+end
+
+-- ---- the plan ----
+
+-- A score that reads no distances is given draws, too.
 local function reads_distances(encoding)
-  return encoding.relative.kind ~= "none" or encoding.score ~= nil
+  return encoding.score ~= nil or features.distances_are_read({ encoding = encoding })
 end
 
 local function is_one_based(positions)

@@ -1,6 +1,6 @@
 -- Facet `relative`: vectors of a pair's signed distance in its logit.
 --
--- Input: the resolved encoding, the family with its positions, the model's width. Output:
+-- M.plan. Input: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
 --   turned     transformer_xl by differences of positions: a pair has no row, queries are turned by their positions
@@ -15,7 +15,60 @@
 --   init_sigma shaw: of the table's first values
 -- and words for the templates.
 
-local M = {}
+local M = { name = "relative" }
+
+M.fields = {
+  { path = "encoding.relative", type = "table", doc = "vectors of the signed distance, key - query, in the logit" },
+  { path = "encoding.relative.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "there are none" },
+      { name = "transformer_xl", fingerprints = { "position_bias" },
+        doc = "(q + u) k + (q + v) W R: a learned map W of the distance's sinusoid R, learned biases u and v" },
+      { name = "shaw", fingerprints = { "table_row", "relative_table" },
+        doc = "q (k + a): a learned vector a per distance, shared by the heads" },
+    } },
+  { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
+    only = { "shaw" }, doc = "farther keys share the vector of this distance" },
+  { path = "encoding.relative.sides", type = "choice", choices = { "both", "left" }, default = "both",
+    default_text = "left where no query sees a key behind it, else both", left_out = "both", only = { "shaw" },
+    doc = "distances that have a vector: all, or those of keys before the query and of itself, under a causal mask" },
+  { path = "encoding.relative.init_sigma", type = "number", above = 0, only = { "shaw" }, optional = true,
+    doc = "standard deviation of the table's first values; absent: sqrt(2 / (rows + D))" },
+}
+
+function M.reads(encoding)
+  return encoding.relative and encoding.relative.kind ~= "none" and "distances"
+end
+
+-- Whether the attentions that facets hold for see no key behind the query, whatever the mask.
+local function are_causal(seen)
+  for _, name in ipairs(seen.holds_for) do
+    if name ~= "decoder" and seen.resolved.model.kind ~= "decoder" then
+      return false
+    end
+  end
+  return true
+end
+
+-- Vectors of distances to the left alone are for queries that see nothing to the right.
+function M.check(seen, say)
+  local relative, mask = seen.resolved.encoding.relative, seen.resolved.encoding.mask
+  if relative and relative.sides == "left" and not are_causal(seen)
+    and not (mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)) then
+    say.refuse("encoding.relative.sides", "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full"), {
+      what = '"left" leaves keys behind the query without a vector, and the mask does not hide them',
+      expected = '"both"; or encoding.mask = { kind = "causal" }' })
+  end
+end
+
+-- Vectors of distances to the right, where the spec asks for them and no key stands there.
+function M.unreached(seen, say)
+  local relative = seen.resolved.encoding.relative
+  if seen.causal and relative.kind == "shaw" and relative.sides ~= "left" then
+    say.warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys behind a query")
+      :format(say.named("encoding.relative.sides"), relative.clip))
+  end
+end
 
 local WIDEST_VECTOR = 16
 

@@ -1,10 +1,67 @@
 -- Facet `rotation`: how queries and keys turn.
 --
--- Input: the resolved encoding, the family with its positions, the tokens of the longest training sequence. Output:
--- kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a multiple of the
--- head width and of the widest vector, 16 floats), and the index of its draw.
+-- M.plan. Input: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
+-- Output: kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a multiple
+-- of the head width and of the widest vector, 16 floats), and the index of its draw.
 
-local M = {}
+local diagnostics = require("base.diagnostics")
+
+local M = { name = "rotation" }
+
+local function settled_by_the_plan()
+  return nil
+end
+
+M.fields = {
+  { path = "encoding.rotation", type = "table", doc = "how queries and keys turn with the position" },
+  { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "they do not" },
+      { name = "rope", fingerprints = { "rotate", "rotation" }, doc = "adjacent pairs of channels turn" },
+    } },
+  { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
+    doc = "pair m of D / 2 turns by base^(-2 m / D) per position" },
+  { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, left_out = "none",
+    doc = "how the turns change to reach past the lengths of training" },
+  { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "its form",
+    kinds = {
+      { name = "none", doc = "they do not" },
+      { name = "linear", fingerprints = { "interpolated" }, doc = "positions are divided by factor" },
+      { name = "ntk", fingerprints = { "log_base" },
+        doc = "the base is multiplied by factor^(D / (D - 2)): the slowest pair slows down by factor, the first not" },
+      { name = "yarn", fingerprints = { "slowed" },
+        doc = "pairs slow down by factor unless they turn often within original_length; logits grow" },
+    } },
+  { path = "encoding.rotation.scaling.factor", type = "number", min = 1, max = 1e6, required = true,
+    only = { "linear", "ntk", "yarn" }, doc = "how many times the lengths of training are to be reached" },
+  { path = "encoding.rotation.scaling.original_length", type = "integer", min = 1, max = 1048576, unit = "positions",
+    only = { "yarn" }, default = settled_by_the_plan,
+    default_text = "the tokens of the longest training sequence; randomized: max_position",
+    doc = "positions that training has" },
+  { path = "encoding.rotation.scaling.beta_slow", type = "number", min = 0, max = 1e6, default = 1, unit = "turns",
+    only = { "yarn" }, doc = "a pair that turns less often within original_length slows down by factor" },
+  { path = "encoding.rotation.scaling.beta_fast", type = "number", above = 0, max = 1e6, default = 32, unit = "turns",
+    only = { "yarn" }, doc = "a pair that turns more often keeps its speed; between the two it is a mixture" },
+  { path = "encoding.rotation.scaling.attention_factor", type = "number", above = 0, max = 1000, only = { "yarn" },
+    default = settled_by_the_plan, default_text = "0.1 ln(factor) + 1",
+    doc = "what queries and keys are multiplied by" },
+}
+
+function M.reads(encoding)
+  return encoding.rotation and encoding.rotation.kind ~= "none" and "positions"
+end
+
+function M.check(seen, say)
+  local rotation, fast_path = seen.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"
+  local scaling = rotation and rotation.scaling or {}
+  local slow, fast = scaling.beta_slow, scaling.beta_fast
+  if slow and fast and slow >= fast then
+    local fast_text = diagnostics.number(fast)
+    say.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
+      what = ("%s is not below beta_fast"):format(diagnostics.number(slow)),
+      expected = ("a number below %s = %s; pairs between the two are a mixture"):format(fast_path, fast_text) })
+  end
+end
 
 local WIDEST_VECTOR = 16
 

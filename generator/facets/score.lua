@@ -1,7 +1,7 @@
 -- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
 -- loop.
 --
--- Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
+-- M.plan. Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
 -- { kind = "none" }, or what templates/attention/cpu/score.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
@@ -17,15 +17,49 @@
 -- Letters and classes are those of expression/lower.lua.
 
 local cpu = require("expression.nests_cpu")
+local features = require("facets.features")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
 local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
+local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
 local score_tables = require("facets.score.tables")
+local traced = require("expression.traced")
 
-local M = {}
+local M = { name = "score", unreached = reach.unreached }
+
+M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
+
+M.fields = {
+  { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
+    doc = "what becomes of the scaled logit of a pair before the mask: one formula, or several, applied in order",
+    more = {
+      "as in function(x) return x.score - x.slope * abs(x.distance) end",
+      "x holds score query key distance query_index key_index head heads layer layers query_length key_length causal",
+      "and the parameters; x.score is the logit, in a list what came before; distance is key - query",
+      "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
+      "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
+      "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
+    } },
+  { path = "encoding.parameters", type = "parameters", optional = true,
+    doc = "numbers that the score reads by name; a number, a name or a list alone is a constant's values",
+    more = {
+      "per: model, layer, head (shared by the layers) or layer_head; default: model",
+      "shape = n: n values, read by lookup from 0 on; index = { first, last }: from first on",
+      "by_distance = true: index is of distances; those above 0 are left out where no query sees what is behind it",
+      "init: " .. M.INIT_TEXT .. "; what learning starts from",
+      "values: a number, a list or a name, which learning does not change; lists: one number for all, a number per",
+      "    index, a number per head, or all numbers, head after head",
+      "learned: default true with init, false with values",
+      "outside: what lookup gives beyond the index: a number, or \"clip\"; default: the formula must stay inside",
+    } },
+}
+
+function M.reads(encoding)
+  return features.score_reads_positions(encoding) and "distances"
+end
 
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
   pair = "s->pairs" }

@@ -4,6 +4,7 @@
 -- comes from.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local parameters = require("spec.score.score_parameters")
 local schema = require("spec.schema")
 local show = require("base.diagnostics").show
@@ -57,18 +58,6 @@ local function option_rows(field, chosen, origins, rows)
   end
 end
 
--- nil where a table on the way is left out.
-local function value_at(resolved, path)
-  local value = resolved
-  for name in path:gmatch("[^%.]+") do
-    if type(value) ~= "table" then
-      return nil
-    end
-    value = value[name]
-  end
-  return value
-end
-
 -- All fields, those of a family where its table stands.
 local function printed_fields()
   local list = {}
@@ -84,7 +73,7 @@ end
 function M.text(resolved, origins)
   local rows, widest_path, widest_value = {}, 0, 0
   for _, field in ipairs(printed_fields()) do
-    local value = value_at(resolved, field.path)
+    local value = lists.at(resolved, field.path)
     if field.type == "parameters" then
       parameter_rows(field.path, value, origins, rows)
     elseif field.type == "options" or field.type == "settings" then

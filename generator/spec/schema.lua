@@ -33,8 +33,8 @@
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("spec.rules.features")
 local lines = require("spec.lines")
+local lists = require("base.lists")
 local parameters = require("spec.score.score_parameters")
 local traced = require("expression.traced")
 
@@ -199,7 +199,7 @@ local function any(views, is)
 end
 
 local function feature_is_on(field, resolved)
-  local value = features.value_at(resolved, field.path)
+  local value = lists.at(resolved, field.path)
   return value ~= nil and value ~= false and (not field.used or field.used(resolved))
 end
 
@@ -215,7 +215,7 @@ function M.absent(resolved)
     end
     for _, kind in ipairs(field.kinds or {}) do
       local function is_used(view)
-        return features.value_at(view, field.path) == kind.name and (not kind.used or kind.used(view))
+        return lists.at(view, field.path) == kind.name and (not kind.used or kind.used(view))
           or kind.shared and kind.shared(view)
       end
       if kind.fingerprints and not any(views, is_used) then

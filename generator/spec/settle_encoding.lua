@@ -7,7 +7,7 @@
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("spec.rules.features")
+local features = require("facets.features")
 local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
 local score = require("spec.score.score")
@@ -30,7 +30,7 @@ local function resolve_formula(context, texts, encoding, family, of)
     causal = families.is_causal(context.resolved.model, of, encoding), score = nodes.score,
     parameters = nodes.parameters })
   if formula and encoding.positions.kind == "randomized"
-    and features.score_reads_positions({ encoding = encoding })
+    and features.score_reads_positions(encoding)
     and is_default(context, path .. ".positions.draw") then
     encoding.positions.draw = "layer"
   end

@@ -1,5 +1,7 @@
 -- Resolved encodings for tests of facets.
 
+require("facets.pages") -- they say what reads positions and distances
+
 local M = {}
 
 M.LAYERS = 3

@@ -1,6 +1,6 @@
 -- What the fields of several sections share: defaults and limits.
 
-local features = require("spec.rules.features")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -13,7 +13,7 @@ M.CADENCE = "steps or epochs, as train.cadence says"
 -- A default that repeats an earlier field.
 function M.same_as(path)
   return function(resolved)
-    return features.value_at(resolved, path)
+    return lists.at(resolved, path)
   end
 end
 

@@ -1,22 +1,21 @@
 -- Rules and warnings about greedy decoding: the answers of a generative model, one after the other.
 --
--- Input: a context of validate.lua or holders.lua; add(context, paths, record) and note(context, path, value) of
--- rules.lua; warn(text). Output: errors, warnings.
+-- Input: a context of validate.lua or holders.lua; say (say.lua). Output: errors, warnings.
 
-local features = require("spec.rules.features")
-local holders = require("spec.rules.holders")
+local features = require("facets.features")
+local is_causal = require("spec.rules.features").is_causal
 
 local M = {}
 
 local FIELD = "eval.decoding"
 
 -- An encoder answers all at once.
-function M.check(context, add, note)
-  if holders.place(context, FIELD) and context.resolved.model.kind and not features.is_causal(context.resolved) then
-    add(context, { FIELD, "model.kind" }, { what = "an encoder answers everything at once: there is nothing to decode",
-      expected = 'no such field; or model.kind = "decoder" or "encoder_decoder"',
-      notes = { note(context, "model.kind", ("%q"):format(context.resolved.model.kind)) },
-      hint = "leave eval.decoding out" })
+function M.check(context, say)
+  local kind = context.resolved.model.kind
+  if say.place(FIELD) and kind and not is_causal(context.resolved) then
+    say.refuse(FIELD, "model.kind", ("%q"):format(kind), {
+      what = "an encoder answers everything at once: there is nothing to decode",
+      expected = 'no such field; or model.kind = "decoder" or "encoder_decoder"', hint = "leave eval.decoding out" })
   end
 end
 
@@ -58,7 +57,7 @@ end
 -- The sides of those that a view holds for; what is added to the embedding is added to the target, too.
 local function sides_of(seen)
   local sides = {}
-  if features.value_at(seen.resolved, "model.kind") == "decoder" then
+  if seen.resolved.model.kind == "decoder" then
     return BOTH
   end
   for _, name in ipairs(seen.holds_for) do
@@ -71,14 +70,14 @@ local function sides_of(seen)
 end
 
 -- A model has to find out the number of tokens itself where its target has an end symbol.
-function M.warn(seen, warn)
-  if not (seen.task and seen.task.end_symbol and features.is_causal(seen.resolved)) then
+function M.warn(seen, say)
+  if not (seen.task and seen.task.end_symbol and is_causal(seen.resolved)) then
     return
   end
   for _, entry in ipairs(dependent(seen.resolved, sides_of(seen))) do
-    warn(("%s: %s, those of the target among them, and targets of this task end with a symbol: while it answers, a "
+    say.warn(("%s: %s, those of the target among them, and targets of this task end with a symbol: while it answers, a "
       .. "model is told the length that the example's target has in the data (docs/own-task.md#decoding)"):format(
-      holders.named(seen, entry[1]), entry[2]))
+      say.named(entry[1]), entry[2]))
   end
 end
 

@@ -25,7 +25,7 @@ function M.has_own(context, name)
 end
 
 -- What a family with facets of its own goes by: what is added to the embedding is no attention's.
-local function own_view(resolved, name)
+function M.view(resolved, name)
   local view = families.view(resolved, name)
   view.encoding.additive = { kind = "none" }
   return view
@@ -42,7 +42,7 @@ function M.each(context, check)
     check(setmetatable({ holds_for = shared }, { __index = context }))
   end
   for _, name in ipairs(own) do
-    check(setmetatable({ resolved = own_view(resolved, name), family = name, holds_for = { name } },
+    check(setmetatable({ resolved = M.view(resolved, name), family = name, holds_for = { name } },
       { __index = context }))
   end
 end

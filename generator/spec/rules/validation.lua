@@ -67,17 +67,17 @@ local function lengths_text(lengths)
   return ("{ %d, %d%s }"):format(lengths.first, lengths.last, step)
 end
 
--- Errors of the section. add, note: as in rules.lua.
-function M.check(context, add, note)
+-- Errors of the section. say: as in say.lua.
+function M.check(context, say)
   local resolved, facts = context.resolved, context.task
   local given = resolved.eval and resolved.eval.validation
   if not given or not facts then
     return
   elseif facts.data and (given.lengths or given.examples ~= 0) then
     local task = facts.data.made and "kind" or "data"
-    add(context, { "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
+    say.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
       what = "does not go with finite data",
-      notes = { note(context, "task." .. task, ("%q"):format(resolved.task[task])) },
+      notes = { say.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field: a set of finite data is validated on, in eval.splits and eval.during.splits" })
     return
   end
@@ -88,9 +88,9 @@ function M.check(context, add, note)
   for i, n in ipairs(given.lengths and tasks.lengths(given.lengths) or {}) do
     if not trained[n] then
       local path = "eval.validation.lengths"
-      add(context, { given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
+      say.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is no training length"):format(n),
-        notes = { note(context, "train.lengths", lengths_text(resolved.train.lengths)) },
+        notes = { say.note("train.lengths", lengths_text(resolved.train.lengths)) },
         expected = "some of train.lengths: what is chosen by validation is chosen in distribution",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
       return

@@ -5,6 +5,7 @@
 -- { name, per, size, first, init, values, learned, outside }, or nil after errors. `values` is complete: one number
 -- per (head, index) as far as the parameter has them, row-major, the same in every layer.
 
+local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local locate = require("spec.reading.locate")
@@ -25,7 +26,6 @@ M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
 M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or "
   .. "list of values"
-M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
 local function found(node)
   return tree.is_table(node) and "a table" or show(node.value)
@@ -169,7 +169,7 @@ end
 
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
-    return context.report(node, path, show(node.value) .. " names no values", M.INIT_TEXT,
+    return context.report(node, path, show(node.value) .. " names no values", INIT_TEXT,
       nearest.hint(node.value, { "alibi_slopes" }))
   elseif not per_head(p.per) or p.size then
     return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
@@ -187,7 +187,7 @@ local function read_spread(context, node, path)
   local known = kind == SPREADS[1] or kind == SPREADS[2]
   if not known or next(node.fields, kind) or type(sigma.value) ~= "number" or sigma.value <= 0 then
     return context.report(node, path, known and sigma.value and ("sigma is %s"):format(show(sigma.value))
-      or "a table that does not fit here", M.INIT_TEXT .. ", sigma above 0")
+      or "a table that does not fit here", INIT_TEXT .. ", sigma above 0")
   end
   return { kind = kind, sigma = sigma.value + 0.0 }
 end
@@ -204,7 +204,7 @@ local function read_start(context, node, path, p, whole)
   elseif type(node.value) == "string" then
     list = read_name(context, node, path, p)
   elseif not tree.is_table(node) then
-    context.report(node, path, found(node) .. " does not fit here", M.INIT_TEXT)
+    context.report(node, path, found(node) .. " does not fit here", INIT_TEXT)
   elseif #node.items > 0 then
     list = read_list(context, node, path, p, whole)
   elseif not p.learned then

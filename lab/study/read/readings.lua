@@ -3,7 +3,7 @@
 -- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, of those that its spec decides; a
 -- field that an older run lacks counts as its default. docs/reports.md explains each.
 
-local get = require("spec.rules.features").value_at
+local get = require("base.lists").at
 
 local M = {}
 

@@ -1,13 +1,10 @@
--- Learned numbers of attention that no gradient can reach.
+-- Learned numbers of a score that no gradient can reach.
 --
--- Input: who facets are for (holders.lua), with score, what score.lua made of the spec. Output: M.warn calls warn(text)
--- for each parameter of which that is so, and says which numbers and why: no pair of tokens reads them, the mask hides
--- all pairs that do, the score takes only steps of them, or they add the same to all keys of a query, which softmax
--- cancels. Pairs of the first TOKENS tokens are tried; an index that
--- hangs on more than where they stand counts as read wherever its range allows.
+-- Input: seen and say as pages.lua has them. Output: M.unreached warns of each parameter of which that is so, and says
+-- which numbers and why: no pair of tokens reads them, the mask hides all pairs that do, the score takes only steps of
+-- them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are tried;
+-- an index that hangs on more than where they stand counts as read wherever its range allows.
 
-local families = require("spec.families")
-local holders = require("spec.rules.holders")
 local plain = require("expression.functions").plain
 
 local M = {}
@@ -118,7 +115,7 @@ local function list_text(list)
   return table.concat(words, ", ", 1, math.min(#words, 4)) .. (words[5] and ", ..." or "")
 end
 
-local function warn_table(seen, p, lookups, warn)
+local function warn_table(seen, say, p, lookups)
   local read, hidden, dead, masked = {}, {}, {}, false
   for _, node in ipairs(lookups) do
     read_by(seen, node, read, hidden)
@@ -130,8 +127,8 @@ local function warn_table(seen, p, lookups, warn)
     end
   end
   if dead[1] then
-    warn(("%s: %d of its %d values (index %s) never get a gradient: %s"):format(
-      holders.named(seen, "encoding.parameters." .. p.name), #dead, p.size, list_text(dead), masked
+    say.warn(("%s: %d of its %d values (index %s) never get a gradient: %s"):format(
+      say.named("encoding.parameters." .. p.name), #dead, p.size, list_text(dead), masked
         and "the mask hides all pairs of tokens that read them" or "no pair of tokens reads them"))
   end
 end
@@ -169,7 +166,7 @@ end
 
 -- What gets a gradient through a softmax, which cancels what all keys of a query gain alike: a set of parameters, and
 -- whether the logit stands but as a summand, times what is the same for all keys.
-local function reached_by(root)
+function M.through_softmax(root)
   local known, seen, reached, is_summand = {}, {}, {}, true
   local function visit(term)
     each_node(term, true, function(node)
@@ -196,10 +193,13 @@ local function reached_by(root)
   return reached, is_summand
 end
 
-local CANCELS = "all keys of a query gain the same by it, which softmax cancels"
+M.CANCELS = "all keys of a query gain the same by it, which softmax cancels"
 
-local function warn_score(seen, formula, warn)
-  local smooth, lookups = {}, {}
+function M.unreached(seen, say)
+  local formula, smooth, lookups = seen.formula, {}, {}
+  if not formula then
+    return
+  end
   each_node(formula.root, true, function(node)
     local p = node.parameter
     if p then
@@ -208,51 +208,15 @@ local function warn_score(seen, formula, warn)
       table.insert(lookups[p], node)
     end
   end)
-  local reached = reached_by(formula.root)
+  local reached = M.through_softmax(formula.root)
   for _, p in ipairs(formula.parameters) do
     if p.learned and smooth[p] and not reached[p] then
-      warn(("%s never gets a gradient: %s"):format(holders.named(seen.holder, "encoding.parameters." .. p.name),
-        CANCELS))
+      say.warn(("%s never gets a gradient: %s"):format(seen.say.named("encoding.parameters." .. p.name), M.CANCELS))
     elseif p.learned and not smooth[p] then
-      warn(("%s never gets a gradient: only steps of the score hang on it (floor, bucket, an index, a comparison)")
-        :format(holders.named(seen, "encoding.parameters." .. p.name)))
+      say.warn(("%s never gets a gradient: only steps of the score hang on it (floor, bucket, an index, a comparison)")
+        :format(say.named("encoding.parameters." .. p.name)))
     elseif p.learned and p.size then
-      warn_table(seen, p, lookups[p], warn)
-    end
-  end
-end
-
--- Vectors of distances to the right, where the spec asks for them and no key stands there.
-local function warn_vectors(seen, warn)
-  local relative = seen.resolved.encoding.relative
-  if seen.causal and relative.kind == "shaw" and relative.sides ~= "left" then
-    warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys behind a query"):format(
-      holders.named(seen, "encoding.relative.sides"), relative.clip))
-  end
-end
-
--- Biases of keys, whose product with a query is the same for all keys unless it turns with their positions.
-local function warn_keys(seen, formula, warn)
-  local encoding, model = seen.resolved.encoding, seen.resolved.model
-  local own = encoding.projections and encoding.projections.bias
-  local stands_still = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
-    and (not formula or select(2, reached_by(formula.root)))
-  if stands_still and (own or own == nil and model.bias == "all") then
-    warn(("%s: the biases of keys never get a gradient: %s"):format(own
-      and holders.named(seen.holder, "encoding.projections.bias") or "model.bias", CANCELS))
-  end
-end
-
-function M.warn(context, warn)
-  local score, model = context.score or {}, context.resolved.model
-  for _, name in ipairs(context.holds_for) do
-    local seen = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
-      family = name ~= "self" and name or nil, holder = context }, { __index = context })
-    local formula = score.families and score.families[name] or score.root and score
-    warn_vectors(seen, warn)
-    warn_keys(seen, formula, warn)
-    if formula then
-      warn_score(seen, formula, warn)
+      warn_table(seen, say, p, lookups[p])
     end
   end
 end

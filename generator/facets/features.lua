@@ -1,0 +1,63 @@
+-- What a resolved encoding makes use of, where more than one facet decides it.
+--
+-- Input: the resolved spec, or what a family sees of it; defaults of fields ask while it is being resolved, when a
+-- later facet may be missing. Output: yes or no. What a facet reads its page says; pages.lua enters the pages here.
+
+local M = { pages = {} }
+
+local function reads(resolved, what)
+  for _, page in ipairs(M.pages) do
+    if page.reads and page.reads(resolved.encoding) == what then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether a score, as text, reads one of these names of its argument: a set.
+function M.mentions(formula, names)
+  for word in formula:gmatch("%f[%w_]x%.([%w_]+)") do
+    if names[word] then
+      return true
+    end
+  end
+  return false
+end
+
+local DRAWN = { distance = true, query = true, key = true }
+
+-- Whether the score reads what can be drawn.
+function M.score_reads_positions(encoding)
+  return M.mentions(encoding.score or "", DRAWN)
+end
+
+function M.is_randomized(resolved)
+  return resolved.encoding.positions.kind == "randomized"
+end
+
+-- Whether something reads the position of a token by itself.
+function M.places_are_read(resolved)
+  return reads(resolved, "positions")
+end
+
+-- Whether something reads the signed distance of a pair.
+function M.distances_are_read(resolved)
+  return reads(resolved, "distances")
+end
+
+function M.positions_are_read(resolved)
+  return M.places_are_read(resolved) or M.distances_are_read(resolved)
+end
+
+-- Whether positions are drawn: distances that are drawn themselves need none.
+function M.draws_places(resolved)
+  return M.is_randomized(resolved) and (M.places_are_read(resolved)
+    or resolved.encoding.positions.reading == "difference" and M.distances_are_read(resolved))
+end
+
+-- Whether positions are drawn for every sequence of a batch.
+function M.draws_by_sequence(resolved)
+  return M.is_randomized(resolved) and resolved.encoding.positions.draw == "sequence"
+end
+
+return M

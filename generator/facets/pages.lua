@@ -1,0 +1,52 @@
+-- The pages of facets: everything that is peculiar to a facet stands on its page, and who goes through all facets goes
+-- through these.
+--
+-- Output: the pages, in the order in which families are planned and words are said; M.written: in the order in which
+-- specs are resolved and documented, since a default may read what stands before. A page has
+--   name            the field of an encoding, and of a family of attentions
+--   fields          rows of the schema (spec/schema.lua)
+-- and of these what it needs, the rest being absent:
+--   reads(encoding)          "positions" or "distances", if the facet that is on reads them
+--   check(seen, say)         errors between fields; seen: the spec as those see it whom the facet is for (holders.lua);
+--                            say: how rules speak (say.lua)
+--   warn(seen, say)          what will hardly be meant, by say.warn
+--   unreached(seen, say)     learned numbers that no gradient reaches; seen: one family, whose names say has, with
+--                            causal and formula; seen.say: as the spec has it
+-- A rule between two facets stands on the page of the one that cannot have the other.
+
+local features = require("facets.features")
+
+local M = {
+  require("facets.positions"),
+  require("facets.additive"),
+  require("facets.relative"),
+  require("facets.rotation"),
+  require("facets.mask"),
+  require("facets.lines"),
+  require("facets.normaliser"),
+  require("facets.projections"),
+  require("facets.score"),
+}
+
+features.pages = { table.unpack(M) }
+
+local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
+  "score" }
+
+M.written = {}
+for i, name in ipairs(WRITTEN) do
+  for _, page in ipairs(M) do
+    M.written[i] = page.name == name and page or M.written[i]
+  end
+end
+
+-- Calls what pages have under a name, in an order of pages.
+function M.call(order, name, ...)
+  for _, page in ipairs(order) do
+    if page[name] then
+      page[name](...)
+    end
+  end
+end
+
+return M

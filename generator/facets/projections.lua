@@ -1,0 +1,31 @@
+-- Facet `projections`: the products around attention, of queries, keys and values, and of what it gives.
+
+local reach = require("facets.score.reach")
+
+local M = { name = "projections" }
+
+M.fields = {
+  { path = "encoding.projections", type = "table", left_out = "empty",
+    doc = "the products around attention: of queries, keys and values, and of what it gives" },
+  { path = "encoding.projections.bias", type = "boolean", optional = true,
+    doc = "whether they have biases; absent: as model.bias says" },
+  { path = "encoding.projections.output", type = "boolean", default = true, left_out = true,
+    doc = "whether what attention gives goes through a product before it is added" },
+  { path = "encoding.projections.init", type = "choice", choices = { "attention", "linear" }, default = "attention",
+    left_out = "attention",
+    doc = "first values where model.init tells the two apart: as its attention has them, or as other products" },
+}
+
+-- Biases of keys, whose product with a query is the same for all keys unless it turns with their positions.
+function M.unreached(seen, say)
+  local encoding, model = seen.resolved.encoding, seen.resolved.model
+  local own = encoding.projections and encoding.projections.bias
+  local stands_still = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
+    and (not seen.formula or select(2, reach.through_softmax(seen.formula.root)))
+  if stands_still and (own or own == nil and model.bias == "all") then
+    say.warn(("%s: the biases of keys never get a gradient: %s"):format(own
+      and seen.say.named("encoding.projections.bias") or "model.bias", reach.CANCELS))
+  end
+end
+
+return M

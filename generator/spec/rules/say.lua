@@ -1,0 +1,72 @@
+-- How rules speak: errors, notes and warnings about the fields of those for whom a facet stands.
+--
+-- Input: a context of holders.lua, or of validate.lua; warnings, a list that warnings go to, where rules warn. Output
+-- of M.of, the functions
+--   named(path), place(path)   as in holders.lua
+--   add(paths, record)         an error at the first of the paths that was written somewhere; the first names the field
+--   note(path, value)          a note on what a field is, for a record's notes
+--   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
+--   warn(text)                 a warning, once
+--   is_inherited(path)         whether a family has what it has there from what stands directly in encoding, of which
+--                              enough is said
+--   limit, longest_tokens, longest_streams   lengths.lua
+
+local holders = require("spec.rules.holders")
+local lengths = require("spec.rules.lengths")
+
+local M = {}
+
+local function add_reports(say, context)
+  function say.add(paths, record)
+    record.field, record.fault = say.named(paths[1]), paths[1]
+    record.at = context.root.origin
+    for i = #paths, 1, -1 do
+      record.at = say.place(paths[i]) or record.at
+    end
+    if record.notes[1].at == record.at then
+      record.notes = nil -- the error stands at the value that the note would point to
+    end
+    context.diagnostics:add(record)
+  end
+
+  function say.note(path, value)
+    local origin, name = say.place(path), say.named(path)
+    return { at = origin, what = origin and ("%s = %s is set here"):format(name, value)
+      or ("%s = %s by default"):format(name, value) }
+  end
+
+  function say.refuse(path, other, value, record)
+    record.notes = { say.note(other, value) }
+    say.add({ path, other }, record)
+  end
+end
+
+function M.of(context, warnings)
+  local say = {}
+  function say.named(path)
+    return holders.named(context, path)
+  end
+  function say.place(path)
+    return holders.place(context, path)
+  end
+  function say.warn(text)
+    warnings[#warnings + 1] = not warnings[text] and text or nil -- several attentions may have the same facets
+    warnings[text] = true
+  end
+  function say.is_inherited(path)
+    return context.family and context.origins[say.named(path)] == context.origins[path]
+  end
+  function say.limit(...)
+    lengths.limit(context, say, ...)
+  end
+  function say.longest_tokens()
+    return lengths.longest_tokens(context)
+  end
+  function say.longest_streams()
+    return lengths.longest_streams(context)
+  end
+  add_reports(say, context)
+  return say
+end
+
+return M
