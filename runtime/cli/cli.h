@@ -14,13 +14,13 @@ typedef struct lh_cli {
     const char *program; /* argv[0] */
     int argc;            /* the words behind the verb */
     char **argv;
+    bool reads_data; /* the verb has flags for files of examples, where the spec has finite data */
 } lh_cli;
 
 /* A verb returns its exit code; on a failure the message is in error. */
 typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 
-lh_verb_function lh_verb_info, lh_verb_train, lh_verb_eval, lh_verb_sample, lh_verb_predict, lh_verb_gradcheck,
-    lh_verb_bench, lh_verb_trace;
+/* --- cli.c ------------------------------------------------------------------------------------------------------ */
 
 /* Parses the verb's flags. *done: --help was answered. */
 lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,

@@ -1,14 +1,13 @@
-/* The verbs of a trainer, and what they share. */
+/* The program of a trainer: its verbs, and what becomes of their exit codes. */
 #include "longhand/main.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/level.h"
-#include "base/team.h"
-#include "cli/cli.h"
 #include "cli/data_files.h"
+#include "cli/train/verb_train.h"
+#include "cli/verbs/verbs.h"
 #include "training/defaults.h"
 
 typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where inputs are given */ } reading;
@@ -101,74 +100,10 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not the end of the process */
     lh_error error = {""};
     lh_defaults defaults;
-    lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2};
+    lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2, verbs[verb].data != NOTHING};
     lh_status status = lh_defaults_open(&defaults, spec, &error);
     if (status == LH_OK) status = run_verb(verb, &cli, &error);
     lh_defaults_close(&defaults);
     if (status != LH_OK) report(program, verb, status, &error);
     return status;
-}
-
-static void help_data(const lh_spec *spec, const char *verb) {
-    int index = find_verb(verb);
-    if (index < 0 || verbs[index].data == NOTHING) return;
-    printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
-                                                  : "This trainer's examples are in files");
-    lh_data_files_help(stdout, spec);
-}
-
-lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
-                         lh_error *error) {
-    lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
-    if (status == LH_OK && *done) {
-        lh_options_help(stdout, cli->program, verb, options, count);
-        if (cli->spec->data != NULL) help_data(cli->spec, verb->name);
-    }
-    return status;
-}
-
-lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error) {
-    if (spec->cpu == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
-    return lh_level_choose(spec->cpu, program, error);
-}
-
-void lh_warn_unlocked(const char *directory) {
-    static bool told;
-    if (!told)
-        fprintf(stderr,
-                "warning: %s: this file system has no locks, so that nothing keeps a second process out\n"
-                "  two that write to one folder spoil its files: do not train or evaluate one run from two places\n",
-                directory);
-    told = true;
-}
-
-int lh_cli_threads(int64_t asked) { return asked > 0 ? (int)asked : lh_team_processors(); }
-
-static lh_status load_checkpoint(lh_engine *engine, const char *checkpoint, lh_error *error) {
-    lh_state state;
-    int64_t step;
-    lh_status status = lh_state_open(&state, engine, false, error);
-    if (status != LH_OK) return status;
-    status = lh_checkpoint_read_parameters(checkpoint, engine->spec, state.real_bytes, state.parameters, &step, error);
-    if (status == LH_OK) status = engine->ops->write_state(engine, &state, step, error);
-    lh_state_close(&state);
-    return status;
-}
-
-lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
-                                 int64_t threads, lh_error *error) {
-    model->engine = NULL;
-    if (checkpoint == NULL) return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
-    lh_status status = lh_target_open(&model->target, spec, device, error);
-    if (status != LH_OK) return status;
-    lh_engine_config config = {.spec = &model->target.spec, .threads = lh_cli_threads(threads)};
-    status = lh_target_engines(&model->target, &config, 1, false, &model->engine, error);
-    if (status == LH_OK) status = load_checkpoint(model->engine, checkpoint, error);
-    if (status != LH_OK) lh_cli_close_checkpoint(model);
-    return status;
-}
-
-void lh_cli_close_checkpoint(lh_cli_model *model) {
-    if (model->engine != NULL) model->engine->ops->close(model->engine);
-    lh_target_close(&model->target);
 }

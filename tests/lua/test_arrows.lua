@@ -34,7 +34,7 @@ local ROOMS = {
   { "runtime/cli", "base data/finite engine/target eval" },
   { "runtime/cli/verbs", "base data/symbols data/finite data engine cuda eval training bench cli" },
   { "runtime/cli/train", "base data/finite engine cuda/fleet eval diagnosis training cli" },
-  { "runtime/cli/lh_main", "base training cli" },
+  { "runtime/cli/lh_main", "training cli cli/verbs cli/train" },
   { "runtime", "cuda" },
 }
 

@@ -8,6 +8,7 @@
 #include "cli/train/fresh_start.h"
 #include "cli/train/member.h"
 #include "cli/train/train_screen.h"
+#include "cli/train/verb_train.h"
 #include "data/finite/epoch.h"
 #include "diagnosis/overfit.h"
 #include "engine/checkpoint.h"

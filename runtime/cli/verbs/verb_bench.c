@@ -5,8 +5,8 @@
 #include "base/json_text.h"
 #include "bench/bench.h"
 #include "bench/bench_decode.h"
-#include "cli/cli.h"
 #include "cli/data_files.h"
+#include "cli/verbs/verbs.h"
 
 static const char *const part_names[LH_PARTS] = {
     [LH_PART_SAMPLING] = "sampling", [LH_PART_ATTENTION] = "attention", [LH_PART_EXPONENTIALS] = "exponentials",

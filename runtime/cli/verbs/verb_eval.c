@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/files.h"
-#include "cli/cli.h"
 #include "cli/data_files.h"
+#include "cli/verbs/verbs.h"
 #include "data/finite/pick.h"
 
 typedef struct flags {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "bench/gradcheck.h"
-#include "cli/cli.h"
 #include "cli/data_files.h"
+#include "cli/verbs/verbs.h"
 
 static const lh_verb verb = {
     "gradcheck", "Compares analytic gradients with differences of losses, tensor by tensor; dropout is on.",

@@ -6,9 +6,9 @@
 #include "base/json_text.h"
 #include "base/level.h"
 #include "base/team.h"
-#include "cli/cli.h"
 #include "cli/verbs/info_cuda.h"
 #include "cli/verbs/info_libc.h"
+#include "cli/verbs/verbs.h"
 #include "training/run_files.h"
 
 /* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */

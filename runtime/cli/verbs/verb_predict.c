@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/verbs/input.h"
+#include "cli/verbs/verbs.h"
 #include "data/symbols/symbols.h"
 #include "eval/decode.h"
 

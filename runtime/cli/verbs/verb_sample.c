@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "cli/cli.h"
 #include "cli/data_files.h"
+#include "cli/verbs/verbs.h"
 #include "data/finite/pick.h"
 #include "data/symbols/symbols.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
-#include "cli/cli.h"
 #include "cli/data_files.h"
 #include "cli/verbs/trace_answers.h"
 #include "cli/verbs/trace_inputs.h"
+#include "cli/verbs/verbs.h"
 #include "data/arithmetic.h"
 #include "eval/trace.h"
 #include "training/run_files.h"
