@@ -167,6 +167,28 @@ local function defined()
   return texts, home
 end
 
+-- Rooms with a file of one kind for each thing: a task, a kernel.
+local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cuda"] = true }
+local MOST_FILES = 24
+
+function TestArrows.test_no_room_has_more_than_two_dozen_files()
+  local function check(folder)
+    local count = 0
+    for name in lfs.dir(folder) do
+      local path = folder .. "/" .. name
+      if lfs.attributes(path, "mode") == "file" then
+        count = count + 1
+      elseif not name:find("^[._]") then
+        check(path)
+      end
+    end
+    lu.assertTrue(count <= MOST_FILES or UNIFORM[folder] or false, ("%s has %d files"):format(folder, count))
+  end
+  for _, folder in ipairs({ "generator", "include", "kernels", "lab", "python", "runtime" }) do
+    check(folder)
+  end
+end
+
 TestCircles = {}
 
 -- A function that is called through a table, as an engine's are, is known to those that fill it alone.
