@@ -31,15 +31,19 @@
 --   contribution: directional   logits of keys to the right and to the left gain numbers of the query
 --   row function: outwards   keys are tried outwards, and chances kept beside weights
 --                normalised  weights are divided by their sum
+--                reads_output   the way back needs what was attended
 --   weight map:  drops       weights are dropped out; the sign says so until the way back
 --   row maps:    turns       rows are turned by their positions
 --   any:         numbered    the loops over pairs need the number of the head
 --                sums        the blocks of a shard add up more than the gradient
---                by_layer    what a head is handed hangs on the layer; by_head: on the head
+--                first_query the logits of a group hang on the number of its first query
+--
+-- vectors: how many of a head's width the way back reads for each query.
 --
 -- Nothing here is text of a target; skeletons know these names and no facet.
 
 local kinds = require("attention.kinds")
+local names = require("attention.names")
 
 local M = {}
 
@@ -49,7 +53,9 @@ end
 
 -- Keys to the right and to the left gain what a learned map of the block's input says.
 local function contribution(family)
-  return family.normaliser.directional and { page = "directions", properties = { directional = true } } or nil
+  local normaliser = family.normaliser
+  return normaliser.directional and { page = "directions", wider = normaliser.direction_width > 2 * family.heads,
+    properties = { directional = true } } or nil
 end
 
 local function row_map(family)
@@ -66,16 +72,16 @@ local function pair_vector(family)
   end
   local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
   return { page = VECTORS[form], vectors = relative.vectors, rows = relative,
-    properties = { beside = true, [form] = true, biases = relative.biases, sums = true, by_layer = true,
-      by_head = relative.biases, first_query = form == "by_pair" } }
+    properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
+      first_query = form == "by_pair" } }
 end
 
 local function pair_scalar(family)
   local score = family.score
-  return score.kind ~= "none" and { page = "scalar", tables = score.tables, set_of_layer = score.set_of_layer,
+  return score.kind ~= "none" and { page = "scalar", scalar = score,
     properties = { scaled = true, numbered = true, again = score.recomputes, trains = score.trains,
       changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true, by_layer = score.per_layer } } or nil
+      sums = score.trains, first_query = true } } or nil
 end
 
 local DOMAINS = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
@@ -87,8 +93,7 @@ local function domain(family)
   end
   local page = DOMAINS[mask.kind]
   local band, listed = page == "band", page == "segments"
-  return { page = page, left = mask.left, right = mask.right, stride = mask.stride, low = mask.low, high = mask.high,
-    listed = mask,
+  return { page = page, seen = mask,
     properties = { spans = true, hides = not listed, gains = listed, numbered = listed, opens = band,
       opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } }
 end
@@ -97,11 +102,12 @@ local function row_function(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"
   return { page = outwards and "outwards" or "exponential", properties = { outwards = outwards,
-    normalised = normaliser.normalised, sums = outwards } }
+    normalised = normaliser.normalised, sums = outwards,
+    reads_output = not outwards or normaliser.normalised } }
 end
 
 local function weight_map(family)
-  return family.drops and { page = "dropped", place = family.drops.place, keeps = family.drops.name,
+  return family.drops and { page = "dropped", site = family.drops.place, rate = family.drops.name,
     properties = { drops = true, numbered = true } } or nil
 end
 
@@ -111,10 +117,10 @@ local OF_KIND = { position_source = positions, contribution = contribution, row_
 
 M.PROPERTIES = { "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes",
   "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "gains", "sees_all", "outwards", "normalised",
-  "directional", "drops", "turns", "numbered", "sums", "by_layer", "by_head", "first_query" }
+  "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output" }
 
 function M.of(family)
-  local terms = {}
+  local terms = { vectors = family.relative.vectors or 2 }
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
@@ -132,10 +138,13 @@ function M.of(family)
   return terms
 end
 
--- Sets the terms of every family.
+-- Sets the terms of every family, and what their loops call their bounds.
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
     family.terms = M.of(family)
+    for name, text in next, names.of(family) do
+      family[name] = text
+    end
   end
 end
 

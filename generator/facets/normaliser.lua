@@ -78,7 +78,7 @@ local WIDEST_VECTOR = 16
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
   if not normaliser or normaliser.kind == "softmax" then
-    return { kind = "softmax", kept = "attention/cpu/attention_kept.tpl", template = "attention/cpu/attention.inc.tpl",
+    return { kind = "softmax", kept = "attention/cpu/kept.tpl", template = "attention/cpu/attention.inc.tpl",
       trace = "attention/cpu/trace_attention.tpl", temperature = normaliser and normaliser.temperature or 1 }
   end
   local directional = normaliser.directional

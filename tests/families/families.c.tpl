@@ -157,9 +157,9 @@ static void check_self(workspace *w, int T) {
     lay_out_self_kept(&kept, memory, &bytes, SEQUENCES, T, true);
     lay_out_self_scratch(&w->self, memory, &bytes, T, true);
     copy(packed, given, rows * 3 * WIDTH);
-    attention_self(w, LAYER, &kept, packed, out);
+    % call("attention_self", "w", "LAYER", "&kept", "packed", "out")
     check_attended(&f, given, given, dout, out);
-    attention_self_backward(w, LAYER, &kept, packed, out, dout, dpacked);
+    % call("attention_self_backward", "w", "LAYER", "&kept", "packed", "out", "dout", "dpacked")
     real *sequence = given + last * 3 * WIDTH;
     check_gradient(&f, "dquery_key_value", sequence, T * 3 * WIDTH, dpacked + last * 3 * WIDTH, sequence, sequence,
             dout + last * WIDTH);
@@ -184,9 +184,9 @@ static void check_cross(workspace *w, int T, int S) {
     lay_out_cross_scratch(&w->cross, memory, &bytes, T, S, true);
     copy(query, given, queries);
     copy(key_value, given_keys, keys);
-    attention_cross(w, LAYER, &kept, query, key_value, out);
+    % call("attention_cross", "w", "LAYER", "&kept", "query", "key_value", "out")
     check_attended(&f, given, given_keys, dout, out);
-    attention_cross_backward(w, LAYER, &kept, query, key_value, out, dout, dquery, dkey_value);
+    % call("attention_cross_backward", "w", "LAYER", "&kept", "query", "key_value", "out", "dout", "dquery", "dkey_value")
     check_gradient(&f, "dquery", given + last * WIDTH, T * WIDTH, dquery + last * WIDTH, given + last * WIDTH,
             given_keys + last_key * 2 * WIDTH, dout + last * WIDTH);
     check_gradient(&f, "dkey_value", given_keys + last_key * 2 * WIDTH, S * 2 * WIDTH, dkey_value + last_key * 2 * WIDTH,
@@ -194,7 +194,7 @@ static void check_cross(workspace *w, int T, int S) {
     /* A query on its own has the bits that it has among all. */
     for (int t = 0; t < T; t++) {
         real alone[WIDTH];
-        cross_head head = cross_head_of(w, LAYER, 1);
+        cross_head head = ${invoke("cross_head_of", "w", "LAYER", "1", "0", "0")};
         cross_kept scratch;
         bytes = 0;
         lay_out_cross_kept(&scratch, memory, &bytes, SEQUENCES, T, S, false);

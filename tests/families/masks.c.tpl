@@ -13,17 +13,16 @@ typedef struct ${name}_head {
     int T, S, h;
 } ${name}_head;
 
-% include("attention/cpu/mask.tpl")
+% include("attention/cpu/domain.tpl")
 
-% local shape = mask.sees_all and "head->T, " .. (cross and "head->S" or "head->T") or "head->T"
+% local visible = terms.hides and invoke(name .. "_visible", "head->T", "head->" .. S, "first", "j")
 /* Gains of a group with the keys of its span; those outside stay hidden, and those of which no query is asked are open. */
 static void gains_of(const ${name}_head *head, int first, int begin, int end, real *gain) {
 % if mask.kind == "lines" then
     open_${name}_lines(head, first, begin, end, gain);
 % else
     for (int j = begin; j < end; j++)
-        store(gain + j * LANES, choose(${name}_visible(${shape}, first, j), broadcast(0),
-                broadcast(-(real)__builtin_inf())));
+        store(gain + j * LANES, choose(${visible}, broadcast(0), broadcast(-(real)__builtin_inf())));
 % end
 % if mask.kind == "window" then
     int open, shut;

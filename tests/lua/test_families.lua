@@ -9,6 +9,8 @@ local lu = require("luaunit")
 local dimensions = require("plan.deriving.dimensions")
 local plans = require("plans")
 local render = require("render.templates.render")
+local signatures = require("render.templates.signatures")
+local terms = require("attention.terms")
 
 TestFamilies = {}
 
@@ -39,6 +41,7 @@ local function derive(plan, score)
   for name, value in pairs(encoding_module.of(plan, { task = plans.task(5, 5, "n"), score = score }, plan.additive)) do
     plan[name] = value
   end
+  terms.settle(plan)
   plan.about = describe.comments(plan)
   return plan
 end
@@ -78,8 +81,8 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
   end
 end
 
-local function write(name, path, plan, family)
-  local text, problem = render.render(name, plan, template, nil, family)
+local function write(name, path, plan, family, known)
+  local text, problem = render.render(name, plan, template, nil, family, known)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   return support.write("families/" .. path, text)
 end
@@ -109,13 +112,14 @@ end
 function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }"
   local plan = derive(two_families(self_facets, CROSS))
-  local main = write("families.c.tpl", "families.c", plan, plan.attentions[1])
+  local known = signatures.new()
   write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
   write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
+  write("attention/cpu/score.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
   for _, family in ipairs(plan.attentions) do
-    write(family.normaliser.template, ("attention_%s.inc"):format(family.name), plan, family)
+    write(family.normaliser.template, ("attention_%s.inc"):format(family.name), plan, family, known)
   end
-  write("attention/cpu/score.inc.tpl", "score_self.inc", plan, plan.attentions[1])
+  local main = write("families.c.tpl", "families.c", plan, plan.attentions[1], known)
   local program = main:gsub("%.c$", "")
   local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/laps.c "
     .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))

@@ -51,7 +51,7 @@ local function sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Elements of the weights of a head's group of queries: attention_kept*.tpl.
+-- Elements of the weights of a head's group of queries: kept.tpl, scratch.tpl.
 local function group_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end

@@ -1,11 +1,10 @@
-% local spans = mask.kind ~= "none"
-% if always then
+% if remade.always then
 /* Weights are made again, for a block of queries at a time, which go all the way while these are hot in cache. */
 % else
 /* Where weights were not kept: they are made again, for a block of queries at a time, which go all the way while these
  * are hot in cache. */
 % end
-NOINLINE void attend_${name}_${always and "backward" or "remade"}(const ${name}_head *head, const real *restrict query,
+NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head, const real *restrict query,
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery) {
     const int T = head->T, MOST = ${PREFIX}REMADE_QUERIES;
@@ -16,7 +15,7 @@ NOINLINE void attend_${name}_${always and "backward" or "remade"}(const ${name}_
         if (block.end_query > start + MOST) block.end_query = start + MOST;
         real *weights = scratch->weights;
         for (int first = ${name}_first_group(&block); first < block.end_query; first += LANES) {
-% if spans then
+% if terms.spans then
             int begin, end;
             ${name}_span(head, first, &begin, &end);
 % end
@@ -27,11 +26,6 @@ NOINLINE void attend_${name}_${always and "backward" or "remade"}(const ${name}_
         for (int j = 0; j < T; j += ${PREFIX}KEYS)
             attend_${name}_keys(&block, T, j, scratch->weights, scratch, start > head->first_query, dquery + WIDTH,
                     dquery + 2 * WIDTH);
-% if relative.toeplitz then
-        for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_query + T - 1; x += ${PREFIX}KEYS)
-            ${name}_relative_rows_grad(&block, T, x, scratch, head->drows);
-% elseif relative.kind ~= "none" and not relative.turned then
-        for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);
-% end
+        % slot("rows_back_of_block")
     }
 }

@@ -1,5 +1,12 @@
-% local S, at_j, together = cross and "S" or "T", spans and "begin + j" or "j", 1
+% local all_seen = not terms.spans or terms.opens and not terms.opens_later
+% local by_row, partly = all_seen and terms.row, terms.partly
+% local score = (terms.scaled or terms.hides) and name .. "_score"
+% if terms.opens and not terms.opens_later then
+% score = terms.scaled and name .. "_open_score"
+% end
+% local at_j, together = terms.spans and "begin + j" or "j", 1
 % while together < 8 and together * 2 <= heads do together = together * 2 end
+% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first + u", "head->from", at_j, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* side by side for one query */
 
 /* One query alone, as decoding has it: logits and weights of some heads lie side by side, and so do their sums over keys,
@@ -8,7 +15,7 @@ enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* side
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
-% if spans then
+% if terms.spans then
     int begin, end;
     ${name}_span(head, head->from, &begin, &end);
 % if not cross then
@@ -34,13 +41,13 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             if (${at_j} + LANES - head->from <= head->${S}) { /* else a vector of a table by distance begins before it */
                 UNROLL
                 for (int u = 0; u < H; u++)
-                    logits[u] = ${name}_score_row(head->scores, first + u, head->from, ${at_j}, logits[u]);
+                    logits[u] = ${row_score};
                 scored = j + LANES;
             }
 % elseif by_row then
             UNROLL
             for (int u = 0; u < H; u++)
-                logits[u] = ${name}_score_row(head->scores, first + u, head->from, ${at_j}, logits[u]);
+                logits[u] = ${row_score};
 % end
             store_heads(H, count - j, logits, weights + j * H);
         }
@@ -50,7 +57,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             real *weight = weights + j * H;
             UNROLL
             for (int u = 0; u < H; u++) {
-% if scored then
+% if terms.scaled then
                 ${name}_head of_head = *head;
                 of_head.h = first + u;
                 weight[u] = ${score}(&of_head, &group, ${at_j}, broadcast(weight[u]))[0];

@@ -1,12 +1,12 @@
-% local relates = relative.kind ~= "none"
-for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
-    real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
-% if drops then
+% local from, to = bounded and "head->first_query" or "0", bounded and "head->end_query" or "T"
+for (int t = ${from}; t < ${to}; t++) {
+    real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
+% if terms.drops then
     real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % else
     real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % end
-% if paired and not relates then
+% if paired and not terms.beside then
     if (${PREFIX}PAIRED) {
         const real factors[2] = {dout_factor, query_factor};
         store(row, load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH, query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
@@ -18,7 +18,7 @@ for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head-
         const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
         const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
         *(${name}_part *)(row + d) = *g * dout_factor;
-% if relative.biases then
+% if terms.biases then
         const ${name}_part *content = (const ${name}_part *)(head->content_bias + d);
         const ${name}_part *position = (const ${name}_part *)(head->position_bias + d);
         *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *content) * query_factor;
@@ -28,10 +28,10 @@ for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head-
 % end
     }
 }
-% if paired and relates then
+% if paired and terms.beside then
 if (${PREFIX}PAIRED) {
-    for (int t = ${bounded and "head->first_query" or "0"}; t < ${bounded and "head->end_query" or "T"}; t++) {
-        const real *row = scratch->rows + t * ${relative.vectors} * ${PREFIX}HEAD_WIDTH;
+    for (int t = ${from}; t < ${to}; t++) {
+        const real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
         store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH, load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
     }
 }

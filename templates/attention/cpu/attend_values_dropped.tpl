@@ -1,11 +1,11 @@
 const int live = head->T - first < LANES ? head->T - first : LANES;
 const size_t element = ((size_t)head->h * (size_t)head->T + (size_t)first) * (size_t)${S};
 const int8_t *keep =
-        dropout_keep_at(&head->masks, element, live * ${S}, ${drops.name}_DROP_BELOW, head->keep);
+        dropout_keep_at(&head->masks, element, live * ${S}, ${rate}_DROP_BELOW, head->keep);
 bits columns = {0};
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
-for (int j = ${from}; j < ${to}; j++) {
+for (int j = ${from_key}; j < ${to_key}; j++) {
     vector weight = load(weights + j * LANES);
     columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, ${S});
     bits kept_here = first_keeps(columns);

@@ -1,27 +1,37 @@
-% local S = cross and "S" or "T"
-% local spans = mask.kind ~= "none"
+% local shown = (terms.scaled or terms.hides) and name .. "_score"
+% local open = terms.scaled and name .. "_open_score"
+% local parts = { { to = to_key, through = shown } }
+% if terms.opens_later then
+% parts = { { to = "open", through = shown }, { to = "shut", through = open }, { to = to_key, through = shown } }
+% elseif terms.opens then
+% parts = { { to = "shut", through = open }, { to = to_key, through = shown } }
+% end
 /* weights [keys][LANES] of the queries from `first` on: exp(logit - largest), not yet divided by their sum, which is
- * returned${spans and "; of the keys from begin to end" or ""}. */
-INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span}, const real *restrict query,
+% if terms.spans then
+ * returned; of the keys from begin to end. */
+% else
+ * returned. */
+% end
+INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}, const real *restrict query,
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
-% if lined then
-    open_${name}_lines(head, first, ${from}, ${to}, weights);
-% end
-% if opens and mask.left then
+    % slot("gains", { from = from_key, to = to_key, room = "weights" })
+% if terms.opens_later then
     int open, shut;
     ${name}_open_span(head, first, begin, end, &open, &shut);
-% elseif opens then
+% elseif terms.opens then
     const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
 % end
-% if relative.turned then
-    ${name}_far_logits(head, ${from}, ${to});
-% end
+    % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
-    int j = ${from};
+    int j = ${from_key};
 % for _, part in ipairs(parts) do
-    % include("attention/cpu/attend_scores.tpl", { to = part.to, score = part.score, lined = lined })
+    % include("attention/cpu/attend_scores.tpl", part)
 % end
-    return exp_weights(${weighed});
+% if terms.spans then
+    return exp_weights(end - begin, largest, weights + begin * LANES);
+% else
+    return exp_weights(${S}, largest, weights);
+% end
 }

@@ -1,4 +1,4 @@
-% local normalised, directional = normaliser.normalised, normaliser.directional
+% local normalised, directional = terms.normalised, terms.directional
 % local least_total = precision == "float64" and "1e-12" or "1e-12f"
 % local more = directional and ", with one input more, the directions" or ""
 % include("parts/banner.tpl", { template = "attention/cpu/attention_geometric.inc.tpl", about = about.attention[name] })
@@ -32,7 +32,7 @@ typedef struct ${name}_head {
 % if directional then
 /* direction: the sequence's. */
 % end
-% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", partial and "int first_query", partial and "int end_query", directional and "const real *direction")
+% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", "int first_query", "int end_query", directional and "const real *direction")
     const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
     return (${name}_head){
             .T = w->${queries.at}length,
@@ -117,10 +117,7 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 /* A query that matches next to nothing stays with little, one without another key with 0. */
 INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
-% if rotation.kind == "rope" then
-
-% include("attention/cpu/rotate.tpl")
-% end
+% slot("rotate")
 
 /* One head of one sequence: query [T] rows of HEAD_WIDTH, QUERY_STRIDE apart, keys and values WIDTH and 2 WIDTH further on;
  * out likewise, WIDTH apart, written; what is kept of it, written. */
@@ -187,12 +184,9 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
     store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, grad->query);
 }
 
-% local dot = ("dot_row(%sHEAD_WIDTH, g, value + j * %sQUERY_STRIDE)"):format(PREFIX, PREFIX)
-% local of_many, of_one = normalised and "(dweight[u] - mean)" or "dweight[u]", normalised and "(" .. dot .. " - mean)" or dot
-% local mean_argument = normalised and "vector mean, " or ""
+% local of_many = normalised and "(dweight[u] - mean)" or "dweight[u]"
 /* gains [keys][LANES]: a weight times the gradient of its own. */
-INLINE void write_${name}_gains(int T, const vector *g, ${mean_argument}const real *restrict value,
-        const real *restrict weights, real *restrict gains) {
+% define("INLINE void write_" .. name .. "_gains", "int T", "const vector *g", "vector mean", "const real *restrict value", "const real *restrict weights", "real *restrict gains")
     int j = 0;
     for (; j + SIDE_BY_SIDE <= T; j += SIDE_BY_SIDE) {
         vector dweight[SIDE_BY_SIDE];
@@ -201,18 +195,15 @@ INLINE void write_${name}_gains(int T, const vector *g, ${mean_argument}const re
         for (int u = 0; u < SIDE_BY_SIDE; u++)
             store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * ${of_many});
     }
-    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * ${of_one});
+% if normalised then
+    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE) - mean));
+% else
+    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE));
+% end
 }
 
 /* Gradients of queries${directional and " and directions" or ""}, and the rows that the keys' pass reads. */
-% if normalised then
-INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
-        const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
-        const ${name}_head_grad *grad) {
-% else
-INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
-        const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
-% end
+% define("INLINE void attend_" .. name .. "_queries", "const " .. name .. "_head *head", "const real *restrict query", "const real *restrict out", "const real *restrict dout", name .. "_kept kept", "const " .. name .. "_scratch *scratch", "const " .. name .. "_head_grad *grad")
     const int T = head->T;
     real *dlogits = scratch->dlogits;
 % if partial then
@@ -232,10 +223,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         }
         /* below LEAST_TOTAL the divisor is constant */
         mean = keep_where(inverse < 1 / ${PREFIX}LEAST_TOTAL, mean);
-        write_${name}_gains(T, g, mean, query + 2 * WIDTH, kept.weights, dlogits);
-% else
-        write_${name}_gains(T, g, query + 2 * WIDTH, kept.weights, dlogits);
 % end
+        % call("write_" .. name .. "_gains", "T", "g", "mean", "query + 2 * WIDTH", "kept.weights", "dlogits")
         share_inwards(T, first, kept.chances, dlogits, head->along, head->across, &right, &left);
         weighted_rows(${PREFIX}HEAD_WIDTH, T, dlogits, ${PREFIX}QUERY_STRIDE, query + WIDTH, dq);
         end_${name}_queries(head, first, query, right, left, dq, grad);
@@ -256,16 +245,13 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     }
 }
 
-% include("attention/cpu/attend_keys.tpl", { start = "", step = name .. "_group_weights(T)", row = "j", at = "u * LANES + i", spans = false, of_pairs = false })
+% include("attention/cpu/attend_keys.tpl")
 
-% local out_argument, out_pass = normalised and "const real *restrict out, " or "", normalised and "out, " or ""
-NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query,
-        ${out_argument}const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
-        const ${name}_head_grad *grad) {
+% define("NOINLINE void attend_" .. name .. "_backward", "const " .. name .. "_head *head", "const real *restrict query", "const real *restrict out", "const real *restrict dout", name .. "_kept kept", "const " .. name .. "_scratch *scratch", "const " .. name .. "_head_grad *grad")
     const int T = head->T;
-    attend_${name}_queries(head, query, ${out_pass}dout, kept, scratch, grad);
+    % call("attend_" .. name .. "_queries", "head", "query", "out", "dout", "kept", "scratch", "grad")
     for (int j = 0; j < T; j += ${PREFIX}KEYS)
-        attend_${name}_keys(${partial and "head, " or ""}T, j, kept.weights, scratch, grad->query + WIDTH, grad->query + 2 * WIDTH);
+        % call("attend_" .. name .. "_keys", "head", "T", "j", "kept.weights", "scratch", "false", "grad->query + WIDTH", "grad->query + 2 * WIDTH")
 }
 
 /* From what is kept of a head to that of the next. */
@@ -278,7 +264,4 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % end
 }
 
-% include("attention/cpu/geometric_heads.tpl", {
-%     turned = rotation.kind == "rope" and " (queries and keys are turned in place)" or "",
-%     direction_pass = directional and ", direction" or "", out_pass = normalised and "attended + at, " or "",
-%     clears = directional and normaliser.direction_width > 2 * heads })
+% include("attention/cpu/attention_heads.tpl")

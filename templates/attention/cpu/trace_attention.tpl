@@ -1,14 +1,12 @@
 % local of = cpu.attended[name]
-% local scored, lined = score.kind ~= "none", mask.kind == "lines"
-% local changes = scored or mask.kind ~= "none" and not lined
 % local score = ("%s_logit(&queries, key, j)"):format(name)
-% if changes then
+% if terms.scaled or terms.hides then
 % score = ("%s_score(head, &queries, j, %s)"):format(name, score)
 % end
-% if lined then
+% if terms.gains then
 % score = score .. " + load(columns + j * LANES)"
 % end
-% local S = cross and "S" or "T"
+% local head = invoke(name .. "_head_of", "w", "l", "h", "0", "T", terms.scaled and "&tables")
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
 static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < head->T; i++) {
@@ -30,12 +28,8 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
-% if lined then
-        open_${name}_lines(head, first, 0, head->${S}, columns);
-% end
-% if relative.turned then
-        ${name}_far_logits(head, 0, head->${S});
-% end
+        % slot("gains", { from = "0", to = "head->" .. S, room = "columns" })
+        % slot("far", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {
             vector score = ${score};
@@ -49,7 +43,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 }
 
 /* All heads of all sequences of the layer that went through the workspace last. */
-static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
+% define("static void trace_attention_" .. name, "workspace *w", "int l", "const " .. stack.state .. " *state", "const lh_trace *to")
 % if cross then
     const real *query = state->${of.queries}, *key = state->${of.keys};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
@@ -60,13 +54,10 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     size_t pairs = (size_t)T * (size_t)${S}, at = 0;
     real *scores = to->scores, *attention = to->attention;
     if (!scores && !attention) return;
-% if scored then
-    ${name}_score_tables tables;
-    ${name}_score_tables_of(w->step, l, &tables);
-% end
+    % slot("tables")
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${name}_head_of(w, l, h${bounded and ", 0, T" or ""}${scored and ", &tables" or ""});
+            ${name}_head head = ${head};
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, ${cross and "key + channel, " or ""}state->${name}.weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

@@ -1,5 +1,7 @@
 % local of = cpu.attended[name]
-% local factor = normaliser.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
+% local direction = terms.directional and ("state->%s + s * T * %sDIRECTION_WIDTH"):format(of.direction, PREFIX)
+% local head = invoke(name .. "_head_of", "w", "l", "h", "0", "T", direction)
+% local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
 /* rows[first + lane][j] = the lane's element of key j, times factor[lane], for the queries below T. */
 static void write_${name}_rows(int T, int first, const real *keys, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < T; i++) {
@@ -23,7 +25,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${na
                 scores[(size_t)t * (size_t)T + (size_t)t] = -(real)__builtin_inf();
         }
         if (attention) {
-% if normaliser.normalised then
+% if terms.normalised then
             vector total = weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
 % else
             weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
@@ -34,7 +36,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${na
 }
 
 /* All heads of all sequences of the layer that went through the workspace last. */
-static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
+% define("static void trace_attention_" .. name, "workspace *w", "int l", "const " .. stack.state .. " *state", "const lh_trace *to")
     const real *query = state->${of.queries};
     const int T = w->${queries.at}length;
     size_t pairs = (size_t)T * (size_t)T, at = 0;
@@ -42,11 +44,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     if (!scores && !attention) return;
     for (int s = 0; s < w->sequences; s++, query += T * ${PREFIX}QUERY_STRIDE) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-% if normaliser.directional then
-            ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""}, state->${of.direction} + s * T * ${PREFIX}DIRECTION_WIDTH);
-% else
-            ${name}_head head = ${name}_head_of(w, l, h${partial and ", 0, T" or ""});
-% end
+            ${name}_head head = ${head};
             trace_${name}_head(&head, query + h * ${PREFIX}HEAD_WIDTH, state->${name}, scores ? scores + at : NULL,
                     attention ? attention + at : NULL);
         }

@@ -2,7 +2,7 @@
 for (int l = 0; l < ${uses}; l++) {
     % call(name .. "_forward", self, "l", input, output)
 % for _, family in ipairs(families) do
-    trace_attention_${family}(${self}, ${layer}, &w.${name}[0], to++);
+    % call("trace_attention_" .. family, self, layer, ("&w.%s[0]"):format(name), "to++")
 % end
     % call("trace_activation", self, traced, output, "to++")
 }

@@ -1,5 +1,6 @@
 % local real = precision == "float64" and f64 or f32
-% local stop, see_all = mask.causal and "S && j <= i" or "S", mask.causal and "i + 1" or "S"
+% local stop, see_all = seen.causal and "S && j <= i" or "S", seen.causal and "i + 1" or "S"
+% section("domain")
 /* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
  * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
 typedef struct ${name}_line {
@@ -7,13 +8,13 @@ typedef struct ${name}_line {
     real value; /* what the score of the pair gains */
 } ${name}_line;
 static const ${name}_line ${PREFIX}LINES[] = {
-% for _, line in ipairs(mask.flat) do
+% for _, line in ipairs(seen.flat) do
     {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
 % end
 };
-static const int ${PREFIX}FIRST_LINE[${PREFIX}HEADS + 1] = {${mask.starts_text}}; /* of each head; and the end */
-% if mask.any_corner then
-static const bool ${PREFIX}CORNER[${PREFIX}HEADS] = {${mask.corners_text}}; /* the first query sees the last key at 0 */
+static const int ${PREFIX}FIRST_LINE[${PREFIX}HEADS + 1] = {${seen.starts_text}}; /* of each head; and the end */
+% if seen.any_corner then
+static const bool ${PREFIX}CORNER[${PREFIX}HEADS] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
 % end
 
 /* The key of S that a line opens to query i, or -1. */
@@ -25,10 +26,10 @@ INLINE int ${name}_line_key(const ${name}_line *line, int S, int i) {
 /* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
  * is stored or read. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
-    const int S = ${S}, last = first + LANES < head->T ? first + LANES : head->T;
+    const int S = head->${S}, last = first + LANES < head->T ? first + LANES : head->T;
     int low = S, high = 0;
     for (int i = first; i < last; i++) {
-% if mask.any_corner then
+% if seen.any_corner then
         bool open = i == 0 && ${PREFIX}CORNER[head->h];
         if (open) high = S;
         if (open && low > S - 1) low = S - 1;
@@ -54,7 +55,7 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 /* What the scores of LANES queries, from `first` on, gain with the keys from `begin` to end - 1, key after key; minus
  * infinity where they do not see it. Lanes beyond the last query repeat it. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
-    const int S = ${S};
+    const int S = head->${S};
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));
     for (int lane = 0; lane < LANES; lane++) {
         const int i = first + lane < head->T ? first + lane : head->T - 1;
@@ -66,7 +67,7 @@ static void open_${name}_lines(const ${name}_head *head, int first, int begin, i
             if (${PREFIX}LINES[e].value > own[j * LANES]) own[j * LANES] = ${PREFIX}LINES[e].value;
             open = true;
         }
-% if mask.any_corner then
+% if seen.any_corner then
         if (i == 0 && ${PREFIX}CORNER[head->h]) {
             own[(S - 1) * LANES] = 0;
             open = true;
@@ -75,3 +76,5 @@ static void open_${name}_lines(const ${name}_head *head, int first, int begin, i
         for (int j = 0; !open && j < ${see_all}; j++) own[j * LANES] = 0;
     }
 }
+% section("gains")
+open_${name}_lines(head, first, ${from}, ${to}, ${room});

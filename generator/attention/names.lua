@@ -1,0 +1,36 @@
+-- What loops over queries and keys call their bounds in C.
+--
+-- Input: a planned family of attentions with its terms. Output, all text:
+--
+--   S, K        how many keys there are, and how far their rows are apart
+--   T_S         queries and keys, as arguments; length_words: as parameters
+--   from_key, to_key   the keys that a group of queries sees
+--   span        these as arguments of the functions of a group; span_words: as parameters
+--   of_head     declares T, and S where there are two lengths, of a head
+--   of_step, of_shape   both lengths, of the step and of a shape
+
+local M = {}
+
+function M.of(family)
+  local cross, spans = family.cross, family.terms.spans
+  local S = cross and "S" or "T"
+  local function lengths(of)
+    local text = ("%s[%d]"):format(of, family.queries.stream)
+    return cross and ("%s, %s[%d]"):format(text, of, family.keys.stream) or text
+  end
+  return {
+    S = S,
+    K = family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE"),
+    T_S = cross and "T, S" or "T",
+    length_words = cross and "int T, int S" or "int T",
+    from_key = spans and "begin" or "0",
+    to_key = spans and "end" or S,
+    span = spans and "begin, end" or S,
+    span_words = spans and "int begin, int end" or "int " .. S,
+    of_head = cross and "T = head->T, S = head->S" or "T = head->T",
+    of_step = lengths("step->shape.length"),
+    of_shape = lengths("shape->length"),
+  }
+end
+
+return M

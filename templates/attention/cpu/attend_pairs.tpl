@@ -1,0 +1,22 @@
+/* attend_${name}_keys where a vector has room for both: lanes are channels of a value and its key in turn, weights stand
+ * beside the gradients of their logits, and one product does both. */
+% define("INLINE void attend_" .. name .. "_pairs", "const " .. name .. "_head *head", length_words, "int j", "const " .. name .. "_scratch *scratch", "bool more", "real *restrict dkey", "real *restrict dvalue")
+    vector sum[${PREFIX}KEYS];
+    UNROLL
+    for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] = (vector){0};
+% if remade then
+    for (int u = 0; more && u < ${PREFIX}KEYS && j + u < ${S}; u++)
+        sum[u] = load_pair(${PREFIX}HEAD_WIDTH, dvalue + (j + u) * ${K}, dkey + (j + u) * ${K});
+% end
+    % include("attention/cpu/groups_begin.tpl", { rows = paired.rows, vectors = 2 })
+        const real *pair = scratch->${paired.pairs} + 2 * (${bounded and "group" or "first / LANES"} * ${name}_group_weights(${S}) + j * LANES);
+        % include("attention/cpu/groups_of_key.tpl", { vectors = 2 })
+        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
+            vector both = load(row);
+            UNROLL
+            for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] += both * broadcast_pair(pair + 2 * (u * LANES + i));
+        }
+    }
+    for (int u = 0; u < ${PREFIX}KEYS && j + u < ${S}; u++)
+        store_pair(${PREFIX}HEAD_WIDTH, sum[u], dvalue + (j + u) * ${K}, dkey + (j + u) * ${K});
+}

@@ -1,0 +1,99 @@
+% local key_argument = cross and "const real *restrict key, " or ""
+% local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
+% local gradient = terms.changes and "dscore" or "dlogit"
+% local live_weight = terms.drops and "keep_where(keep, weight)" or "load(weights + j * LANES)"
+/* Gradients of queries, and the rows that the keys' pass reads. */
+INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
+        ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
+        const ${name}_scratch *scratch, real *restrict dquery) {
+    % include("attention/cpu/head_lengths.tpl", { of_T = true, of_S = cross })
+% if bounded then
+    const int first_group = ${name}_first_group(head);
+% end
+% if terms.drops then
+    const real *inverse_sum = kept.inverse_sum;
+    real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
+% else
+    const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
+    real *dlogits = scratch->dlogits${zeros};
+% end
+% if paired and terms.beside then
+    real *pairs = scratch->pairs;
+% end
+    % slot("queries_begin")
+% if terms.far then
+    % include("attention/cpu/attend_rows.tpl")
+% end
+% if bounded then
+    for (int first = first_group; first < head->end_query; first += LANES) {
+% else
+    for (int first = 0; first < T; first += LANES) {
+% end
+        vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], inverse = load(inverse_sum + first);
+        load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
+        load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
+        vector mean = g[0] * o[0];
+        UNROLL
+        for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
+        % slot("gradients_out")
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] = (vector){0};
+% if terms.again then
+        ${name}_queries queries;
+        load_${name}_queries(head, first, query, &queries);
+% end
+        % slot("group_back")
+% if terms.spans then
+        int begin, end;
+        ${name}_span(head, first, &begin, &end);
+% end
+% if terms.again then
+        % slot("far", { from = from_key, to = to_key })
+% end
+        for (int j = ${from_key}; j < ${to_key}; j++) {
+% if terms.again then
+            vector logit = ${name}_logit(&queries, key, j);
+% end
+% if terms.drops then
+            % slot("weight_back", { gradient = gradient })
+% else
+            vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES);
+% end
+            % slot("pair_back")
+% if paired then
+            if (${PREFIX}PAIRED) {
+                store(${paired.pairs} + 2 * j * LANES, interleave_elements(${live_weight}, dlogit, 0));
+                store(${paired.pairs} + (2 * j + 1) * LANES, interleave_elements(${live_weight}, dlogit, LANES / 2));
+% if not terms.beside then
+            } else {
+                store(dlogits + j * LANES, dlogit);
+% end
+            }
+% end
+% if terms.beside or not paired then
+            store(dlogits + j * LANES, dlogit);
+% end
+            UNROLL
+            for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
+        }
+        % slot("gathered")
+        % slot("queries_back")
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] *= inverse * ${PREFIX}LOGIT_SCALE;
+        store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
+        weights += ${name}_group_weights(${S});
+% if terms.by_offset then
+        dlogits += ${name}_group_dlogits(${S});
+% elseif paired and not terms.beside then
+        dlogits += (${PREFIX}PAIRED ? 2 : 1) * ${name}_group_weights(${S});
+% else
+        dlogits += ${name}_group_weights(${S});
+% end
+% if paired and terms.beside then
+        pairs += 2 * ${name}_group_weights(${S});
+% end
+    }
+% if not terms.far then
+    % include("attention/cpu/attend_rows.tpl")
+% end
+}

@@ -1,0 +1,55 @@
+% if cross then
+/* dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH] written, from dattended [sequences][T][WIDTH]. */
+% elseif terms.directional then
+/* dquery_key_value [sequences][T][3 WIDTH] and ddirection [sequences][T][DIRECTION_WIDTH] written, from
+ * dattended [sequences][T][WIDTH]. */
+% else
+/* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
+% end
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", directed and "const real *direction", "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", directed and "real *ddirection")
+    LH_TIMED(LH_PART_ATTENTION);
+    const int T = ${of_T};
+    ${name}_kept of_head = *kept;
+    % slot("heads")
+    % slot("heads_back")
+    % slot("clear")
+    for (int s = 0; s < w->sequences; s++) {
+% if partial then
+        const int first_query = first_of(w, part, s), end_query = first_query + part->count;
+        for (int t = 0; t < T && part->count < T; t++)
+            memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* of those that nobody reads */
+% end
+        for (int h = 0; h < ${PREFIX}HEADS; h++) {
+            const int at = h * ${PREFIX}HEAD_WIDTH;
+% local head = invoke(name .. "_head_of", "w", "l", "h", asked_from, asked_to, given, directed)
+            ${name}_head head = ${head};
+% if terms.outwards then
+            % slot("head_back")
+% else
+% if terms.sums then
+            % call(name .. "_head_grad", "w", "l", "h", "&head")
+% end
+% if cross then
+            attend_${name}_backward(&head, query + at, key_value + at, attended + at, dattended + at, of_head, &w->${name},
+                    dquery + at, dkey_value + at);
+% else
+            attend_${name}_backward(&head, query_key_value + at, attended + at, dattended + at, of_head, &w->${name},
+                    dquery_key_value + at);
+% end
+% end
+            skip_${name}_head(&of_head, T);
+        }
+        % slot("turn_back")
+        ${rows_at} += T * ${PREFIX}QUERY_STRIDE;
+        d${rows_at} += T * ${PREFIX}QUERY_STRIDE;
+% if cross then
+        key_value += S * ${PREFIX}KEY_STRIDE;
+        dkey_value += S * ${PREFIX}KEY_STRIDE;
+% end
+        % slot("advance_back")
+% if terms.reads_output then
+        attended += T * WIDTH;
+% end
+        dattended += T * WIDTH;
+    }
+}

@@ -1,0 +1,12 @@
+% slot("domain")
+
+/* Pairs that the groups of the first so many queries of a head leave out. */
+static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
+    double pairs = 0;
+    for (int first = 0; first < queries; first += LANES) {
+        int begin, end, count = queries - first < LANES ? queries - first : LANES;
+        ${name}_span(head, first, &begin, &end);
+        pairs += (double)count * (begin + head->${S} - end);
+    }
+    return pairs;
+}

@@ -1,0 +1,61 @@
+/* What a head's functions are handed beside its rows; for the backward pass also where gradients add up. */
+typedef struct ${name}_head {
+% if cross then
+    int T, S; /* queries, keys */
+% else
+    int T; /* queries, and keys */
+% end
+% if ranged then
+    int from, to; /* queries that are asked for: their rows alone are there */
+% end
+% if remade then
+    int first_query, end_query; /* queries that are asked for, of all or of a block; the rows of all are there */
+% elseif partial then
+    int first_query, end_query; /* queries that somebody reads; the rows of all are there */
+% end
+    % slot("members")
+% if terms.numbered then
+    int h;
+% end
+    % slot("members_behind")
+} ${name}_head;
+
+% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", "int first_query", "int end_query", terms.scaled and "const " .. name .. "_score_tables *scores")
+% if cross then
+    ${name}_head head = {.T = w->${queries.at}length, .S = w->${keys.at}length};
+% else
+    ${name}_head head = {.T = w->${queries.at}length};
+% end
+% if ranged then
+    head.from = w->${queries.at}from;
+    head.to = w->${queries.at}to;
+% end
+% if bounded then
+    head.first_query = first_query;
+    head.end_query = end_query;
+% end
+    % slot("head")
+% if terms.numbered then
+    head.h = h;
+% end
+    return head;
+}
+% if bounded then
+
+/* The first query of the first group that one is asked for of. */
+INLINE int ${name}_first_group(const ${name}_head *head) {
+% if ranged then
+    return head->from + (head->first_query - head->from) / LANES * LANES;
+% else
+    return head->first_query / LANES * LANES;
+% end
+}
+% end
+% slot("functions")
+% if terms.sums then
+
+/* Where the gradients of a head add up. */
+% define("INLINE void " .. name .. "_head_grad", "const workspace *w", "int l", "int h", name .. "_head *head")
+    % slot("head_grad")
+}
+% end

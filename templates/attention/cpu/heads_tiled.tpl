@@ -1,0 +1,11 @@
+% if cross then
+if (tiles && from == 0) put_in_tiles(WIDTH, 0, S, ${PREFIX}KEY_STRIDE, key_value, tiles);
+% else
+if (tiles)
+    put_in_tiles(WIDTH, from, from + count, ${PREFIX}QUERY_STRIDE,
+            query_key_value + WIDTH - from * ${PREFIX}QUERY_STRIDE, tiles);
+% end
+if (tiles && count == 1) {
+    ${name}_head head = ${head};
+    attend_${name}_one(&head, ${rows_at}, tiles, attended, of_head.weights);
+}

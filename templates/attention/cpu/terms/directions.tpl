@@ -1,0 +1,13 @@
+% section("clear")
+% if wider then
+/* unused columns stay so */
+memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
+% elseif partial then
+/* queries that nobody reads have none */
+if (part->count < T) memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
+% end
+% section("advance")
+direction += T * ${PREFIX}DIRECTION_WIDTH;
+% section("advance_back")
+direction += T * ${PREFIX}DIRECTION_WIDTH;
+ddirection += T * ${PREFIX}DIRECTION_WIDTH;

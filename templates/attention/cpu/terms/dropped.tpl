@@ -1,0 +1,56 @@
+% section("members_behind")
+keep_source masks; /* of the weights: element (h * T + query) * ${S} + key */
+int8_t *keep; /* room for those of a group; NULL: nothing is dropped out */
+% section("functions")
+
+/* The weights of this head are dropped out, in the masks of a sequence and a layer. */
+INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequence, ${name}_head *head) {
+    const lh_cpu_step *step = w->step;
+    % include("cpu/drop_site.tpl", { place = site })
+    head->masks = (keep_source){step->key, step->step, w->block->first_example + (uint32_t)sequence, site};
+    head->keep = w->${name}.keep;
+}
+% section("values")
+% if eval_dropout then
+% include("attention/cpu/attend_values_dropped.tpl")
+vector inverse = 1 / sum;
+store(inverse_sum, inverse);
+UNROLL
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * ${rate}_KEEP_SCALE;
+% else
+if (head->keep) {
+    % include("attention/cpu/attend_values_dropped.tpl")
+} else {
+    % include("attention/cpu/weighted_rows.tpl")
+}
+vector inverse = 1 / sum;
+store(inverse_sum, inverse);
+const real keep_scale = head->keep ? ${rate}_KEEP_SCALE : 1;
+UNROLL
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * keep_scale;
+% end
+% section("gradients_out")
+UNROLL
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) g[d] *= ${rate}_KEEP_SCALE;
+% section("weight_back")
+vector weight = load(weights + j * LANES);
+bits keep = (bits)weight >= 0;
+store(weights + j * LANES, keep_where(keep, weight));
+vector dweight = keep_where(keep, dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}));
+vector ${gradient} = (dweight - mean) * choose(keep, weight, -weight);
+% section("scratch")
+int8_t *keep; /* [LANES queries][keys] masks, 0 or -1 */
+% section("room")
+% if eval_dropout then
+scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
+% end
+% section("room_of_training")
+% if not eval_dropout then
+scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
+% end
+% section("drop")
+% if eval_dropout then
+drop_${name}_weights(w, layer, s, &head);
+% else
+if (w->step->mode == LH_MODE_TRAIN) drop_${name}_weights(w, layer, s, &head);
+% end

@@ -1,0 +1,94 @@
+% section("members")
+const real *rows; /* the vectors of distances */
+% if cross then
+const int32_t *position, *key_position; /* of every query, of every key */
+% else
+const int32_t *position; /* of every token */
+% end
+real *drows; /* [rows], RELATIVE_WIDTH apart */
+% section("head")
+head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
+% if cross then
+head.key_position = ((const shared *)w->step->shared)->${prefix}key_position[${positions.layer_index}];
+% end
+head.rows = ((const parameters *)w->step->parameters)->${stack.member}[l].${prefix}relative_table;
+% section("head_grad")
+head->drows = w->sums.${name}.rows[l];
+% section("queries")
+const ${name}_head *head;
+% section("load")
+group->head = head;
+% section("logit_functions")
+/* Where the row of a pair of tokens starts. */
+INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
+    return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
+}
+
+/* Rows of LANES queries, from `first` on, with key j; lanes are queries, those beyond the last one repeat it. */
+INLINE void load_${name}_rows(const ${name}_head *head, int first, int j, vector *column) {
+    int32_t offset[LANES];
+    for (int i = 0; i < LANES; i++)
+        offset[i] = ${name}_pair_offset(head, first + i < head->T ? first + i : head->T - 1, j);
+    load_scattered(${PREFIX}HEAD_WIDTH, head->rows, offset, column);
+}
+
+% section("logits")
+/* The scaled logits of a group with key j; key: row 0 of the head's keys. */
+INLINE vector ${name}_logit(const ${name}_queries *group, const real *restrict key, int j) {
+    vector row[${PREFIX}HEAD_WIDTH];
+    load_${name}_rows(group->head, group->first, j, row);
+    vector sum = {0};
+    key += j * ${K};
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) sum += group->query[d] * (key[d] + row[d]);
+    return sum;
+}
+
+/* With N keys, from j on. */
+INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
+    for (int u = 0; u < N; u++) sum[u] = ${name}_logit(group, key, j + u);
+}
+% section("queries_grad")
+
+% include("attention/cpu/rows_queries_words.tpl")
+% define("INLINE void " .. name .. "_relative_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "vector *dq")
+    % include("attention/cpu/some_lengths.tpl", { of_T = not terms.spans and not cross, of_S = not terms.spans and cross })
+    for (int j = ${from_key}; j < ${to_key}; j++) {
+        vector dlogit = load(dlogits + j * LANES);
+        vector row[${PREFIX}HEAD_WIDTH];
+        load_${name}_rows(head, first, j, row);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * row[d];
+    }
+}
+
+/* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
+INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
+    const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${PREFIX}HEAD_WIDTH;
+% if bounded then
+    const int group = (i - ${name}_first_group(head)) / LANES;
+% else
+    const int group = i / LANES;
+% end
+    const real *dlogit = scratch->dlogits + group * ${name}_group_weights(head->${S}) + i % LANES;
+% if terms.spans then
+    int begin, end;
+    ${name}_span(head, i / LANES * LANES, &begin, &end);
+    for (int j = begin; j < end; j++) {
+% else
+    const int ${S} = head->${S};
+    for (int j = 0; j < ${S}; j++) {
+% end
+        real *drow = head->drows + ${name}_pair_offset(head, i, j);
+        UNROLL
+        for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
+            *(${name}_part *)(drow + part * ${PREFIX}HEAD_PART) +=
+                    *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART) * dlogit[j * LANES];
+    }
+}
+% section("queries_back")
+% call(name .. "_relative_queries", "head", "first", terms.spans and "begin, end", "dlogits", "dq")
+% section("rows_back")
+for (int i = ${bounded and "head->first_query" or "0"}; i < ${bounded and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
+% section("rows_back_of_block")
+for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);
