@@ -19,8 +19,8 @@ M.SPEC = "tests/golden/specs/plain.lua"
 M.COLUMNS = 120
 
 M.PATHS = {
-  "spec.c", "defaults.inc", "config.h", "tuned.h", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc", "step.c",
-  "plan.lua",
+  "spec.c", "defaults.inc", "config.h", "tuned.h", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc",
+  "step.c", "plan.lua",
 }
 
 local templates = {}
