@@ -1,5 +1,5 @@
 /* A CUDA device with the kernels of one experiment loaded: which device, which of the program's images, and how much
- * of it runs at once. The engine (cuda/engine.h) owns memory, streams and launches.
+ * of it runs at once. The engine (cuda/fleet/fleet.h) owns memory, streams and launches.
  */
 #ifndef LONGHAND_CUDA_DEVICE_H
 #define LONGHAND_CUDA_DEVICE_H
