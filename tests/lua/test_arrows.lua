@@ -1,5 +1,5 @@
--- The rooms of C: what each may include, and that every arrow between them goes one way. And that no files, of C or of
--- the Python package, stand in a circle.
+-- The rooms of C: what each may include, and that every arrow between them goes one way. That no files, of C or of the
+-- Python package, stand in a circle, and that no room of any language is crowded.
 
 local support = dofile("tests/lua/support.lua")
 
