@@ -1,6 +1,6 @@
 -- Facet `additive`: what is added to the vectors of tokens, and the dropout behind it.
 --
--- M.plan. Input: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the
+-- M.added. Input: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the
 -- vectors of tokens, with what is added to them, or nil; in_blocks: added to the input of every block, there dropped
 -- out at dropout_rate; of a sinusoid interleaved: sines in even channels, grid: tokens of a row of the task's grid,
 -- where positions are its cells, or false, period: of positions that come again, or false, and member: of the tables of
@@ -9,6 +9,7 @@
 
 local diagnostics = require("base.diagnostics")
 local features = require("facets.features")
+local positions = require("facets.positions")
 
 local M = { name = "additive" }
 
@@ -69,17 +70,17 @@ end
 
 -- Every position has a row.
 function M.check(seen, say)
-  local positions, additive = seen.resolved.encoding.positions, seen.resolved.encoding.additive
+  local drawn, additive = seen.resolved.encoding.positions, seen.resolved.encoding.additive
   if additive then
     check_rate(seen.resolved.model, additive, say)
   end
-  if not positions or not additive or additive.kind ~= "learned" or not additive.rows then
+  if not drawn or not additive or additive.kind ~= "learned" or not additive.rows then
     return
-  elseif positions.kind ~= "randomized" then
+  elseif drawn.kind ~= "randomized" then
     say.limit("encoding.additive.rows", additive.rows, "the learned table",
       "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
-  elseif positions.max_position and additive.rows < positions.max_position then
-    local most = positions.max_position
+  elseif drawn.max_position and additive.rows < drawn.max_position then
+    local most = drawn.max_position
     say.refuse("encoding.additive.rows", "encoding.positions.max_position", most, {
       what = ("%d rows are fewer than the positions that can be drawn"):format(additive.rows),
       expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
@@ -87,7 +88,7 @@ function M.check(seen, say)
   end
 end
 
-function M.plan(encoding, model, task)
+function M.added(encoding, model, task)
   local additive, in_blocks = encoding.additive, encoding.additive.at == "block"
   if additive.kind == "none" then
     return { kind = "none", embedding_rate = model.embedding_dropout, frozen = false, in_blocks = false, member = false,
@@ -111,6 +112,29 @@ function M.plan(encoding, model, task)
     dropout_rate = in_blocks and additive.dropout or nil,
     embedding_rate = in_blocks and model.embedding_dropout or not in_blocks and additive.dropout or nil,
   }
+end
+
+-- What is added, and where it is placed if several streams draw that apart from their families.
+function M.words(_, plan)
+  local additive, draw = plan.additive, plan.input_draw
+  if additive.kind == "none" then
+    return nil
+  end
+  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row"
+      or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
+    or additive.frozen and "random vectors" or "learned vectors"
+  return ("%s are added to the %s%s"):format(what, additive.in_blocks and "input of every block" or "token embedding",
+    draw and draw.apart and ", at " .. positions.drawn_words(draw) or "")
+end
+
+-- The kind, and what another form of it adds.
+function M.identity(encoding)
+  local additive, own = encoding.additive, { encoding.additive.kind }
+  own[#own + 1] = additive.at
+  own[#own + 1] = additive.channels
+  own[#own + 1] = encoding.positions.kind == "grid" and "grid" or nil
+  own[#own + 1] = additive.learned == false and "frozen" or nil
+  return { additive = own[2] and own or own[1] }
 end
 
 return M

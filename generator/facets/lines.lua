@@ -1,7 +1,7 @@
 -- Facet `lines`: pairs of a query and a key on straight lines, and what their scores gain (Duan and Shi 2024, the bias
 -- of attention bias calibration).
 --
--- M.plan. Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where
+-- M.mask. Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where
 -- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
 --               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
@@ -126,7 +126,7 @@ local function check_value(value, entry, temperature)
   end
 end
 
-function M.plan(encoding, family, causal)
+function M.mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
   local corner = family.cross and lines.zero_corner or "none"
@@ -159,6 +159,16 @@ function M.plan(encoding, family, causal)
   end
   mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- no head's: an array has an element
   return mask
+end
+
+-- Attention that has a corner and no line: once, that was as if there was none.
+function M.order_of_sums(plan)
+  for _, family in ipairs(plan.attentions) do
+    if family.mask.list and not family.mask.list[1] then
+      return { corner_alone = true }
+    end
+  end
+  return {}
 end
 
 return M

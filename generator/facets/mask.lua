@@ -75,7 +75,7 @@ end
 function M.plan(encoding, family)
   local mask, causal = encoding.mask, family.causal
   if encoding.lines then
-    local lines = lines_facet.plan(encoding, family, causal or mask ~= nil and mask.kind == "causal")
+    local lines = lines_facet.mask(encoding, family, causal or mask ~= nil and mask.kind == "causal")
     if lines then
       return lines
     end
@@ -92,6 +92,14 @@ function M.plan(encoding, family)
   end
   return { kind = "window", left = mask.left, right = mask.right, sees_all = family.cross,
     about = ("queries see themselves, %d keys before and %d behind them"):format(mask.left, mask.right) }
+end
+
+function M.phrase(family)
+  return family.mask.about
+end
+
+function M.identity(encoding)
+  return { mask = encoding.mask }
 end
 
 return M

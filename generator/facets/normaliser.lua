@@ -81,6 +81,10 @@ function M.plan(encoding, family)
     return { kind = "softmax", kept = "attention/cpu/kept.tpl", template = "attention/cpu/attention.inc.tpl",
       trace = "attention/cpu/trace_attention.tpl", temperature = normaliser and normaliser.temperature or 1 }
   end
+  if family.cross then
+    error({ problem = true, field = ("encoding.%s.normaliser"):format(family.of_spec), expected = "softmax",
+      what = "geometric attention tries keys outwards for one sequence, but its queries and keys are of two" })
+  end
   local directional = normaliser.directional
   return {
     kind = "geometric",
@@ -92,6 +96,42 @@ function M.plan(encoding, family)
     direction_width = directional and (2 * family.heads + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR,
     fill = WIDEST_VECTOR - (directional and 3 or 2),
   }
+end
+
+function M.words(family)
+  local normaliser = family.normaliser
+  return normaliser.kind == "geometric" and ("geometric attention, %sweights %s by their sum"):format(
+    normaliser.directional and "with directional encoding, " or "",
+    normaliser.normalised and "divided" or "not divided") or nil
+end
+
+function M.phrase(family)
+  local temperature = family.normaliser.temperature or 1
+  return temperature ~= 1 and ("softmax at a temperature of %.9g"):format(temperature) or nil
+end
+
+local ATTENDS = {
+  softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
+  geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
+    .. "matches, right before left at every distance.",
+}
+
+-- What the file of an attention has.
+function M.banner(family)
+  return ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self")
+end
+
+function M.device_choice(family)
+  if family.normaliser.kind == "geometric" then
+    return { what = "gpu attention", value = "weights made again",
+      why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
+  end
+  return { what = "gpu attention", value = "probabilities recomputed",
+    why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
+end
+
+function M.identity(encoding)
+  return { normaliser = encoding.normaliser }
 end
 
 return M

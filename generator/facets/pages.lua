@@ -10,6 +10,15 @@
 --   check(seen, say)         errors between fields; seen: the spec as those see it whom the facet is for (holders.lua);
 --                            say: how rules speak (say.lua)
 --   warn(seen, say)          what will hardly be meant, by say.warn
+--   plan(encoding, family, given)   the family's member of the page's name; family: with those of the pages before;
+--                            given: apart (several streams draw what is added to tokens apart), width, precision,
+--                            longest_training, formula of the score or nil
+--   words(family, plan), phrase(family, plan)   of an encoding in a sentence: the first are joined by commas
+--   banner(family)           a sentence at the head of the file of an attention
+--   choices(plan, families, add)   what the generator chose, by add(what, value, why); device_choice(family): the same
+--                            of attention on a device
+--   identity(encoding)       names and values that decide whether a checkpoint fits; absent: whatever it is, it does
+--   order_of_sums(plan)      names and values beside the spec that fix the bits of a run
 --   unreached(seen, say)     learned numbers that no gradient reaches; seen: one family, whose names say has, with
 --                            causal and formula; seen.say: as the spec has it
 -- A rule between two facets stands on the page of the one that cannot have the other.
@@ -25,7 +34,7 @@ local M = {
   require("facets.lines"),
   require("facets.normaliser"),
   require("facets.projections"),
-  require("facets.score"),
+  (require("facets.score")), -- the first of its values
 }
 
 features.pages = { table.unpack(M) }
@@ -47,6 +56,15 @@ function M.call(order, name, ...)
       page[name](...)
     end
   end
+end
+
+-- What they say under a name, without those that say nothing.
+function M.said(name, ...)
+  local list = {}
+  for _, page in ipairs(M) do
+    list[#list + 1] = page[name] and page[name](...) or nil
+  end
+  return list
 end
 
 return M

@@ -278,10 +278,14 @@ function M.input(encoding)
   return drawn
 end
 
-function M.plan(encoding, layers, apart)
-  local positions = encoding.positions
+function M.plan(encoding, family, given)
+  local positions, layers = encoding.positions, family.layers
   local distance = plan_distances(encoding, layers)
-  local added, in_blocks = not apart and encoding.additive.kind ~= "none", encoding.additive.at == "block"
+  if family.cross and distance.draws then
+    error({ problem = true, field = ("encoding.%s.positions.reading"):format(family.of_spec), expected = "difference",
+      what = "distances are drawn for one sequence, but its queries and keys are of two" })
+  end
+  local added, in_blocks = not given.apart and encoding.additive.kind ~= "none", encoding.additive.at == "block"
   local input = added and not in_blocks
   local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
   if positions.kind ~= "randomized" or not input and not in_layers then
@@ -303,6 +307,68 @@ function M.plan(encoding, layers, apart)
   drawn.per_layer, drawn.input_first = per_layer, per_layer and shared
   drawn.layer_index = not per_layer and "0" or shared and "l + 1" or "l"
   return drawn
+end
+
+-- ---- words ----
+
+local DISTANCES = {
+  drawn = "ascending distances drawn from 1 .. %d",
+  clamped = "ascending distances p drawn from 1 .. %d, read as %d - p to the left and as %d elsewhere",
+  difference = "distances are differences of positions",
+}
+
+-- What positions are drawn from: of a family, or of what is added to tokens.
+function M.drawn_words(positions)
+  return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
+    positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
+end
+
+-- How positions and distances are drawn.
+function M.phrase(family)
+  local positions, parts = family.positions, {}
+  if positions.range then
+    parts[1] = M.drawn_words(positions)
+  end
+  local words = DISTANCES[positions.distance.kind]
+  if words then
+    local most = positions.max_position or positions.distance.max_position
+    parts[#parts + 1] = words:format(most - 1, most, most - 1)
+      .. (positions.distance.independent and ", each side by itself" or "")
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
+local function add_choices(family, several, add)
+  local positions, distance = family.positions, family.positions.distance
+  local of, sides = several and ", " .. family.name or " per pass", family.cross and ", of each stream" or ""
+  if positions.kind ~= "index" then
+    add("position draws" .. of, positions.draws and positions.draws * #family.sides or "as many as sequences",
+      positions.about .. sides)
+  end
+  if distance.draws then
+    add("distance draws" .. of, distance.draws,
+      distance.about .. (distance.independent and ", each of two sides" or ""))
+  elseif family.cross and distance.kind == "difference" then
+    add("distances" .. of, "differences", "queries and keys are of two streams, whose positions are drawn apart")
+  end
+end
+
+-- What is drawn per pass: by the one family, or by each of several and for what is added to tokens.
+function M.choices(plan, families, add)
+  local input, several = plan.input_draw, plan.streams[2] ~= nil
+  if several and input then
+    local each = input.kind == "sequence"
+    add("position draws, input", each and "as many as sequences" or #plan.streams,
+      each and "one for each sequence of the batch, of each stream" or "one for each stream")
+  end
+  for _, family in ipairs(families) do
+    add_choices(family, several, add)
+  end
+end
+
+function M.identity(encoding)
+  local positions = encoding.positions
+  return { positions = positions.period and { "cyclic", positions.period } or positions.kind }
 end
 
 return M

@@ -28,4 +28,23 @@ function M.unreached(seen, say)
   end
 end
 
+function M.plan(encoding)
+  return encoding.projections or {}
+end
+
+-- What is not as usual.
+function M.phrase(family)
+  local own, words = family.projections, {}
+  if own.bias ~= nil then
+    words[1] = own.bias and "biases in its products" or "no biases in its products"
+  end
+  words[#words + 1] = own.output == false and "no product of its output" or nil
+  return words[1] and "attention has " .. table.concat(words, " and ") or nil
+end
+
+-- The tensors have all of it.
+function M.identity()
+  return {}
+end
+
 return M

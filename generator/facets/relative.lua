@@ -87,7 +87,7 @@ local function add_words(plan)
     or "the sets' sinusoids, the layers' rows, and these before they are transposed"
 end
 
-function M.plan(encoding, family, width)
+function M.plan(encoding, family, given)
   local relative, positions = encoding.relative, family.positions
   local distance = positions.distance
   if relative.kind == "none" then
@@ -101,7 +101,7 @@ function M.plan(encoding, family, width)
     sets = sets(distance, positions, family.layers),
     biases = biases,
     behind = toeplitz or biases,
-    width = width,
+    width = given.width,
     vectors = biases and 3 or 2,
   }
   if relative.kind == "shaw" then
@@ -116,6 +116,47 @@ function M.plan(encoding, family, width)
   end
   add_words(plan)
   return plan
+end
+
+local WORDS = {
+  transformer_xl = "logits have vectors of the signed distance, with content and position bias",
+  shaw = "keys have a learned vector of the distance, the same beyond %d",
+  left = "keys up to the query have a learned vector of the distance, the same beyond %d",
+}
+
+function M.words(family)
+  local relative = family.relative
+  return relative.kind ~= "none" and WORDS[relative.left and "left" or relative.kind]:format(relative.clip) or nil
+end
+
+function M.choices(plan, families, add)
+  for _, family in ipairs(families) do
+    local relative = family.relative
+    if relative.kind ~= "none" then
+      add(plan.streams[2] and "distance vectors, " .. family.name or "vectors of distances", relative.toeplitz
+        and "by diagonal" or relative.turned and "by query" or "by pair", relative.toeplitz
+        and "made once per step for every key - query; queries side by side read neighbours" or relative.turned
+        and "differences of random positions: on the CPU a query is turned by its position, once, and multiplied with "
+          .. "the sinusoids of the keys'; on a GPU every pair gathers its own"
+        or "differences of random positions: every pair gathers its own, which is several times slower")
+    end
+  end
+end
+
+function M.identity(encoding)
+  local relative = encoding.relative
+  return { relative = relative.kind ~= "none" and { relative.kind, relative.clip or false,
+    encoding.positions.reading or false, relative.sides } or nil }
+end
+
+-- Where gradients of the vectors are summed by blocks of queries: from so many pairs on, blocks of so many.
+function M.order_of_sums(plan)
+  local list = {}
+  for _, family in ipairs(plan.attentions) do
+    local remade = family.relative.toeplitz and family.remade
+    list[#list + 1] = remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
+  end
+  return { rows_by_block = list[1] and list or nil }
 end
 
 return M

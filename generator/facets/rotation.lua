@@ -95,7 +95,7 @@ local function scaling(given, positions, longest_training)
   }
 end
 
-function M.plan(encoding, family, longest_training)
+function M.plan(encoding, family, given)
   local rotation, positions, head_width = encoding.rotation, family.positions, family.head_width
   if rotation.kind == "none" then
     return { kind = "none" }
@@ -106,8 +106,20 @@ function M.plan(encoding, family, longest_training)
     base_text = string.format("%.9g", rotation.base),
     period = head_width * WIDEST_VECTOR // gcd(head_width, WIDEST_VECTOR),
     draw = positions.layer_index,
-    scaling = scaling(rotation.scaling, positions, longest_training),
+    scaling = scaling(rotation.scaling, positions, given.longest_training),
   }
+end
+
+function M.words(family)
+  local rotation, period = family.rotation, family.positions.period
+  return rotation.kind == "rope" and ("queries and keys are rotated (base %s%s%s)"):format(rotation.base_text,
+    rotation.scaling.about and ", " .. rotation.scaling.about or "",
+    period and (", the position modulo %d"):format(period) or "") or nil
+end
+
+-- A scaling is for checkpoints that were trained without.
+function M.identity(encoding)
+  return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end
 
 return M

@@ -1,7 +1,7 @@
 -- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
 -- loop.
 --
--- M.plan. Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
+-- M.derive. Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
 -- { kind = "none" }, or what templates/attention/cpu/score.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
@@ -16,7 +16,9 @@
 --
 -- Letters and classes are those of expression/lower.lua.
 
+local canonical = require("base.canonical")
 local cpu = require("expression.nests_cpu")
+local expression_text = require("expression.text")
 local features = require("facets.features")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
@@ -272,7 +274,8 @@ local function describe_sets(out, family)
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
-function M.plan(source, family, precision)
+-- Of the formula itself.
+function M.derive(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
@@ -294,6 +297,85 @@ function M.plan(source, family, precision)
   timing(out)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
+end
+
+-- A softmax's score is divided by its temperature; without a score that is in the scale of the logits.
+function M.plan(_, family, given)
+  local formula, temperature = given.formula, family.normaliser.temperature or 1
+  if formula and temperature ~= 1 then
+    formula = { builder = formula.builder, root = formula.builder:apply("div", formula.root, temperature),
+      parameters = formula.parameters }
+  end
+  return M.derive(formula, family, given.precision)
+end
+
+-- ---- words ----
+
+function M.phrase(family)
+  return family.score_text and "score = " .. family.score_text
+end
+
+local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
+  pair = "[key][query]" }
+
+-- "[8][query - key]" for 8 heads.
+local function shape_words(family, t)
+  local words = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
+  return words ~= "" and words or "one number"
+end
+
+-- Where a table's gradient goes on to: learned parameters and tables that its value reads, in the order of reading.
+local function destinations(value)
+  local names, seen = {}, {}
+  local function visit(node)
+    if seen[node] then
+      return
+    end
+    seen[node] = true
+    local p, t = node.parameter, node.op == "table" and node.table
+    local name = p and p.learned and "x." .. p.name or t and t.learned and t.name
+    if name and not seen[name] then
+      seen[name] = true
+      names[#names + 1] = name
+    end
+    for _, argument in ipairs(node) do
+      visit(argument)
+    end
+  end
+  visit(value)
+  return table.concat(names, ", ")
+end
+
+-- Where each part of the score's formula went: the tables, then what is left for the pair loop.
+function M.choices(plan, families, add)
+  local family = families[1]
+  local score = family.score
+  for _, t in ipairs(score.tables or {}) do
+    local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
+    local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
+    add("score table " .. t.name, shape_words(family, t), ("once per step%s: %s%s"):format(each,
+      expression_text.formula(t.value), gradient))
+  end
+  if score.rest then
+    add("score in the pair loop", score.recomputes and "logit made twice" or "logit made once",
+      expression_text.formula(score.rest) .. (score.recomputes
+        and "; its gradient needs the logit, which the backward pass computes again"
+        or "; its gradient does without the logit"))
+  end
+end
+
+-- Parameters as a checkpoint knows them; nil without.
+local function parameter_shapes(parameters)
+  local list = parameters and {}
+  for i, name in ipairs(canonical.sorted_keys(parameters or {})) do
+    local p = parameters[name]
+    list[i] = { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
+  end
+  return list
+end
+
+function M.identity(encoding)
+  return { score = encoding.score, parameters = parameter_shapes(encoding.parameters) }
 end
 
 return M

@@ -265,7 +265,7 @@ local function prepare(project, case)
     return nil, message
   end
   case.positions_plan = parts.positions_plan(case.positions, LAYERS)
-  case.score = score_facet.plan(spec.score, parts.family(case.positions_plan, HEADS, LAYERS), "float64")
+  case.score = score_facet.derive(spec.score, parts.family(case.positions_plan, HEADS, LAYERS), "float64")
   expectations(case)
   gradient_lists(case)
   case.drawn_text = drawn_text(case)

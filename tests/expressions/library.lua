@@ -66,7 +66,7 @@ local function entry(name, reading, number)
     return nil
   end
   local positions = parts.positions_plan(reading, LAYERS)
-  local score = score_facet.plan(spec.score, parts.family(positions, HEADS, LAYERS), "float64")
+  local score = score_facet.derive(spec.score, parts.family(positions, HEADS, LAYERS), "float64")
   local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
     positions = positions, members = members_of(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do

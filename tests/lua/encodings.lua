@@ -5,6 +5,7 @@ require("facets.pages") -- they say what reads positions and distances
 local M = {}
 
 M.LAYERS = 3
+M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 
 -- What positions.lua plans where nothing is drawn and nothing reads distances.
 M.NOTHING = { kind = "index", distance = { kind = "none" } }

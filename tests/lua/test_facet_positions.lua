@@ -30,7 +30,7 @@ local DRAWS = {
 
 function TestPositions.test_draws()
   for _, case in ipairs(DRAWS) do
-    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), LAYERS)
+    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { case[4], case[5], case[6] },
       table.concat(case, " ", 1, 3))
   end
@@ -44,7 +44,7 @@ end
 function TestPositions.test_sites()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)
-    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), LAYERS)
+    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
     local per_layer, read = case[2] == "rope" and case[3] == "layer", {}
     for l = 0, LAYERS - 1 do
       local index = value(plan.layer_index, l)
@@ -65,7 +65,7 @@ end
 function TestPositions.test_words_say_what_is_drawn()
   local words = {}
   for _, case in ipairs(DRAWS) do
-    words[positions.plan(encoding(case[1], case[2], "randomized", case[3]), LAYERS).about] = true
+    words[positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {}).about] = true
   end
   lu.assertEquals(words, { ["shared by the whole pass"] = true, ["one for each layer"] = true,
     ["the input's, then one for each layer"] = true })
@@ -73,10 +73,10 @@ end
 
 function TestPositions.test_range_and_order()
   local spec = encoding("none", "rope", "randomized", "layer")
-  local plan = positions.plan(spec, LAYERS)
+  local plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.kind, plan.max_position, plan.sorted, plan.sorted_text }, { "randomized", 100, true, "true" })
   spec.positions.sorted = false
-  plan = positions.plan(spec, LAYERS)
+  plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.sorted, plan.sorted_text }, { false, "false" })
 end
 
@@ -84,35 +84,35 @@ end
 function TestPositions.test_from_one()
   local spec = encoding("learned", "rope", "randomized", "pass")
   spec.positions.range = "one_based"
-  local plan = positions.plan(spec, LAYERS)
+  local plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.range, plan.first, plan.max_position, plan.first_text, plan.range_text },
     { 100, 1, 101, "FIRST_POSITION", "MAX_POSITION - 1" })
 end
 
 function TestPositions.test_a_draw_for_every_sequence()
   for _, case in ipairs({ { "learned", "none" }, { "none", "rope" }, { "sinusoid", "rope" } }) do
-    local plan = positions.plan(encoding(case[1], case[2], "randomized", "sequence"), LAYERS)
+    local plan = positions.plan(encoding(case[1], case[2], "randomized", "sequence"), encodings.BARE, {})
     lu.assertEquals({ plan.kind, plan.max_position, plan.first }, { "sequence", 100, 0 })
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, {})
   end
-  lu.assertEquals(positions.plan(encoding("none", "none", "randomized", "sequence"), LAYERS), NOTHING)
+  lu.assertEquals(positions.plan(encoding("none", "none", "randomized", "sequence"), encodings.BARE, {}), NOTHING)
 end
 
 function TestPositions.test_index_draws_nothing()
   for _, case in ipairs(DRAWS) do
-    lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), LAYERS), NOTHING)
+    lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), encodings.BARE, {}), NOTHING)
   end
 end
 
 -- Positions that neither an additive encoding nor a rotation reads are not drawn at all.
 function TestPositions.test_nothing_reads_nothing_draws()
   for _, draw in ipairs({ "pass", "layer" }) do
-    lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), LAYERS), NOTHING, draw)
+    lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), encodings.BARE, {}), NOTHING, draw)
   end
 end
 
 function TestPositions.test_one_layer()
-  local plan = positions.plan(encoding("none", "rope", "randomized", "layer"), 1)
+  local plan = positions.plan(encoding("none", "rope", "randomized", "layer"), { layers = 1 }, {})
   lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { 1, " + 1", "l" })
 end
 
@@ -135,32 +135,32 @@ local DISTANCES = {
 
 function TestDistances.test_draws_and_sets()
   for i, case in ipairs(DISTANCES) do
-    local plan = positions.plan(with_distances(case[1], case[2], case[3], case[4]), LAYERS)
+    local plan = positions.plan(with_distances(case[1], case[2], case[3], case[4]), encodings.BARE, {})
     local distance = plan.distance
     lu.assertEquals(distance.kind, case[4])
     lu.assertEquals({ plan.draws or 0, distance.draws or 0 }, { case[5], case[6] }, i)
     lu.assertEquals(distance.max_position, case[6] > 0 and 100 or nil, i)
     for _, kind in ipairs({ "transformer_xl", "shaw" }) do
       local spec = with_distances(case[1], case[2], case[3], case[4], kind)
-      lu.assertEquals(relative.plan(spec, encodings.family(plan), 16).sets, case[7], i)
+      lu.assertEquals(relative.plan(spec, encodings.family(plan), { width = 16 }).sets, case[7], i)
     end
   end
 end
 
 function TestDistances.test_sides_and_range()
   local spec = with_distances("none", "none", "layer", "drawn")
-  lu.assertFalse(positions.plan(spec, LAYERS).distance.independent)
+  lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
   spec.positions.sides, spec.positions.range = "independent", "one_based"
-  local distance = positions.plan(spec, LAYERS).distance
+  local distance = positions.plan(spec, encodings.BARE, {}).distance
   lu.assertEquals({ distance.independent, distance.range, distance.max_position }, { true, 100, 101 })
   spec.positions.range, spec.positions.reading = nil, "clamped"
-  lu.assertFalse(positions.plan(spec, LAYERS).distance.independent)
+  lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
 end
 
 -- Site 0 is what the pass shares, l + 1 block l's own.
 function TestDistances.test_sites()
   for _, draw in ipairs({ "pass", "layer" }) do
-    local distance = positions.plan(with_distances("none", "none", draw, "drawn"), LAYERS).distance
+    local distance = positions.plan(with_distances("none", "none", draw, "drawn"), encodings.BARE, {}).distance
     for l = 0, LAYERS - 1 do
       local index = value(distance.layer_index, l)
       lu.assertTrue(index >= 0 and index < distance.draws)
@@ -174,11 +174,11 @@ TestPurity = {}
 function TestPurity.test_facets_change_nothing_they_are_given()
   for _, case in ipairs(DRAWS) do
     local spec = encoding(case[1], case[2], "randomized", case[3])
-    local planned = positions.plan(spec, LAYERS)
-    rotation.plan(spec, encodings.family(planned))
-    additive.plan(spec, {})
+    local planned = positions.plan(spec, encodings.BARE, {})
+    rotation.plan(spec, encodings.family(planned), {})
+    additive.added(spec, {})
     lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
-    lu.assertEquals(planned, positions.plan(spec, LAYERS))
+    lu.assertEquals(planned, positions.plan(spec, encodings.BARE, {}))
   end
 end
 

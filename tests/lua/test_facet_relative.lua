@@ -7,7 +7,7 @@ local lu = require("luaunit")
 local positions = require("facets.positions")
 local relative = require("facets.relative")
 
-local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
+local NOTHING = encodings.NOTHING
 local encoding, with_distances = encodings.encoding, encodings.with_distances
 
 TestRelative = {}
@@ -15,7 +15,7 @@ TestRelative = {}
 function TestRelative.test_rows_of_the_two_kinds()
   local function plan(kind, reading)
     local spec = with_distances("none", "none", "layer", reading, kind)
-    return relative.plan(spec, encodings.family(positions.plan(spec, LAYERS)), 16)
+    return relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   end
   local xl = plan("transformer_xl", "drawn")
   lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
@@ -27,13 +27,13 @@ function TestRelative.test_rows_of_the_two_kinds()
   lu.assertEquals({ turned.toeplitz, turned.turned, turned.behind, xl.turned }, { false, true, true, false })
   lu.assertFalse(plan("shaw", "difference").turned)
   lu.assertFalse(plan("shaw", "difference").behind)
-  lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), 16).kind, "none")
+  lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), {}).kind, "none")
 end
 
 function TestRelative.test_keys_before_the_query_alone()
   local spec = with_distances("none", "none", "layer", "index", "shaw")
   spec.relative.sides, spec.relative.init_sigma = "left", 1.0
-  local plan = relative.plan(spec, encodings.family(positions.plan(spec, LAYERS)), 16)
+  local plan = relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   lu.assertEquals({ plan.rows, plan.rows_text, plan.farthest, plan.init_sigma }, { 5, "CLIP + 1", "0", 1.0 })
 end
 

@@ -7,13 +7,13 @@ local lu = require("luaunit")
 local positions = require("facets.positions")
 local rotation = require("facets.rotation")
 
-local LAYERS, encoding = encodings.LAYERS, encodings.encoding
+local encoding = encodings.encoding
 
 TestRotation = {}
 
 local function rope(head_width, draw)
   local spec = encoding("none", "rope", "randomized", draw or "layer")
-  return rotation.plan(spec, encodings.family(positions.plan(spec, LAYERS), head_width))
+  return rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {}), head_width), {})
 end
 
 -- A row of heads is a repetition of its first channels, and these are whole vectors of every level.
@@ -45,8 +45,8 @@ function TestRotation.test_the_draw_is_the_block_s()
   lu.assertEquals(rope(8).draw, "l")
   lu.assertEquals(rope(8, "pass").draw, "0")
   local spec = encoding("learned", "rope", "randomized", "layer")
-  lu.assertEquals(rotation.plan(spec, encodings.family(positions.plan(spec, LAYERS))).draw, "l + 1")
-  lu.assertNil(rotation.plan(encoding("none", "rope", "index"), encodings.family({ kind = "index" })).draw)
+  lu.assertEquals(rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), {}).draw, "l + 1")
+  lu.assertNil(rotation.plan(encoding("none", "rope", "index"), encodings.family({ kind = "index" }), {}).draw)
 end
 
 function TestRotation.test_base()
@@ -58,7 +58,8 @@ end
 local function scaled(scaling, kind)
   local spec = encoding("none", "rope", kind or "index", "pass")
   spec.rotation.scaling = scaling
-  return rotation.plan(spec, encodings.family(positions.plan(spec, LAYERS)), 36).scaling
+  local family = encodings.family(positions.plan(spec, encodings.BARE, {}))
+  return rotation.plan(spec, family, { longest_training = 36 }).scaling
 end
 
 function TestRotation.test_scalings_say_what_they_do()
@@ -83,7 +84,7 @@ function TestRotation.test_training_ends_where_its_positions_do()
 end
 
 function TestRotation.test_none_has_nothing()
-  lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), encodings.family({ kind = "index" })),
+  lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), encodings.family({ kind = "index" }), {}),
     { kind = "none" })
 end
 

@@ -31,8 +31,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   assert(resolved, message)
   local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false,
     stack = { member = "layer" }, attends = { T = "T", S = "T" }, mask = { kind = "none" },
-    positions = positions_facet.plan(resolved.resolved.encoding, LAYERS) }
-  plan.score = score_facet.plan(resolved.score, plan, plan.precision)
+    positions = positions_facet.plan(resolved.resolved.encoding, { layers = LAYERS }, {}) }
+  plan.score = score_facet.derive(resolved.score, plan, plan.precision)
   if plan.score.kind == "none" then
     return nil
   end

@@ -8,6 +8,7 @@
 local canonical = require("base.canonical")
 local families = require("spec.families")
 local features = require("spec.rules.features")
+local pages = require("facets.pages")
 local sha256 = require("base.sha256")
 
 local M = {}
@@ -57,31 +58,12 @@ local function evaluation_identity(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
--- Where gradients of vectors of distances are summed by blocks of queries: from so many pairs on, blocks of so many.
-local function rows_by_block(plan)
-  local list = {}
-  for _, family in ipairs(plan.attentions) do
-    local remade = family.relative.toeplitz and family.remade
-    list[#list + 1] = remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
-  end
-  return list[1] and list or nil
-end
-
--- Attention that has a corner and no line: once, that was as if there was none.
-local function corner_alone(plan)
-  for _, family in ipairs(plan.attentions) do
-    if family.mask.list and not family.mask.list[1] then
-      return true
-    end
-  end
-end
-
 -- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
 -- order of sums.
 function M.plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
-  return sha256.digest(canonical.text({
+  local identity = {
     abi = DIGEST_ABI,
     precision = resolved.precision,
     task = task_identity(plan),
@@ -91,61 +73,32 @@ function M.plan(plan)
       clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
-    rows_by_block = rows_by_block(plan),
-    corner_alone = corner_alone(plan),
     by_symbol = plan.cpu.vocabulary and true or nil, -- gradients of the first layer
     init = plan.init and plan.init.checksum,
-  }))
-end
-
--- What of the vectors of distances decides whether a checkpoint fits; nil where there are none.
-local function relative_words(encoding)
-  local relative = encoding.relative
-  if relative.kind == "none" then
-    return nil
-  end
-  return { relative.kind, relative.clip or false, encoding.positions.reading or false, relative.sides }
-end
-
--- Parameters of a score as a checkpoint knows them; nil without.
-local function parameter_shapes(parameters)
-  local list = parameters and {}
-  for i, name in ipairs(canonical.sorted_keys(parameters or {})) do
-    local p = parameters[name]
-    list[i] = { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
-  end
-  return list
-end
-
--- What of the vectors that are added decides it, too: the kind, and what another form of it adds.
-local function additive_words(encoding)
-  local additive, own = encoding.additive, { encoding.additive.kind }
-  own[#own + 1] = additive.at
-  own[#own + 1] = additive.channels
-  own[#own + 1] = encoding.positions.kind == "grid" and "grid" or nil
-  own[#own + 1] = additive.learned == false and "frozen" or nil
-  return own[2] and own or own[1]
-end
-
--- What of an encoding decides whether a checkpoint fits. Lines are constants of attention, which a model is given that
--- was trained without.
-local function encoding_identity(encoding)
-  return {
-    additive = additive_words(encoding),
-    rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none",
-    positions = encoding.positions.period and { "cyclic", encoding.positions.period } or encoding.positions.kind,
-    relative = relative_words(encoding),
-    mask = encoding.mask,
-    normaliser = encoding.normaliser,
-    score = encoding.score,
-    parameters = parameter_shapes(encoding.parameters),
   }
+  for _, part in ipairs(pages.said("order_of_sums", plan)) do
+    for name, value in pairs(part) do
+      identity[name] = value
+    end
+  end
+  return sha256.digest(canonical.text(identity))
+end
+
+-- What of an encoding decides whether a checkpoint fits.
+local function encoding_identity(encoding)
+  local identity = {}
+  for _, part in ipairs(pages.said("identity", encoding)) do
+    for name, value in pairs(part) do
+      identity[name] = value
+    end
+  end
+  return identity
 end
 
 -- Whether a family has facets of its own that count.
 local function has_own(encoding)
-  for name in pairs(encoding or {}) do
-    if name ~= "lines" then
+  for _, page in ipairs(pages) do
+    if encoding and encoding[page.name] ~= nil and page.identity then
       return true
     end
   end

@@ -1,42 +1,23 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
--- what is added to tokens (M.added, before it is known which families there are). Output, into each family: positions,
--- rotation, mask, normaliser, relative, score, as facets/*.lua have them; paired, false, or how gradients of keys and
--- values are summed together where a vector has room for both; projections, as the spec has them, tempered, words of
--- what else the scale of logits has in it, and where its positions are drawn (sides); into each stream the ranges of
--- what is drawn of it, and the positions of its sequences where each has its own (by_sequence). Of M.of: additive;
--- limit on the tokens, false without one; input_draw, the positions of what is added to tokens where these are drawn;
--- whether anything is drawn; which tables of positions there are. The one input of a model is placed by the positions
--- of its first family, several are by what stands directly in encoding.
+-- what is added to tokens (M.added, before it is known which families there are). Output, into each family: what the
+-- pages of facets plan; paired, false, or how gradients of keys and values are summed together where a vector has room
+-- for both; tempered, words of what else the scale of logits has in it, and where its positions are drawn (sides); into
+-- each stream the ranges of what is drawn of it, and the positions of its sequences where each has its own
+-- (by_sequence). Of M.of: additive; limit on the tokens, false without one; input_draw, the positions of what is added
+-- to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one input of a
+-- model is placed by the positions of its first family, several are by what stands directly in encoding.
 
 local additive_facet = require("facets.additive")
 local costs = require("plan.deriving.costs")
 local dimensions = require("plan.deriving.dimensions")
 local families = require("spec.families")
 local levels = require("plan.deriving.levels")
-local mask_facet = require("facets.mask")
-local normaliser_facet = require("facets.normaliser")
+local pages = require("facets.pages")
 local positions_facet = require("facets.positions")
-local relative_facet = require("facets.relative")
-local rotation_facet = require("facets.rotation")
-local score_facet = require("facets.score")
 
 local M = {}
-
--- What is made for one sequence on both sides, and so cannot be where queries and keys are of two.
-local function refuse_one_sided(family)
-  local found
-  if family.normaliser.kind == "geometric" then
-    found = { "normaliser", "geometric attention tries keys outwards", "softmax" }
-  elseif family.positions.distance.draws then
-    found = { "positions.reading", "distances are drawn", "difference" }
-  end
-  if found then
-    error({ problem = true, field = ("encoding.%s.%s"):format(family.of_spec, found[1]),
-      what = ("%s for one sequence, but its queries and keys are of two"):format(found[2]), expected = found[3] })
-  end
-end
 
 -- The formula of a family's score; of several families, each has one.
 local function formula_of(score, family)
@@ -44,15 +25,6 @@ local function formula_of(score, family)
     return score.families[family.of_spec]
   end
   return score
-end
-
--- The formula of a softmax's score, which its temperature divides; without a score it is in the scale of the logits.
-local function tempered(formula, temperature)
-  if temperature == 1 or not formula then
-    return formula
-  end
-  return { root = formula.builder:apply("div", formula.root, temperature), builder = formula.builder,
-    parameters = formula.parameters }
 end
 
 -- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
@@ -66,26 +38,20 @@ local function paired(plan, family)
   return { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
 end
 
--- The facets of a family.
+-- The facets of a family, and what hangs on several of them.
 local function derive_family(plan, family, facts)
   local resolved = plan.resolved
   local encoding = families.encoding(resolved.encoding, family.of_spec)
-  family.positions = positions_facet.plan(encoding, family.layers, plan.streams[2] ~= nil)
-  family.rotation = rotation_facet.plan(encoding, family,
-    costs.longest(resolved.train.lengths, facts.task))
-  family.projections = encoding.projections or {}
-  family.mask = mask_facet.plan(encoding, family)
-  family.normaliser = normaliser_facet.plan(encoding, family)
-  family.relative = relative_facet.plan(encoding, family, plan.width)
-  local temperature = family.normaliser.temperature or 1
-  local formula = encoding.score and formula_of(facts.score, family) or nil
-  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
-  family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
-  family.score = score_facet.plan(tempered(formula, temperature), family, plan.precision)
-  family.score_text = encoding.score
-  if family.cross then
-    refuse_one_sided(family)
+  local given = { apart = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
+    longest_training = costs.longest(resolved.train.lengths, facts.task),
+    formula = encoding.score and formula_of(facts.score, family) or nil }
+  for _, page in ipairs(pages) do
+    family[page.name] = page.plan and page.plan(encoding, family, given)
   end
+  local temperature = family.normaliser.temperature or 1
+  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  family.logit_scale = 1 / math.sqrt(family.head_width) / (given.formula and 1 or temperature)
+  family.score_text = encoding.score
   family.paired = paired(plan, family)
   family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
   family.behind = family.relative.behind or family.score.kind ~= "none"
@@ -249,7 +215,7 @@ end
 
 -- Vectors added to those of tokens, without their places in parameters and step.
 function M.added(plan, facts)
-  return additive_facet.plan(plan.resolved.encoding, plan.resolved.model, facts.task)
+  return additive_facet.added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 function M.of(plan, facts, added)

@@ -3,97 +3,22 @@
 -- Input: a plan. Output: text, or lines of it. Nothing is decided here.
 
 local canonical = require("base.canonical")
+local pages = require("facets.pages")
 local wording = require("base.wording")
 
 local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
--- What is added to the vectors of tokens, or nil.
-local function added_words(additive)
-  if additive.kind == "none" then
-    return nil
-  end
-  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row"
-      or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
-    or additive.frozen and "random vectors" or "learned vectors"
-  return ("%s are added to the %s"):format(what, additive.in_blocks and "input of every block" or "token embedding")
-end
-
-local RELATIVE = {
-  transformer_xl = "logits have vectors of the signed distance, with content and position bias",
-  shaw = "keys have a learned vector of the distance, the same beyond %d",
-  left = "keys up to the query have a learned vector of the distance, the same beyond %d",
-}
-
-local DISTANCES = {
-  drawn = "ascending distances drawn from 1 .. %d",
-  clamped = "ascending distances p drawn from 1 .. %d, read as %d - p to the left and as %d elsewhere",
-  difference = "distances are differences of positions",
-}
-
--- What positions are drawn from: of a family, or of what is added to tokens.
-local function positions_words(positions)
-  return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
-    positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
-end
-
--- How positions and distances are drawn, or nil.
-local function drawn_words(family)
-  local positions, parts = family.positions, {}
-  if positions.range then
-    parts[1] = positions_words(positions)
-  end
-  local words = DISTANCES[positions.distance.kind]
-  if words then
-    local most = positions.max_position or positions.distance.max_position
-    parts[#parts + 1] = words:format(most - 1, most, most - 1)
-      .. (positions.distance.independent and ", each side by itself" or "")
-  end
-  return #parts > 0 and table.concat(parts, ", ") or nil
-end
-
--- What the products around attention have that is not as usual, or nil.
-local function projection_words(own)
-  local words = {}
-  if own.bias ~= nil then
-    words[1] = own.bias and "biases in its products" or "no biases in its products"
-  end
-  words[#words + 1] = own.output == false and "no product of its output" or nil
-  return words[1] and "attention has " .. table.concat(words, " and ") or nil
-end
-
--- The additive encoding and the facets of a family.
+-- What is added to tokens and the facets of a family.
 local function family_encoding(plan, family)
-  local apart = plan.input_draw and plan.input_draw.apart
-  local parts = { added_words(plan.additive) }
-  if apart then
-    parts[1] = ("%s, at %s"):format(parts[1], positions_words(plan.input_draw))
-  end
-  if family.relative.kind ~= "none" then
-    parts[#parts + 1] = RELATIVE[family.relative.left and "left" or family.relative.kind]:format(family.relative.clip)
-  end
-  if family.rotation.kind == "rope" then
-    local scaling = family.rotation.scaling
-    parts[#parts + 1] = "queries and keys are rotated (base " .. family.rotation.base_text
-      .. (scaling.about and ", " .. scaling.about or "")
-      .. (family.positions.period and (", the position modulo %d"):format(family.positions.period) or "") .. ")"
-  end
-  if family.normaliser.kind == "geometric" then
-    parts[#parts + 1] = ("geometric attention, %s%s"):format(
-      family.normaliser.directional and "with directional encoding, " or "",
-      family.normaliser.normalised and "weights divided by their sum" or "weights not divided by their sum")
-  end
+  local parts, phrases = pages.said("words", family, plan), pages.said("phrase", family, plan)
   if #parts == 0 and not family.score_text then
     parts[1] = "no positional encoding"
   end
-  local phrases = { #parts > 0 and table.concat(parts, ", ") or nil }
-  phrases[#phrases + 1] = drawn_words(family)
-  phrases[#phrases + 1] = family.mask.about
-  phrases[#phrases + 1] = (family.normaliser.temperature or 1) ~= 1
-    and ("softmax at a temperature of %.9g"):format(family.normaliser.temperature) or nil
-  phrases[#phrases + 1] = projection_words(family.projections)
-  phrases[#phrases + 1] = family.score_text and "score = " .. family.score_text
+  if parts[1] then
+    table.insert(phrases, 1, table.concat(parts, ", "))
+  end
   return table.concat(phrases, "; ")
 end
 
@@ -197,18 +122,13 @@ local function wrapped(...)
   return lines
 end
 
-local ATTENDS = {
-  softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
-  geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
-    .. "matches, right before left at every distance.",
-}
-
 -- Those of the files of each family, by its name.
 local function family_comments(plan)
   local attention, score = {}, {}
   for _, family in ipairs(plan.attentions) do
-    attention[family.name] = wrapped(ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self"),
-      sentence(M.encoding(plan, family)))
+    local lines = pages.said("banner", family)
+    lines[#lines + 1] = sentence(M.encoding(plan, family))
+    attention[family.name] = wrapped(table.unpack(lines))
     score[family.name] = family.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of "
       .. "what does not need the logit, and the rest.", "score = " .. family.score.formula)
   end
