@@ -161,12 +161,6 @@ INLINE size_t score_gradient_bytes(int T) {
     return bytes;
 }
 
-/* Elements of end_score's room. */
-INLINE size_t score_scratch(int T) {
-    (void)T;
-    return 0;
-}
-
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
     char *score; /* SCORE_SETS sets of score_gradients */
@@ -187,7 +181,6 @@ INLINE size_t sum_bytes(int T) {
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* SCORE_SETS sets of score_tables */
-    reals scratch; /* of end_score */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
@@ -195,7 +188,6 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
     t->score = memory ? memory + used : (char *)0;
     used += SCORE_SETS * score_bytes(T);
-    t->scratch = take_reals(memory, &used, score_scratch(T));
     t->sums = memory ? memory + used : (char *)0;
     used += sum_bytes(T);
     return used;
@@ -230,7 +222,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "59bdfee98a52d80b",
+        .source_digest = "5d59b708c7233045",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

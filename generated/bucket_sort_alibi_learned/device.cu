@@ -1134,12 +1134,6 @@ INLINE size_t score_gradient_bytes(int T) {
     return bytes;
 }
 
-/* Elements of end_score's room. */
-INLINE size_t score_scratch(int T) {
-    (void)T;
-    return 0;
-}
-
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
     char *score; /* SCORE_SETS sets of score_gradients */
@@ -1160,7 +1154,6 @@ INLINE size_t sum_bytes(int T) {
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* SCORE_SETS sets of score_tables */
-    reals scratch; /* of end_score */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
@@ -1168,7 +1161,6 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
     t->score = memory ? memory + used : (char *)0;
     used += SCORE_SETS * score_bytes(T);
-    t->scratch = take_reals(memory, &used, score_scratch(T));
     t->sums = memory ? memory + used : (char *)0;
     used += sum_bytes(T);
     return used;
@@ -1182,9 +1174,8 @@ typedef struct step_view {
 } step_view;
 
 /* The tables that layer l's score reads. */
-INLINE void score_tables_of(const step_view *v, int l, score_tables *s) {
+INLINE void score_tables_of(const step_view *v, score_tables *s) {
     size_t used = 0;
-    (void)l;
     lay_out_score(s, v->shared.score, &used, v->T);
 }
 
@@ -1215,7 +1206,7 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 enum { SCORE_STAGES = 1 };
 
 /* Fills the tables: of each the entries first, first + stride, ... */
-INLINE void make_score(int, const step_view *v, int, const score_tables *s, int first, int stride) {
+INLINE void make_score(const step_view *v, const score_tables *s, int first, int stride) {
     const parameters *p = v->p;
     const int T = v->T;
     for (int o = first - T + 1; o < T; o += stride) {
@@ -1227,19 +1218,18 @@ INLINE void make_score(int, const step_view *v, int, const score_tables *s, int 
 }
 
 /* The score of a pair: head h, query i, key j. */
-INLINE real score_pair(const score_tables *s, int, int h, int i, int j, real logit) {
+INLINE real score_pair(const score_tables *s, int h, int i, int j, real logit) {
     return logit + s->by_distance[h * s->distances + i - j];
 }
 
 /* From the gradient of a pair's score that of by_distance, added to out. */
-INLINE void score_grad_distance(const score_tables *, int, int, int, int, real, real dscore, real *out) {
+INLINE void score_grad_distance(real dscore, real *out) {
     out[0] += dscore;
 }
 
 /* Takes the gradients of a set of tables back to the parameters: all threads of one block. They need
  * THREADS elements of staging, which is shared memory. */
-INLINE void end_score(const step_view *v, int, const score_tables *, const score_gradients *d,
-        parameters *g, real *, real *staging) {
+INLINE void end_score(const step_view *v, const score_gradients *d, parameters *g, real *staging) {
     const int T = v->T;
     const int first = (int)threadIdx.x, stride = THREADS;
     {
@@ -1261,8 +1251,8 @@ NOINLINE void begin_step(void) {
     for (int stage = 0; stage < SCORE_STAGES; stage++) {
         for (int l = 0; l < SCORE_SETS; l++) {
             score_tables tables;
-            score_tables_of(v, l, &tables);
-            make_score(stage, v, l, &tables, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
+            score_tables_of(v, &tables);
+            make_score(v, &tables, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
         }
         if (stage + 1 < SCORE_STAGES) team_barrier(t);
     }
@@ -1282,8 +1272,7 @@ typedef struct head {
     int T;
 } head;
 
-INLINE head head_at(const step_view *v, const layer_state *s, const score_tables *score,
-        int sequence, int h) {
+INLINE head head_at(const step_view *v, const layer_state *s, const score_tables *score, int sequence, int h) {
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
@@ -1350,7 +1339,7 @@ INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDT
     for (int u = 0; u < count; u++) {
         real key[HEAD_WIDTH];
         load_head(key, a->key + (j + u) * QUERY_STRIDE);
-        score[u] = score_pair(a->score, a->T, a->h, i, j + u, pair_logit(query, key));
+        score[u] = score_pair(a->score, a->h, i, j + u, pair_logit(query, key));
         highest = score[u] > highest ? score[u] : highest;
     }
     const real shrink = exp_negative(m->largest - highest);
@@ -1373,9 +1362,8 @@ NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
-    const int l = block()->l;
     score_tables tables;
-    score_tables_of(v, l, &tables);
+    score_tables_of(v, &tables);
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, s, &tables, sequence, h);
@@ -1402,9 +1390,8 @@ NOINLINE void attend_queries(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences;
-    const int l = block()->l;
     score_tables tables;
-    score_tables_of(v, l, &tables);
+    score_tables_of(v, &tables);
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = head_at(v, s, &tables, sequence, h);
@@ -1423,7 +1410,7 @@ NOINLINE void attend_queries(void) {
             load_head(key, a.key + j * QUERY_STRIDE);
             load_head(value, a.value + j * QUERY_STRIDE);
             const real logit = pair_logit(query, key);
-            const real weight = exp_negative(score_pair(a.score, a.T, a.h, i, j, logit) - largest) * inverse;
+            const real weight = exp_negative(score_pair(a.score, a.h, i, j, logit) - largest) * inverse;
             const real dlogit = weight * (dot_head(dout, value) - delta);
             add_head(dquery, dlogit, key);
         }
@@ -1437,9 +1424,8 @@ NOINLINE void attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const int l = block()->l;
     score_tables tables;
-    score_tables_of(v, l, &tables);
+    score_tables_of(v, &tables);
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
@@ -1458,7 +1444,7 @@ NOINLINE void attend_keys(int first, int count) {
             load_head(query, a.query + i * QUERY_STRIDE);
             load_head(dout, dattended + i * WIDTH);
             const real logit = pair_logit(query, key);
-            const real weight = exp_negative(score_pair(a.score, a.T, a.h, i, j, logit) - largest) * inverse;
+            const real weight = exp_negative(score_pair(a.score, a.h, i, j, logit) - largest) * inverse;
             const real dlogit = weight * (dot_head(dout, value) - delta);
             w->pairs[column + (size_t)i * v->T] = dlogit;
             add_head(dkey, dlogit, query);
@@ -1482,11 +1468,9 @@ INLINE void score_gradients_of(score_gradients *d) {
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const int l = block()->l, T = v->T, count = 2 * T - 1;
+    const int T = v->T, count = 2 * T - 1, l = block()->l;
     score_gradients gradients, *d = &gradients;
     score_gradients_of(d);
-    score_tables tables;
-    score_tables_of(v, l, &tables);
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
         const int h = task / count, o = task % count - (T - 1);
         real out[1];
@@ -1497,7 +1481,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
                 const bool there = (unsigned int)j < (unsigned int)T;
-                if (there) score_grad_distance(&tables, T, h, i, j, 0, w->pairs[pairs + (size_t)i * (T + 1)], out);
+                if (there) score_grad_distance(w->pairs[pairs + (size_t)i * (T + 1)], out);
             }
         }
         d->by_distance[h * d->distances + o] = out[0];
@@ -1892,13 +1876,11 @@ NOINLINE void end_tables(parameters *g) {
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
     for (int l = 0; t->rank == 0 && l < SCORE_SETS; l++) {
-        score_tables tables;
         score_gradients d;
-        score_tables_of(v, l, &tables);
         used = 0;
         lay_out_score_gradients(&d, sums.score + (size_t)l * score_gradient_bytes(v->T), &used, v->T);
         __syncthreads();
-        end_score(v, l, &tables, &d, g, v->shared.scratch, staging());
+        end_score(v, &d, g, staging());
     }
 }
 

@@ -20,7 +20,9 @@
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
 /* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-INLINE int distance_count(int T) { return 2 * T - 1; }
+INLINE int distance_count(int T) {
+    return 2 * T - 1;
+}
 
 enum { DROPOUT_SITES = 10 };
 
@@ -239,7 +241,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "7a2ecfc9ff692131",
+        .source_digest = "05d45a11a51b9618",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

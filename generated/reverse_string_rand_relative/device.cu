@@ -985,7 +985,9 @@ typedef struct position_row {
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
 /* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-INLINE int distance_count(int T) { return 2 * T - 1; }
+INLINE int distance_count(int T) {
+    return 2 * T - 1;
+}
 
 typedef global<real> reals;
 typedef global<unsigned char> masks;
@@ -1147,7 +1149,9 @@ INLINE const int *distances_of(const step_view *v, int l) {
     return v->draws + (0 + l) * v->T;
 }
 
-INLINE int row_count(const step_view *v, int) { return distance_count(v->T); }
+INLINE int row_count(const step_view *v) {
+    return distance_count(v->T);
+}
 
 /* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
  * in registers it would leave no room for numbers. One thread writes it, between barriers. */
@@ -1182,7 +1186,7 @@ INLINE int relative_distance(const step_view *v, int set, int x) {
 INLINE void make_codes(const step_view *v, int first, int stride) {
     const int room = distance_count(v->T);
     for (int set = 0; set < RELATIVE_SETS; set++) {
-        const int count = row_count(v, set);
+        const int count = row_count(v);
         for (int e = first; e < count * WIDTH; e += stride) {
             const int c = e % WIDTH, distance = relative_distance(v, set, e / WIDTH);
             const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
@@ -1194,7 +1198,7 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
 /* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
  * bias. */
 NOINLINE void make_rows(const step_view *v, int l, int first) {
-    const int room = distance_count(v->T), count = row_count(v, l), here = min(count - first, (int)TILE);
+    const int room = distance_count(v->T), count = row_count(v), here = min(count - first, (int)TILE);
     const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = first;
     const real *bias = v->p->layer[l].position_bias;
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
@@ -1217,7 +1221,7 @@ NOINLINE void begin_step(void) {
     team_barrier(t);
     int part = t->rank; /* blocks take tiles in turn, from layer to layer */
     for (int l = 0; l < LAYERS; l++) {
-        const int tiles = (row_count(v, l) + TILE - 1) / TILE;
+        const int tiles = (row_count(v) + TILE - 1) / TILE;
         for (; part < tiles; part += t->blocks) make_rows(v, l, part * TILE);
         part -= tiles;
     }
@@ -1244,7 +1248,7 @@ INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequenc
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
-    const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v, l) + v->T - 1;
+    const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v) + v->T - 1;
     a.rows = v->shared.rows + first_row * HEAD_WIDTH;
     a.row_bias = v->shared.row_bias + first_row;
     a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
@@ -1291,12 +1295,14 @@ INLINE void add_head(real x[HEAD_WIDTH], real factor, const real y[HEAD_WIDTH]) 
 }
 
 /* Which row a pair has. */
-INLINE int row_at(const head *, int i, int j) { return i - j; }
+INLINE int row_at(int i, int j) {
+    return i - j;
+}
 
 /* The scaled logit of a pair: the query, and the key with the row of their distance. */
 INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real key[HEAD_WIDTH], int i, int j) {
     real row[HEAD_WIDTH];
-    const int x = row_at(a, i, j);
+    const int x = row_at(i, j);
     load_head(row, a->rows + x * HEAD_WIDTH);
     add_head(row, 1, key);
     return dot_head(query, row) * LOGIT_SCALE + (a->key_bias[j] + a->row_bias[x]);
@@ -1406,7 +1412,7 @@ NOINLINE void attend_queries(void) {
             const real weight = exp_negative(logit - largest) * inverse;
             const real dlogit = weight * (dot_head(dout, value) - delta);
             add_head(dquery, dlogit, key);
-            load_head(key, a.rows + row_at(&a, i, j) * HEAD_WIDTH);
+            load_head(key, a.rows + row_at(i, j) * HEAD_WIDTH);
             add_head(dquery, dlogit, key);
         }
         store_head(dquery, LOGIT_SCALE, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH);
@@ -1474,7 +1480,7 @@ INLINE void content_bias_grad(real *dbias) {
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const int l = block()->l, T = v->T, count = 2 * T - 1;
+    const int T = v->T, count = 2 * T - 1, l = block()->l;
     const real *queries = block()->layer.query_key_value + (size_t)first * T * QUERY_STRIDE;
     const table_sums *sums = &block()->sums;
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
@@ -1891,7 +1897,7 @@ INLINE void end_rows(int l, int first, const int columns, const real *rows, cons
     is_global(drows);
     is_global(dbias);
     const step_view *v = &block()->view;
-    const int count = row_count(v, l), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
+    const int count = row_count(v), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
     const real *row = rows + (size_t)h * count * HEAD_WIDTH + channel % HEAD_WIDTH;
     const real sum = add_parts(dot_rows(count, columns, row, HEAD_WIDTH, row_sums + h * count, 1), columns);
     if ((int)threadIdx.x < columns) dbias[channel] = sum * LOGIT_SCALE;
@@ -1917,7 +1923,7 @@ NOINLINE void end_tables(parameters *g) {
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
     const int room = distance_count(v->T);
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
-        const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v, l);
+        const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v);
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
         const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
         end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);

@@ -204,33 +204,43 @@ local function bias_of(p)
   return p.bias and "" or ", bias=False"
 end
 
--- Functions and classes that an attention calls, by the facet that they hang on, which is what the fields have.
+-- Functions and classes of a term of an attention, by what of the facts of the attention they hang on, whose fields
+-- these are, in the order of the file. A term without any has no row.
 local PARTS = {
-  { facet = "rope", fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } },
-  { facet = "mask", fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
-  { facet = "lines", fields = { "lines", "crosses", "heads" }, names = { "line_values" } },
-  { facet = "bucket", fields = { "bucket" }, names = { "bucket" } },
-  { facet = "score", fields = { "score_text" }, names = { "change_score" } },
-  { facet = "relative", fields = { "relative", "clip", "farthest", "relative_rows" }, names = { "Relative" } },
-  { facet = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
+  { of = "rope", fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } },
+  { of = "mask", fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
+  { of = "lines", fields = { "lines", "crosses", "heads" }, names = { "line_values" } },
+  { of = "bucket", fields = { "bucket" }, names = { "bucket" } },
+  { of = "score", fields = { "score_text" }, names = { "change_score" } },
+  { of = "relative", fields = { "relative", "clip", "farthest", "relative_rows" }, names = { "Relative" } },
+  { of = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
 }
 
--- Each is there once. The first ones have names of their own, others that of the attention in front.
+local function add_terms(terms, pages)
+  for _, page in ipairs(pages) do
+    terms[#terms + 1] = { page = page }
+  end
+end
+
+-- The terms of an attention, and those among them that the file does not have yet: each is there once. The first ones
+-- have names of their own, others that of the attention in front.
 local function name_parts(state, class)
   local attention = class.attention
-  attention.new, attention.part = {}, {}
+  attention.terms, attention.new_terms, attention.part = {}, {}, {}
   for _, row in ipairs(PARTS) do
-    local key, is_on = row.facet, attention[row.facet]
+    local key, pages = row.of, attention.pages[row.of] or {}
     for _, field in ipairs(row.fields) do
       key = key .. " " .. canonical.text(attention[field])
     end
-    attention.new[row.facet] = is_on and not state.parts[key] or false
-    for _, name in ipairs(is_on and row.names or {}) do
+    add_terms(attention.terms, pages)
+    add_terms(attention.new_terms, state.parts[key] and {} or pages)
+    for _, name in ipairs(pages[1] and row.names or {}) do
       local own = name:find("^%u") and class.name .. name or names_module.snake(class.name) .. "_" .. name
       attention.part[name] = state.parts[key .. name] or state.parts[name] and own or name
       state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true
     end
   end
+  add_terms(attention.terms, attention.dropout and { "dropped" } or {})
 end
 
 -- The class of an attention, which the template writes.

@@ -108,6 +108,23 @@ local function shared_path(net, family)
   end
 end
 
+local VECTORS = { transformer_xl = "rows_of_waves", shaw = "rows_of_table" }
+
+-- The pages of templates/attention/python/terms that an attention has, by its fact that they hang on.
+local function pages_of(names)
+  local geometric = names.geometric
+  return {
+    rope = names.rope and { "turns" },
+    mask = names.mask and { names.stride and "stripe" or names.crosses and "band_or_all" or "band" },
+    lines = names.lines and { "segments" },
+    bucket = names.bucket and { "buckets" },
+    score = names.score and { "scalar" },
+    relative = names.relative and { VECTORS[names.relative] },
+    geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
+      or { "matches", "outwards" }),
+  }
+end
+
 function M.of(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local memory = crosses and "memory_" or ""
@@ -131,6 +148,7 @@ function M.of(op, formula)
     geometric = normaliser.kind == "geometric" and normaliser,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false,
   }
+  names.pages = pages_of(names)
   local needs = { positions = (names.rope or score and score.positions) and true or nil,
     memory_positions = crosses and names.rope and true or nil }
   needs[memory .. "distance"] = (names.relative or score and score.distance) and true or nil

@@ -3,7 +3,7 @@ NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
 % for _, family in ipairs(attentions) do
-    % include("attention/cuda/begin_tables.tpl", family)
+    % slot("begin_tables", family.on_device)
 % end
     team_barrier(t);
 }

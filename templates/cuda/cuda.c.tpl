@@ -19,9 +19,9 @@
 
 #define INLINE static inline
 % for _, family in ipairs(attentions) do
-% if family.relative.kind ~= "none" then
+% if family.on_device.terms.beside then
 
-% include("attention/cuda/distances.tpl", family)
+% include("attention/cuda/distances.tpl", family.on_device)
 % end
 % end
 % if device.masks[1] then

@@ -53,15 +53,10 @@ enum {
 % include("cuda/view.tpl")
 
 % for _, family in ipairs(attentions) do
-% if family.score.kind ~= "none" then
-% include("attention/cuda/score.tpl", family)
-
-% end
+% slot("functions", family.on_device)
 % end
 % for _, family in ipairs(attentions) do
-% if family.attends.begins then
-% include("attention/cuda/begin_family.tpl", family)
-% end
+% slot("make_tables", family.on_device)
 % end
 % if cuda.begins then
 % include("cuda/begin.tpl")
@@ -72,7 +67,7 @@ enum {
 
 % end
 % for _, family in ipairs(attentions) do
-% include(family.attends.template, family)
+% include(family.attends.template, family.on_device)
 
 % end
 % if device.drops then

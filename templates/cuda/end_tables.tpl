@@ -1,8 +1,5 @@
 % for _, family in ipairs(attentions) do
-% if family.relative.kind == "transformer_xl" then
-
-% include("attention/cuda/end_rows.tpl", family)
-% end
+% slot("functions_behind", family.on_device)
 % end
 
 /* Takes the folded gradients of the step's tables on to the parameters' gradient. */
@@ -31,6 +28,6 @@ NOINLINE void end_tables(parameters *g) {
 % end
 % end
 % for _, family in ipairs(attentions) do
-    % include("attention/cuda/end_family.tpl", family)
+    % slot("end_tables", family.on_device)
 % end
 }

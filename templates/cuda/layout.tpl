@@ -27,7 +27,7 @@ typedef struct ${block.state} {
 
 % end
 % for _, family in ipairs(attentions) do
-% include("attention/cuda/family_work.tpl", family)
+% include("attention/cuda/family_work.tpl", family.on_device)
 % end
 % for _, m in ipairs(device.bits) do
 INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* of a sequence */
@@ -113,10 +113,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     return used;
 }
 % for _, family in ipairs(attentions) do
-% if family.score.kind ~= "none" then
-
-% include("attention/cuda/score_layout.tpl", family)
-% end
+% slot("layout", family.on_device)
 % end
 % if cuda.products == "library" then
 

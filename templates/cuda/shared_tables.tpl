@@ -1,7 +1,7 @@
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
 % for _, family in ipairs(attentions) do
-    % include("attention/cuda/family_tables.tpl", family)
+    % slot("shared_tables", family.on_device)
 % end
 % if cuda.sums then
     char *sums; /* table_sums, folded */
@@ -11,7 +11,7 @@ typedef struct shared_tables {
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, ${device.lengths} T) {
     size_t used = 0;
 % for _, family in ipairs(attentions) do
-    % include("attention/cuda/lay_out_family_tables.tpl", family)
+    % slot("lay_out_tables", family.on_device)
 % end
 % if cuda.sums then
     t->sums = memory ? memory + used : (char *)0;

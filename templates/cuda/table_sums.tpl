@@ -8,7 +8,7 @@ typedef struct table_sums {
 % end
 % end
 % for _, family in ipairs(attentions) do
-    % include("attention/cuda/family_sums.tpl", family)
+    % slot("table_sums", family.on_device)
 % end
 } table_sums;
 
@@ -17,7 +17,7 @@ INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.
     sums->${one.member} = take_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
 % end
 % for _, family in ipairs(attentions) do
-    % include("attention/cuda/lay_out_family_sums.tpl", family)
+    % slot("lay_out_sums", family.on_device)
 % end
 }
 

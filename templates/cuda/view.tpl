@@ -3,8 +3,8 @@
 
 % end
 % for _, family in ipairs(attentions) do
-% if family.relative.kind ~= "none" then
-% include("attention/cuda/distances.tpl", family)
+% if family.on_device.terms.beside then
+% include("attention/cuda/distances.tpl", family.on_device)
 
 % end
 % end
@@ -37,7 +37,7 @@ typedef struct step_view {
 % end
 } step_view;
 % for _, family in ipairs(attentions) do
-% include("attention/cuda/family_view.tpl", family)
+% include("attention/cuda/family_view.tpl", family.on_device)
 % end
 
 /* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:

@@ -9,9 +9,9 @@ typedef struct step_view {
 INLINE const int *positions_of(const step_view *v, int l) { return v->draws + l * v->T; }
 INLINE const int *distances_of(const step_view *v, int l) { return v->draws + l * v->T; }
 % include("parts/drawn_distance.tpl")
-% include("attention/cuda/score_layout.tpl")
+% include("attention/cuda/score_layout.tpl", { scalar = score })
 
-% include("attention/cuda/score.tpl")
+% include("attention/cuda/score.tpl", { scalar = score })
 % if score.trains then
 
 /* The gradients that the tables of layer l gather, added to d: every element has one owner. */
@@ -50,7 +50,7 @@ INLINE void gather(const evaluation<parameters> &a, int l, const score_tables *s
             if (j < 0 || j >= T) continue;
 % end
             const int at = ((l * HEADS + h) * T + j) * T + i;
-            score_grad_${list.class}(s, T, h, i, j, a.logits[at], a.weights[at], out);
+            % call("score_grad_" .. list.class, "s", "T", "T", "h", "i", "j", "a.logits[at]", "a.weights[at]", "out")
         }
 % for k, t in ipairs(list) do
 % local out = ("out[%d]"):format(k - 1)
@@ -66,10 +66,12 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
     const step_view v = {a.p, a.draws, T};
     score_tables tables[SCORE_SETS];
     size_t used = 0;
-    for (int l = 0; l < SCORE_SETS; l++) lay_out_score(&tables[l], a.memory, &used, T);
+    for (int l = 0; l < SCORE_SETS; l++)
+        % call("lay_out_score", "&tables[l]", "a.memory", "&used", "T", "T")
 % if c.stages[1] then
     for (int stage = 0; stage < SCORE_STAGES; stage++) {
-        for (int l = 0; l < SCORE_SETS; l++) make_score(stage, &v, l, &tables[l], first, THREADS);
+        for (int l = 0; l < SCORE_SETS; l++)
+            % call("make_score", "stage", "&v", "l", "&tables[l]", "first", "THREADS")
         __syncthreads();
     }
 % else
@@ -78,9 +80,11 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
     for (int e = first; e < LAYERS * HEADS * T * T; e += THREADS) {
         const int i = e % T, j = e / T % T, h = e / (T * T) % HEADS, l = e / (T * T * HEADS);
         (void)l;
-        a.scores[e] = score_pair(&tables[${score.set_of_layer}], T, h, i, j, a.logits[e]);
+        const score_tables *s = &tables[${score.set_of_layer}];
+        (void)s;
+        a.scores[e] = ${invoke("score_pair", "s", "T", "T", "h", "i", "j", "a.logits[e]")};
 % if c.logit_grad then
-        a.slopes[e] = score_logit_grad(&tables[${score.set_of_layer}], T, h, i, j, a.logits[e], a.weights[e]);
+        a.slopes[e] = ${invoke("score_logit_grad", "s", "T", "T", "h", "i", "j", "a.logits[e]", "a.weights[e]")};
 % else
         a.slopes[e] = a.weights[e];
 % end
@@ -88,7 +92,8 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
 % if score.trains then
     score_gradients gradients[SCORE_SETS];
     real *sums = (real *)(a.memory + used), *scratch;
-    for (int l = 0; l < SCORE_SETS; l++) lay_out_score_gradients(&gradients[l], a.memory, &used, T);
+    for (int l = 0; l < SCORE_SETS; l++)
+        % call("lay_out_score_gradients", "&gradients[l]", "a.memory", "&used", "T", "T")
     scratch = (real *)(a.memory + used);
     for (real *x = sums + first; x < scratch; x += THREADS) *x = 0;
     for (int l = 0; l < LAYERS; l++) {
@@ -97,7 +102,7 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
     }
     for (int l = 0; l < SCORE_SETS; l++) {
         __syncthreads();
-        end_score(&v, l, &tables[l], &gradients[l], a.g, scratch, staging());
+        % call("end_score", "&v", "l", "&tables[l]", "&gradients[l]", "a.g", "scratch", "staging()")
     }
 % end
 }
@@ -107,9 +112,12 @@ EMULATED_KERNEL(${kernel})
 static void evaluate(const parameters *p, const int (*drawn)[TOKENS], const real *logits, const real *weights,
         real *scores, real *slopes, parameters *g) {
     const evaluation<parameters> e = {p, drawn ? drawn[0] : NULL, logits, weights, scores, slopes, g, NULL};
-    size_t bytes = SCORE_SETS * score_bytes(TOKENS);
+    size_t bytes = SCORE_SETS * ${invoke("score_bytes", "TOKENS", "TOKENS")};
 % if score.trains then
-    bytes += SCORE_SETS * score_gradient_bytes(TOKENS) + score_scratch(TOKENS) * sizeof(real);
+    bytes += SCORE_SETS * ${invoke("score_gradient_bytes", "TOKENS", "TOKENS")};
+% end
+% if c.work[1] then
+    bytes += ${invoke("score_scratch", "TOKENS", "TOKENS")} * sizeof(real);
 % end
     run_in_all_orders("${kernel}", e, bytes, ORDERS);
 }

@@ -18,7 +18,7 @@ end
 function M.family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
     relative = { behind = false }, queries = { stream = 0 }, cross = false, behind_previous = false, ranged = false,
-    tiles = false, attends = { T = "T", S = "T" }, stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" } }
+    tiles = false, attends = { T = "T", S = "T", keys = "T" }, stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" } }
 end
 
 -- The text of a template of this folder, which may include those of templates/.

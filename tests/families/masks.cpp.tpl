@@ -8,26 +8,20 @@
 typedef double real;
 enum { ${PREFIX}HEADS = ${heads} };
 
-% include("attention/cuda/mask.tpl")
+% local of = { terms = on_device.terms, h = "h", j = "j", keys = "S", queries = "T" }
+% slot("domain", on_device)
 
-% local of, key_of = mask.kind == "antidiagonal" and ", S" or "", mask.sees_all and "i, S" or "i"
-% if mask.kind == "lines" then
-static int first_of(int h, int i, int S) { return ${prefix}next_key(h, i, -1, S); }
-static int next_of(int h, int i, int j, int S) { return ${prefix}next_key(h, i, j, S); }
-static int first_query_of(int h, int j, int S, int T) { return ${prefix}next_query(h, -1, j, S, T); }
-static int next_query_of(int h, int i, int j, int S, int T) { return ${prefix}next_query(h, i, j, S, T); }
-static real gain_of(int h, int i, int j, int S) { return ${prefix}line_value(h, i, j, S); }
-% else
-static int first_of(int, int i, int S) { return (void)S, ${prefix}first_key(${key_of}); }
-static int next_of(int, int i, int j, int S) { return j + 1 < ${prefix}end_key(i, S) ? j + 1 : S; }
-static int first_query_of(int, int j, int S, int) { return ${prefix}first_query(j${of}); }
-% if mask.sees_all then
-static int next_query_of(int, int i, int j, int S, int) { return ${prefix}next_query(i, j, S); }
-% else
-static int next_query_of(int, int i, int j, int, int T) { return i + 1 < ${prefix}end_query(j, T) ? i + 1 : T; }
-% end
-static real gain_of(int, int, int, int) { return 0; }
-% end
+static int first_of(int h, int i, int S) { return ${inline("first_key", "0", of)}; }
+static int next_of(int h, int i, int j, int S) {
+    ${inline("next_key", "j++", of)};
+    return j < ${inline("end_key", "S", of)} ? j : S;
+}
+static int first_query_of(int h, int j, int S, int T) { return ${inline("first_query", "0", of)}; }
+static int next_query_of(int h, int i, int j, int S, int T) {
+    ${inline("next_query", "i++", of)};
+    return i < ${inline("end_query", "T", of)} ? i : T;
+}
+static real gain_of(int h, int i, int j, int S) { return ${inline("score", "0", of)}; }
 
 int main(int count, char **words) {
     for (int shape = 1; shape + 1 < count; shape += 2) {

@@ -247,6 +247,11 @@ function TestFunctions.test_a_call_in_a_line_and_a_function_without_parameters()
     "static void g(void) {\n    stop(); // a\n}\n  x = g() + 1;\n")
 end
 
+function TestFunctions.test_members_are_no_parameters()
+  check_text('% define("int f", "int a", "s *b", "int c")\n    return b->a + (*b).c;\n}\n',
+    "int f(s *b) {\n    return b->a + (*b).c;\n}\n")
+end
+
 function TestFunctions.test_what_a_call_dropped_is_mentioned_no_more()
   check_text('% define("void f", "int a", "int b")\n    use(b);\n}\n% define("void g", "int a", "int b")\n'
     .. '    % call("f", "a", "b")\n}\n% call("g", "1", "2")\n',

@@ -16,7 +16,7 @@ local ROOMS = {
   { "spec", "base expression facets" },
   { "network", "base" },
   { "attention" },
-  { "plan.deriving", "base facets spec network" },
+  { "plan.deriving", "base facets spec network attention" },
   { "plan.pages", "base facets plan.deriving" },
   { "plan", "base attention plan.deriving plan.pages" },
   { "render.templates", "base plan.pages" },

@@ -3,16 +3,17 @@
 --
 -- Input: build of facets/score.lua, the lowered formula, the facet's own plan so far. Output:
 --
---   tables, gradients   members of score_tables and score_gradients: { name, class, count_text, about }; extents,
---                       gradient_extents: what these structs know of the number of tokens
+--   tables, gradients   members of score_tables and score_gradients: { name, class, count_text, about }; numbers,
+--                       gradient_numbers: what these structs know of the number of tokens; starts_behind,
+--                       gradients_start_behind: whether members start behind their memory
 --   pair                statements of the score of a pair
 --   logit_grad          those of the logit's gradient; false where it is the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
 --                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
 --                       of class uniform
 --   back                loop nests that take gradients back to parameters; work: arrays that they need { type, name,
---                       count }, work_grows: with the number of tokens; uniform_work: those that start at 0
---   make, finish, ..._arguments   what functions declare: arguments as text, words that they use
+--                       count }; uniform_work: those that start at 0
+--   make, finish        uses: words that these functions declare
 
 local cuda = require("expression.nests_cuda")
 local nests = require("expression.nests")
@@ -52,15 +53,25 @@ local function gradients_of(build, gathers)
   return list
 end
 
--- What a struct of such members has to know of the number of tokens; a struct without any has one number still.
-local function extents(build, members)
-  local has = {}
+-- What a struct of such members has to know of the number of tokens, { type, name, value, about }; a struct without any
+-- member has one number still. Whether some of them start behind their memory: tables by query - key.
+local function numbers_of(build, members, is_first)
+  local has, list, cross = {}, {}, build.cross
   for _, m in ipairs(members) do
     has[m.class] = true
   end
-  return { tokens = has.query or has.key and not build.cross or has.pair or not next(has) or false,
-    keys = has.key and build.cross or false,
-    distances = has.distance or has.sum or false, pairs = has.pair or false, distance = has.distance or false }
+  local function add(wanted, type, name, value, about)
+    list[#list + 1] = wanted and { type = type, name = name, value = value,
+      about = about and (" /* %s */"):format(about) or "" } or nil
+  end
+  add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
+    not is_first and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
+  add(has.key and cross, "int", "keys", "S", is_first and "S: elements of one head by key")
+  add(has.distance or has.sum, "int", "distances", cross and "T + S - 1" or "2 * T - 1", is_first
+    and ("%s - 1: elements of one head by query - key or query + key"):format(cross and "T + S" or "2 T"))
+  add(has.pair, "size_t", "pairs", ("(size_t)T * (size_t)%s"):format(cross and "S" or "T"),
+    is_first and (cross and "T S" or "T^2"))
+  return list, has.distance or false
 end
 
 -- ---- what functions declare ----
@@ -80,45 +91,29 @@ local function uses_of(build, nest)
   return set
 end
 
+-- Whether the count of an array names a word.
+local function counts_by(arrays, word)
+  for _, array in ipairs(arrays) do
+    if array.count:find("%f[%w]" .. word .. "%f[%W]") then
+      return true
+    end
+  end
+  return false
+end
+
 -- The words of a function of loop nests.
 local function all_uses(build, list)
-  local set = {}
+  local set = { drawn = false, key_position = false, position = false, p = false, staging = false,
+    s = false, w = false }
   for _, nest in ipairs(list) do
     for word, used in next, nest.uses do
       set[word] = set[word] or used
     end
   end
-  set.T = set.T or set.w or false
-  set.S = build.cross and (set.S or set.w) or false
-  set.drawn = set.drawn or false
-  set.key_position = set.key_position or false
-  set.l = set.l or set.drawn or set.position or set.key_position or false
-  set.v = set.p or set.T or set.S or set.drawn or set.position or set.key_position or false
-  set.scratch = set.w or false
+  set.T = set.T or set.w and counts_by(build.work, "T") or false
+  set.S = build.cross and (set.S or set.w and counts_by(build.work, "S")) or false
   return set
 end
-
--- The parameters of a function as text, S with cross-attention alone; those that it does not use have no name, as C++
--- has it. %s: the family's prefix.
-local function arguments(build, list, used)
-  local words = {}
-  for _, entry in ipairs(list) do
-    local type, name = entry:format(build.prefix):match("^(.-)([%a_]+)$")
-    if name ~= "S" or build.cross then
-      words[#words + 1] = used[name] and type .. name or (type:gsub(" $", ""))
-    end
-  end
-  return table.concat(words, ", ")
-end
-
-local PAIR = { "const %sscore_tables *s", "int T", "int S", "int h", "int i", "int j", "real logit" }
-local LOGIT_GRADIENT = { "const %sscore_tables *s", "int T", "int S", "int h", "int i", "int j", "real logit",
-  "real dscore" }
-local TABLE_GRADIENT = { "const %sscore_tables *s", "int T", "int S", "int h", "int i", "int j", "real logit",
-  "real dscore", "real *out" }
-local MAKE = { "int stage", "const step_view *v", "int l", "const %sscore_tables *s", "int first", "int stride" }
-local FINISH = { "const step_view *v", "int l", "const %sscore_tables *s", "const %sscore_gradients *d" }
-local FINISH_MORE = { "parameters *g", "real *scratch", "real *staging" }
 
 -- ---- loop nests ----
 
@@ -158,9 +153,7 @@ local function making(build, tables)
       stages[#stages + 1] = stage
     end
   end
-  local uses = all_uses(build, all)
-  uses.s, uses.first, uses.stage = true, true, #stages > 1
-  return stages, { uses = uses, arguments = arguments(build, MAKE, uses) }
+  return stages, { uses = all_uses(build, all) }
 end
 
 -- From tables back to parameters, pairs first, since they send gradients to the other tables; and what their function
@@ -181,34 +174,29 @@ local function back(build, tables)
   local uses = all_uses(build, list)
   local room = build.prefix .. "score_scratch(T) elements of scratch"
   local shared = "THREADS elements of staging, which is shared memory"
-  local needs = uses.scratch and uses.staging and room .. ", " .. shared or uses.scratch and room
-    or uses.staging and shared or false
-  return list, { uses = uses, needs = needs, arguments = arguments(build, FINISH, uses),
-    more_arguments = arguments(build, FINISH_MORE, uses) }
+  local needs = uses.w and uses.staging and room .. ", " .. shared or uses.w and room or uses.staging and shared
+  return list, { uses = uses, needs = needs or false }
 end
 
 -- ---- a pair ----
 
-local function describe_gathered(build, list, class)
+local function describe_gathered(list, class)
   local names = {}
   for i, t in ipairs(list) do
     names[i] = t.name
   end
   list.class, list.count, list.about = class, #list, table.concat(names, ", ")
-  list.arguments = arguments(build, TABLE_GRADIENT, list.statements.mentioned)
 end
 
 local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
-  out.pair_arguments = arguments(build, PAIR, out.pair.mentioned)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
   out.logit_grad = differs and logit_grad
-  out.logit_arguments = arguments(build, LOGIT_GRADIENT, logit_grad.mentioned)
   out.gathers, out.lists = gathers, {}
   for _, class in ipairs(CLASSES) do
     local list = gathers[class]
     if list then
-      describe_gathered(build, list, class)
+      describe_gathered(list, class)
       out.lists[#out.lists + 1] = list
     end
   end
@@ -224,13 +212,9 @@ function M.plan(build, lowered, score)
   out.stage_count = #out.stages
   out.back, out.finish = back(build, score.tables)
   out.tables, out.gradients = members_of(build, score.tables), gradients_of(build, out.gathers)
-  out.extents, out.gradient_extents = extents(build, out.tables), extents(build, out.gradients)
-  out.work, out.uniform_work, out.work_grows = build.work, build.uniform_work, false
-  out.work_by_keys = false
-  for _, array in ipairs(out.work) do
-    out.work_grows = out.work_grows or array.count:find("%f[%w]T%f[%W]") ~= nil
-    out.work_by_keys = out.work_by_keys or array.count:find("%f[%w]S%f[%W]") ~= nil
-  end
+  out.numbers, out.starts_behind = numbers_of(build, out.tables, true)
+  out.gradient_numbers, out.gradients_start_behind = numbers_of(build, out.gradients, false)
+  out.work, out.uniform_work = build.work, build.uniform_work
   return out
 end
 

@@ -28,7 +28,10 @@
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   begins, sums       as above, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
---   owned              classes of tables whose gradients have a pass of their own behind attention
+--   owners             passes for what entries of tables gather from their pairs (attention/device.lua)
+--   asks               whether weights are dropped out is asked while the kernel runs
+--   dscore             what the gradient of a pair's score is called; unroll, keys_at_once: of loops over pairs
+--   keys, key_stride, to_keys   words: how many keys there are, how far apart, and how far behind queries
 --   pairs, pair_scores gradients of pairs are kept for such a pass, or for the keys'; those of scores, too
 --   end_by_layer       the layers' learned numbers of a score are apart
 --   draws              numbers are drawn for it: draw_rows rows of T, positions first, distances from row
@@ -36,6 +39,7 @@
 --                      behind them
 
 local attention = require("network.graph.attention")
+local device_terms = require("attention.device")
 local network = require("network.targets.cuda_network")
 local schema = require("spec.schema")
 
@@ -68,7 +72,6 @@ local PRODUCTS = {
 }
 -- float64 stages more than a block of sm_75 may have.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
-local OWNED = { "query", "key", "distance", "row", "sum", "pair" }
 
 -- Threads among which a head's channels are spread: a power of two. Parts are of whole quads; where they are not even,
 -- the last threads have fewer or none.
@@ -144,25 +147,6 @@ local function kernels(plan, device, multiplies)
     list[#list + 1] = "cuda/activations.cu"
   end
   return list
-end
-
-local function owned(family)
-  local gathers = family.score.kind ~= "none" and family.score.cuda.gathers or {}
-  local rows = family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
-  local list = {}
-  for _, class in ipairs(OWNED) do
-    if gathers[class] or class == rows then
-      list[#list + 1] = class
-    end
-  end
-  return list
-end
-
--- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
-local function keeps_pairs(family)
-  local gathered = family.score.kind ~= "none" and family.score.cuda.gathers.distance
-  local rows = family.relative.kind ~= "none" and family.relative.toeplitz
-  return (rows or gathered ~= nil and gathered ~= false) and not (gathered and gathered.needs_logit)
 end
 
 -- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
@@ -258,13 +242,20 @@ end
 -- A family in device code, but for the names of the network's: cuda_network.lua.
 local function attends_of(plan, family, library)
   local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
-  local geometric, keeps = family.normaliser.kind == "geometric", not library and keeps_pairs(family)
+  local geometric, keeps = family.normaliser.kind == "geometric", not library and device_terms.keeps_pairs(family)
   local spread = library or family.head_width > WHOLE_HEAD
   local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
-  attends.template = geometric and "attention/cuda/attention_geometric.tpl" or "attention/cuda/attention.tpl"
+  attends.template = geometric and "attention/cuda/outwards.tpl" or "attention/cuda/softmax.tpl"
   attends.begins = relative or scored and family.score.cuda.stages[1] ~= nil
   attends.sums = relative or family.score.trains
-  attends.owned = owned(family)
+  local changes = scored and family.score.cuda.logit_grad and true or false
+  attends.dscore = changes and "dscore" or "dlogit"
+  attends.unroll = family.head_width <= 16 and not changes and 4 or false
+  attends.keys_at_once = family.head_width > 16 and 2 or 4
+  attends.asks = family.drops and not plan.eval_dropout
+  attends.keys = family.cross and "S" or "T"
+  attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
+  attends.to_keys = family.cross and "" or " + WIDTH"
   attends.slice = library and family.relative.kind == "transformer_xl" and slice(family)
   attends.end_by_layer = layers_apart(family)
   attends.layer_gradients = family.relative.biases or geometric
@@ -292,6 +283,9 @@ local function derive_families(plan, net, library)
   local places = placing(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = attends_of(plan, family, library)
+    family.on_device = setmetatable({ terms = device_terms.terms(family) }, { __index = family })
+    family.attends.owners = device_terms.owners(family)
+    family.attends.owners_words = family.attends.owners[1] and ", then what a table goes by" or ""
     draws_of(family, family.attends, places[family] or false)
   end
 end
@@ -326,7 +320,7 @@ local function family_drawing(family)
   if relative.kind ~= "none" and not relative.toeplitz then
     scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1", relative.kind == "shaw" and relative.rows + 1 or 2 * most }
   end
-  return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family, family = family,
+  return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
     member = prefix .. "draws", count = prefix .. "draw_count(v)",
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end

@@ -1,7 +1,8 @@
 -- Parameters of generated functions: a function has those that its body mentions, and is called with these alone.
 --
 -- Input: what define and call of a template name, the lines of a body. Output: the words that stay. Names in comments
--- mention nothing. A function is defined before it is called, in one file or in one that was rendered before.
+-- and of members mention nothing. A function is defined before it is called, in one file or in one that was rendered
+-- before.
 
 local M = {}
 
@@ -37,10 +38,11 @@ local function function_of(head)
   return head:match("([%a_][%w_]*)$") or head
 end
 
--- The identifiers in the lines from `first` on, without those of comments.
+-- The identifiers in the lines from `first` on, without those of comments and members of structs.
 local function mentioned(lines, first)
   local text, names = table.concat(lines, "\n", first), {}
-  for name in text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", ""):gmatch("[%a_][%w_]*") do
+  text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", ""):gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", "")
+  for name in text:gmatch("[%a_][%w_]*") do
     names[name] = true
   end
   return names

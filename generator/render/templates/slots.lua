@@ -10,8 +10,7 @@ local template = require("render.templates.template")
 local M = {}
 
 -- The page of a term, if it has the section.
-local function page_of(run, engine, term, section)
-  local folder = run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
+local function page_of(run, engine, folder, term, section)
   local name = ("%sterms/%s.tpl"):format(folder, term.page)
   local key = name .. "#" .. section
   if run.sections[key] == nil then
@@ -24,8 +23,8 @@ local function page_of(run, engine, term, section)
   return run.sections[key] and name
 end
 
-local function fill_one(run, engine, term, section, extra)
-  local page = page_of(run, engine, term, section)
+local function fill_one(run, engine, folder, term, section, extra)
+  local page = page_of(run, engine, folder, term, section)
   if page then
     run.extras[#run.extras + 1] = term
     engine.include(run, page, extra, section)
@@ -33,36 +32,41 @@ local function fill_one(run, engine, term, section, extra)
   end
 end
 
-local function check(run, engine, call, section)
+-- The terms in scope, and the folder of their pages: beside the skeleton, unless they say where.
+local function terms_of(run, engine, call, section, extra)
   if type(section) ~= "string" then
     engine.fail(run, call .. " takes the name of a section of the terms' pages")
   end
-  return engine.lookup(run, "terms")
+  local terms = extra and extra.terms or engine.lookup(run, "terms")
+  return terms, terms.folder or run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
 end
 
 -- Adds the lines of each term; extra: names of the slot's own.
 function M.fill(run, engine, section, extra)
-  for _, term in ipairs(check(run, engine, "slot", section)) do
-    fill_one(run, engine, term, section, extra)
+  local terms, folder = terms_of(run, engine, "slot", section, extra)
+  for _, term in ipairs(terms) do
+    fill_one(run, engine, folder, term, section, extra)
   end
 end
 
 -- An expression that terms wrap one after the other, each with one line in which `inner` is what those before have made
 -- of it: it stands in a hole.
 function M.inline(run, engine, section, inner, extra)
-  local terms = check(run, engine, "inline", section)
-  local lines, map, pieces, indent = run.lines, run.map, run.pieces, run.indent
+  local terms, folder = terms_of(run, engine, "inline", section, extra)
+  local here = run.stack[#run.stack]
+  local lines, map, pieces, indent, col = run.lines, run.map, run.pieces, run.indent, here.col
+  here.col = 1
   for _, term in ipairs(terms) do
     run.lines, run.map, run.pieces, run.indent = {}, {}, {}, ""
     run.extras[#run.extras + 1] = { inner = inner }
-    fill_one(run, engine, term, section, extra)
+    fill_one(run, engine, folder, term, section, extra)
     run.extras[#run.extras] = nil
     if #run.lines > 1 then
       engine.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))
     end
-    inner = run.lines[1] and run.lines[1]:match("^%s*(.*)$") or inner
+    inner = run.lines[1] or inner
   end
-  run.lines, run.map, run.pieces, run.indent = lines, map, pieces, indent
+  run.lines, run.map, run.pieces, run.indent, here.col = lines, map, pieces, indent, col
   return inner
 end
 

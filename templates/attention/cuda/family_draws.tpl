@@ -1,69 +1,10 @@
-% local pairwise = relative.kind ~= "none" and not relative.toeplitz
 % local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
 % local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
-% local T, S = ("shape->length[%d]"):format(queries.stream), ("shape->length[%d]"):format(keys.stream)
-% local tokens = cross and ("(%s + %s)"):format(T, S) or T
-% local lengths, keys_of, T_S = cross and "int T, int S" or "int T", cross and "S" or "T", cross and "T, S" or "T"
-% local of_pair = cross and "position, key_position, " or "position, "
-% local key_position = cross and "key_position" or "position"
-% local drawn_positions = cross and "const int *position, const int *key_position" or "const int *position"
+% local T, S = "shape->length[" .. queries.stream .. "]", "shape->length[" .. keys.stream .. "]"
+% local tokens = cross and "(" .. T .. " + " .. S .. ")" or T
 % local site = first_site > 0 and " + " .. first_site or ""
-% if pairwise then
-static size_t ${prefix}draw_count(const lh_shape *shape) {
-% if cross then
-    const int T = ${T}, S = ${S};
-% else
-    const int T = ${T};
-% end
-    ${prefix}pair_rows r;
-    return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
-}
-
-% if relative.kind == "transformer_xl" then
-/* The vector of a pair, before they are numbered. */
-INLINE int ${prefix}pair_key(${drawn_positions}, int query, int key) { return ${key_position}[key] - position[query] + ${PREFIX}MAX_POSITION - 1; }
-enum { ${PREFIX}PAIR_KEYS = 2 * ${PREFIX}MAX_POSITION - 1 };
-% else
-/* The vector of a pair. */
-INLINE int ${prefix}pair_key(${drawn_positions}, int query, int key) {
-    int distance = ${key_position}[key] - position[query], near = distance < ${relative.farthest} ? distance : ${relative.farthest};
-    return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
-}
-enum { ${PREFIX}PAIR_KEYS = ${relative.rows_text} };
-% end
-
-/* Numbers the vectors that occur, and sorts the pairs by them. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */
-static void ${prefix}sort_pairs(${drawn_positions}, ${lengths}, int *rank, int *out) {
-    ${prefix}pair_rows r;
-    int count = 0, first = 0;
-    ${prefix}lay_out_pair_rows(&r, out, ${T_S});
-    int *distance = out + (r.distance - out), *row = out + (r.row - out), *start = out + (r.start - out);
-    int *pair = out + (r.pair - out);
-    memset(rank, 0, (${PREFIX}PAIR_KEYS + 1) * sizeof *rank);
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys_of}; j++) rank[${prefix}pair_key(${of_pair}i, j)]++;
-    for (int key = 0; key < ${PREFIX}PAIR_KEYS; key++) {
-        int pairs = rank[key];
-% if relative.kind == "transformer_xl" then
-        if (pairs == 0) continue;
-        distance[count] = key - (${PREFIX}MAX_POSITION - 1);
-% else
-        distance[count] = key - ${PREFIX}CLIP;
-% end
-        start[count] = first;
-        first += pairs;
-        rank[key] = count++;
-    }
-    start[count] = first;
-    out[0] = count;
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys_of}; j++) row[j * T + i] = rank[${prefix}pair_key(${of_pair}i, j)];
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys_of}; j++) pair[start[row[j * T + i]]++] = i * ${keys_of} + j;
-    for (int x = count; x > 0; x--) start[x] = start[x - 1];
-    start[0] = 0;
-}
-% else
+% slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
+% if not terms.by_pair then
 static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; }
 % end
 
@@ -74,9 +15,7 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
 % else
     const int T = ${T};
 % end
-% if pairwise then
-    const int *drawn = out;
-% end
+    % slot("begin_draw")
 % for _, side in ipairs(sides) do
 % local count = side.member == "position" and "T" or "S"
     for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${count}) {
@@ -109,16 +48,5 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
 % else
     (void)distances;
 % end
-% if pairwise then
-    for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) {
-        ${prefix}pair_rows r;
-% if cross then
-        const int *key_position = drawn + ${PREFIX}DRAWS * T + (${positions.layer_index}) * S;
-        ${prefix}sort_pairs(drawn + (${positions.layer_index}) * T, key_position, T, S, scratch, out);
-% else
-        ${prefix}sort_pairs(drawn + (${positions.layer_index}) * T, T, scratch, out);
-% end
-        out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
-    }
-% end
+    % slot("end_draw")
 }

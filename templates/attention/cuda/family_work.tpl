@@ -6,7 +6,4 @@ INLINE int ${prefix}pair_sequences(int sequences, int T) {
 }
 
 % end
-% if normaliser.kind == "geometric" then
-enum { ${PREFIX}QUERY_SUMS = ${normaliser.directional and 3 or 2} };
-
-% end
+% slot("work")

@@ -1,17 +1,7 @@
-const real logit = ${logit};
-% if score_of ~= "logit" then
-const real weight = exp_negative(${score_of} - largest) * inverse;
-% else
-const real weight = exp_negative(logit - largest) * inverse;
-% end
-% if drops then
-const real keep = ${prefix}kept_weight(&a, i, j);
-% end
-% if logit_grad then
-const real dscore = weight * (${drops and "keep * " or ""}${prefix}dot_head(dout, value) - delta);
-% if not scores_alone then
-const real dlogit = ${prefix}score_logit_grad(${of_head}, i, j, logit, dscore);
-% end
-% else
-const real dlogit = weight * (${drops and "keep * " or ""}${prefix}dot_head(dout, value) - delta);
-% end
+% local pair_logit, of_pair = prefix .. "pair_logit", { a = "a.", h = "h", j = "j", keys = "a." .. attends.keys }
+% local dot_head = prefix .. "dot_head(dout, value)"
+const real logit = ${invoke(pair_logit, "&a", "query", "key", "i", "j")};
+const real weight = exp_negative(${inline("score", "logit", of_pair)} - largest) * inverse;
+% slot("keep")
+const real ${attends.dscore} = weight * (${inline("gradient_of_weight", dot_head)} - delta);
+% slot("gradient_of_logit")

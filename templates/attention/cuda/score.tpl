@@ -1,5 +1,6 @@
-% local c = score.cuda
-% for _, list in ipairs(score.constants) do
+% local c, at = scalar.cuda, prefix .. "score_"
+% local tables = "const " .. at .. "tables *s"
+% for _, list in ipairs(scalar.constants) do
 % if #list.lines == 1 and #list.name + #list.lines[1] < 80 then
 static __device__ const real ${list.name}[] = {${list.lines[1]}};
 % else
@@ -10,7 +11,7 @@ static __device__ const real ${list.name}[] = {
 };
 % end
 % end
-% if score.constants[1] then
+% if scalar.constants[1] then
 
 % end
 enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
@@ -22,25 +23,8 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 % else
 /* Fills the tables${c.of_layer}: of each the entries first, first + stride, ... */
 % end
-INLINE void ${prefix}make_score(${c.make.arguments}) {
-% if c.make.uses.p then
-    const parameters *p = v->p;
-% end
-% if c.make.uses.position then
-    const int *position = ${prefix}positions_of(v, l);
-% end
-% if c.make.uses.key_position then
-    const int *key_position = ${prefix}key_positions_of(v, l);
-% end
-% if c.make.uses.drawn then
-    const int *drawn = ${prefix}distances_of(v, l);
-% end
-% if c.make.uses.T then
-    const int T = v->${attends.T};
-% end
-% if c.make.uses.S then
-    const int S = v->${attends.S};
-% end
+% define("INLINE void " .. prefix .. "make_score", "int stage", "const step_view *v", "int l", tables, "int first", "int stride")
+    % include("attention/cuda/score_names.tpl", { uses = c.make.uses })
 % for _, stage in ipairs(c.stages) do
 % if c.stages[2] then
     if (stage == ${stage.number}) {
@@ -58,24 +42,24 @@ INLINE void ${prefix}make_score(${c.make.arguments}) {
 
 % end
 /* The score of a pair: head h, query i, key j. */
-INLINE real ${prefix}score_pair(${c.pair_arguments}) {
+% define("INLINE real " .. at .. "pair", tables, "int T", "int S", "int h", "int i", "int j", "real logit")
     % include("parts/statements.tpl", { list = c.pair })
 }
 % if c.logit_grad then
 
 /* From the gradient of a pair's score that of its logit. */
-INLINE real ${prefix}score_logit_grad(${c.logit_arguments}) {
+% define("INLINE real " .. at .. "logit_grad", tables, "int T", "int S", "int h", "int i", "int j", "real logit", "real dscore")
     % include("parts/statements.tpl", { list = c.logit_grad })
 }
 % end
 % for _, list in ipairs(c.lists) do
 
 /* From the gradient of a pair's score that of ${list.about}, added to out. */
-INLINE void ${prefix}score_grad_${list.class}(${list.arguments}) {
+% define("INLINE void " .. at .. "grad_" .. list.class, tables, "int T", "int S", "int h", "int i", "int j", "real logit", "real dscore", "real *out")
     % include("parts/statements.tpl", { list = list.statements })
 }
 % end
-% if score.trains then
+% if scalar.trains then
 
 % if c.finish.needs then
 /* Takes the gradients of a set of tables back to the parameters: all threads of one block. They need
@@ -83,26 +67,8 @@ INLINE void ${prefix}score_grad_${list.class}(${list.arguments}) {
 % else
 /* Takes the gradients of a set of tables back to the parameters: all threads of one block. */
 % end
-INLINE void ${prefix}end_score(${c.finish.arguments},
-        ${c.finish.more_arguments}) {
-% if c.finish.uses.p then
-    const parameters *p = v->p;
-% end
-% if c.finish.uses.position then
-    const int *position = ${prefix}positions_of(v, l);
-% end
-% if c.finish.uses.key_position then
-    const int *key_position = ${prefix}key_positions_of(v, l);
-% end
-% if c.finish.uses.drawn then
-    const int *drawn = ${prefix}distances_of(v, l);
-% end
-% if c.finish.uses.T then
-    const int T = v->${attends.T};
-% end
-% if c.finish.uses.S then
-    const int S = v->${attends.S};
-% end
+% define("INLINE void " .. prefix .. "end_score", "const step_view *v", "int l", tables, "const " .. at .. "gradients *d", "parameters *g", "real *scratch", "real *staging")
+    % include("attention/cuda/score_names.tpl", { uses = c.finish.uses })
 % if c.finish.uses.stride then
     const int first = (int)threadIdx.x, stride = THREADS;
 % elseif c.back[1] then
@@ -111,7 +77,7 @@ INLINE void ${prefix}end_score(${c.finish.arguments},
 % if c.finish.uses.w then
     ${prefix}score_work w;
     size_t used = 0;
-    ${prefix}lay_out_score_work(&w, (char *)scratch, &used, ${cross and "T, S" or "T"});
+    % call(prefix .. "lay_out_score_work", "&w", "(char *)scratch", "&used", "T", "S")
 % end
 % for _, sum in ipairs(c.uniform_work) do
     if (first < ${sum.extent}) ${sum.array}[first] = 0;

@@ -1,20 +1,14 @@
-% local normalised, directional = normaliser.normalised, normaliser.directional
-% local of_query, pass_query = directional and "int i, " or "", directional and "i, " or ""
+% local head, chances, try_key = "const " .. prefix .. "head *a", prefix .. "chances", prefix .. "try_key"
+% local chances_at, seeker, key_at = prefix .. "chances_at", "const " .. prefix .. "seeker *q", prefix .. "key_at(i, step)"
 /* Geometric self-attention of a shard. A thread has one query of one head and tries its keys outwards, at every
  * distance right before left; backward it does so again, notes what it met, and goes back inwards; then a thread has a
  * key. Nothing is added by two threads and every sum has its order. */
 
-% if normalised then
-#define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* a smaller sum of weights counts as this one */
-
-% end
+% slot("constants")
 typedef struct ${prefix}head {
     const real *query, *key, *value; /* token 0; ${PREFIX}HEAD_WIDTH channels, tokens ${PREFIX}QUERY_STRIDE apart */
     const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
-% if directional then
-    const real *direction; /* of token 0: right, left; tokens ${PREFIX}DIRECTION_WIDTH apart */
-    real right_bias, left_bias;
-% end
+    % slot("members")
     geometric_numbers numbers;
     int T;
 } ${prefix}head;
@@ -31,11 +25,7 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
     a.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-% if directional then
-    a.direction = s->${attends.direction} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-    a.right_bias = p->${attends.direction_bias}[2 * h];
-    a.left_bias = p->${attends.direction_bias}[2 * h + 1];
-% end
+    % slot("set_members")
     a.numbers = p->${prefix}geometric;
     return a;
 }
@@ -45,11 +35,7 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends
 /* A query ready for its logits. */
 typedef struct ${prefix}seeker {
     real query[${attends.head_part}]; /* with the content bias, times the scale */
-% if directional then
-    real right, left; /* what the logits of keys on that side have besides */
-% else
-    real offset; /* what logits have besides */
-% end
+    % slot("seeker")
 } ${prefix}seeker;
 
 INLINE void ${prefix}load_seeker(const ${prefix}head *a, int i, ${prefix}seeker *q) {
@@ -59,13 +45,7 @@ INLINE void ${prefix}load_seeker(const ${prefix}head *a, int i, ${prefix}seeker 
     ${prefix}add_head(q->query, 1, bias);
 #pragma unroll
     for (int d = 0; d < ${attends.head_part}; d++) q->query[d] *= a->numbers.scale;
-% if directional then
-    const real *direction = a->direction + i * ${PREFIX}DIRECTION_WIDTH;
-    q->right = (direction[0] + a->right_bias) * a->numbers.direction_scale + a->numbers.offset;
-    q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->numbers.offset;
-% else
-    q->offset = a->numbers.offset;
-% end
+    % slot("load_seeker")
 }
 
 /* P = sigmoid(logit), and 1 - P without cancellation. */
@@ -73,14 +53,10 @@ typedef struct ${prefix}chances {
     real match, miss;
 } ${prefix}chances;
 
-INLINE ${prefix}chances ${prefix}chances_at(const ${prefix}head *a, const ${prefix}seeker *q, ${of_query}int j) {
+% define("INLINE " .. chances .. " " .. chances_at, head, seeker, "int i", "int j")
     real key[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
-% if directional then
-    const real logit = ${prefix}dot_head(q->query, key) + (j > i ? q->right : q->left);
-% else
-    const real logit = ${prefix}dot_head(q->query, key) + q->offset;
-% end
+    const real logit = ${prefix}dot_head(q->query, key) + ${inline("offset", "")};
     const real tail = exp_negative(-abs_real(logit)), larger = 1 / (1 + tail), smaller = tail * larger;
     const ${prefix}chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
     return c;
@@ -94,25 +70,21 @@ INLINE int ${prefix}last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T 
 /* A query's walk outwards, to keys further and further away. */
 typedef struct ${prefix}walk {
     real unmatched; /* the chance that no key so far has matched */
-% if normalised then
-    real total; /* of the weights */
-% end
+    % slot("walk")
     real out[${attends.head_part}];
 } ${prefix}walk;
 
-INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, ${of_query}int j, ${prefix}walk *m) {
-    const ${prefix}chances c = ${prefix}chances_at(a, q, ${pass_query}j);
+% define("INLINE void " .. try_key, head, seeker, "int i", "int j", prefix .. "walk *m")
+    const ${chances} c = ${invoke(chances_at, "a", "q", "i", "j")};
     const real weight = c.match * m->unmatched;
     real value[${attends.head_part}];
     m->unmatched *= c.miss;
-% if normalised then
-    m->total += weight;
-% end
+    % slot("add_weight")
     ${prefix}load_head(value, a->value + j * ${PREFIX}QUERY_STRIDE);
     ${prefix}add_head(m->out, weight, value);
 }
 
-/* The layer's attended values${normalised and ", and what the backward pass needs of the weights" or ""}. */
+/* The layer's attended values${inline("kept", "")}. */
 NOINLINE void ${prefix}attend(void) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
@@ -124,20 +96,12 @@ NOINLINE void ${prefix}attend(void) {
         ${prefix}walk m;
         ${prefix}load_seeker(&a, i, &q);
         m.unmatched = 1;
-% if normalised then
-        m.total = 0;
-% end
+        % slot("begin_walk")
         ${prefix}clear_head(m.out);
         for (int step = 2; step <= ${prefix}last_step(i, T); step++)
-            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}try_key(&a, &q, ${pass_query}${prefix}key_at(i, step), &m);
+            if (${prefix}exists(${key_at}, T)) ${invoke(try_key, "&a", "&q", "i", key_at, "&m")};
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-% if normalised then
-        const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
-        ${prefix}store_head(m.out, inverse, out);
-        ${attends.once}s->${prefix}inverse_total[task] = inverse;
-% else
-        ${prefix}store_head(m.out, 1, out);
-% end
+        % slot("end_walk")
     }
     __syncthreads();
 }
@@ -154,7 +118,7 @@ INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, rea
     for (int step = 2; step <= ${prefix}last_step(i, T); step++) {
         const int j = ${prefix}key_at(i, step);
         if (!${prefix}exists(j, T)) continue;
-        const ${prefix}chances c = ${prefix}chances_at(a, &q, ${pass_query}j);
+        const ${chances} c = ${invoke(chances_at, "a", "&q", "i", "j")};
         const size_t place = ${prefix}pair_place(i, j, T);
         weights[place] = c.match * unmatched;
         misses[place] = c.miss;
@@ -165,9 +129,7 @@ INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, rea
 /* A query's walk back inwards. */
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
-% if normalised then
-    real mean, inverse; /* of the gradients of weights, of the sum of weights */
-% end
+    % slot("return_walk")
     real dunmatched; /* what the keys farther out gain from the chance that reaches them */
     real dright, dleft; /* sums of gradients of logits */
 } ${prefix}return_walk;
@@ -179,13 +141,8 @@ INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real
     real key[${attends.head_part}], value[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
     ${prefix}load_head(value, a->value + j * ${PREFIX}QUERY_STRIDE);
-% if normalised then
-    const real gain = ${prefix}dot_head(m->dout, value) - m->mean - m->dunmatched;
-    const real dlogit = weight * m->inverse * (miss * gain);
-% else
-    const real gain = ${prefix}dot_head(m->dout, value) - m->dunmatched;
-    const real dlogit = weight * (miss * gain);
-% end
+    const real gain = ${prefix}dot_head(m->dout, value)${inline("mean", "")} - m->dunmatched;
+    const real dlogit = weight${inline("inverse_of_query", "")} * (miss * gain);
     m->dunmatched += (1 - miss) * gain;
 % if attends.head_lanes > 1 then
     __syncwarp(${prefix}head_lanes()); /* all have read what this one replaces */
@@ -212,16 +169,10 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         ${prefix}return_walk m;
         ${prefix}load_head(m.dout, w->${attends.dout} + at);
         ${prefix}clear_head(m.dquery);
-% if normalised then
-        real out[${attends.head_part}];
-        ${prefix}load_head(out, s->${attends.out} + at);
-        m.inverse = s->${prefix}inverse_total[task];
-        m.mean = ${prefix}dot_head(m.dout, out);
-        if (m.inverse >= 1 / ${PREFIX}LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
-% end
+        % slot("begin_return")
         m.dunmatched = m.dright = m.dleft = 0;
         for (int step = ${prefix}last_step(i, T); step > 1; step--)
-            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}return_key(&a, i, ${prefix}key_at(i, step), weights, pairs, &m);
+            if (${prefix}exists(${key_at}, T)) ${prefix}return_key(&a, i, ${key_at}, weights, pairs, &m);
         real query[${attends.head_part}], bias[${attends.head_part}];
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
         ${prefix}load_head(bias, a.content_bias);
@@ -230,14 +181,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         ${prefix}store_head(m.dquery, a.numbers.scale, w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}w->${prefix}query_sums[task] = dscale;
         ${attends.once}w->${prefix}query_sums[numbers + task] = m.dright + m.dleft;
-% if directional then
-        const real *direction = a.direction + i * ${PREFIX}DIRECTION_WIDTH;
-        real *ddirection = w->${attends.ddirection} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-        ${attends.once}w->${prefix}query_sums[2 * numbers + task] =
-                m.dright * (direction[0] + a.right_bias) + m.dleft * (direction[1] + a.left_bias);
-        ${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
-        ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
-% end
+        % slot("end_return")
     }
     __syncthreads();
 }
@@ -261,11 +205,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
             const int i = j < offset ? j - offset + T : j - offset;
             const size_t place = (size_t)offset * T + i;
             const real dlogit = pairs[place];
-% if normalised then
-            const real weight = weights[place] * s->${prefix}inverse_total[task - j + i];
-% else
-            const real weight = weights[place];
-% end
+            const real weight = weights[place]${inline("inverse_of_pair", "")};
             real query[${attends.head_part}], dout[${attends.head_part}];
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
@@ -293,17 +233,12 @@ INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
         if (threadIdx.x == 0) numbers[k] = (real)sum;
     }
     __syncthreads();
-% if directional then
-    column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.ddirection}, g->${attends.direction_bias});
-% end
+    % slot("number_grads")
 }
 
-/* The gradients of queries, keys${directional and ", values and directions" or " and values"}, in the workspace, and those of the layer's learned numbers. */
+/* The gradients of queries, keys${inline("also", " and values")}, in the workspace, and those of the layer's learned numbers. */
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
-% if directional and normaliser.direction_width > 2 * heads then
-    for (int e = threadIdx.x; e < block()->sequences * block()->view.${attends.T} * ${PREFIX}DIRECTION_WIDTH; e += THREADS)
-        if (e % ${PREFIX}DIRECTION_WIDTH >= 2 * ${PREFIX}HEADS) block()->work.${attends.ddirection}[e] = 0;
-% end
+    % slot("begin_backward")
 % if attends.pairs then
     const int sequences = block()->sequences, most = ${prefix}pair_sequences(sequences, block()->view.${attends.T});
     for (int first = 0; first < sequences; first += most) {

@@ -1,5 +1,7 @@
 % local real = precision == "float64" and f64 or f32
-% local stop, see_all = mask.causal and "S && j <= i" or "S", mask.causal and "j < i" or "j + 1 < S"
+% local stop, see_all = seen.causal and "S && j <= i" or "S", seen.causal and "j < i" or "j + 1 < S"
+% section("domain")
+
 /* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
  * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
 typedef struct ${prefix}line {
@@ -7,13 +9,13 @@ typedef struct ${prefix}line {
     real value; /* what the score of the pair gains */
 } ${prefix}line;
 static __device__ const ${prefix}line ${PREFIX}LINES[] = {
-% for _, line in ipairs(mask.flat) do
+% for _, line in ipairs(seen.flat) do
     {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
 % end
 };
-static __device__ const int ${PREFIX}FIRST_LINE[] = {${mask.starts_text}}; /* of each head; and the end */
-% if mask.any_corner then
-static __device__ const bool ${PREFIX}CORNER[] = {${mask.corners_text}}; /* the first query sees the last key at 0 */
+static __device__ const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* of each head; and the end */
+% if seen.any_corner then
+static __device__ const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
 % end
 
 /* The key of S that a line opens to query i, or -1. */
@@ -25,7 +27,7 @@ INLINE int ${prefix}line_key(int e, int S, int i) {
 /* The first key behind j that query i of head h sees, S where there is none. */
 INLINE int ${prefix}next_key(int h, int i, int j, int S) {
     int next = S;
-% if mask.any_corner then
+% if seen.any_corner then
     bool open = i == 0 && ${PREFIX}CORNER[h];
     if (open && j < S - 1) next = S - 1;
 % else
@@ -50,7 +52,7 @@ INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
 INLINE real ${prefix}line_value(int h, int i, int j, int S) {
     real value = 0;
     bool found = false;
-% if mask.any_corner then
+% if seen.any_corner then
     if (i == 0 && j == S - 1 && ${PREFIX}CORNER[h]) return 0;
 % end
     for (int e = ${PREFIX}FIRST_LINE[h]; e < ${PREFIX}FIRST_LINE[h + 1]; e++) {
@@ -60,3 +62,17 @@ INLINE real ${prefix}line_value(int h, int i, int j, int S) {
     }
     return value;
 }
+% section("first_key")
+${prefix}next_key(${h}, i, -1, ${keys})
+% section("next_key")
+j = ${prefix}next_key(${h}, i, j, ${keys})
+% section("first_query")
+${prefix}next_query(${h}, -1, j, ${keys}, ${queries})
+% section("next_query")
+i = ${prefix}next_query(${h}, i, j, ${keys}, ${queries})
+% section("score")
+${inner} + ${prefix}line_value(${h}, i, ${j}, ${keys})
+% section("exists")
+(unsigned int)j < (unsigned int)${keys} && ${prefix}next_key(h, i, j - 1, ${keys}) == j
+% section("skip_pair")
+if (${prefix}next_key(h, i, j - 1, ${keys}) != j) continue;

@@ -1,0 +1,136 @@
+-- The terms of an attention in device code: those of terms.lua with their pages for this target, and who owns sums.
+--
+-- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.terms: a list like
+-- that of terms.lua, with its properties and these:
+--
+--   reads_layer   functions over pairs need the number of the layer
+--   scattered     keys of a query do not lie side by side
+--
+-- A term may have several pages there, the text of each as of a term of its own. Output of M.owners, which needs these
+-- terms as family.on_device.terms: passes that add up what entries of a table gather from their pairs,
+--
+--   class         what an entry is: expression/lower.lua; "row": a vector that several pairs share
+--   words         the class in words
+--   kept          it reads gradients that the keys' pass has kept, and goes by query - key
+--   rows          it adds up gradients of rows of pair vectors
+--   gathered      tables of a pair scalar that it adds up
+--   template      of templates/attention/cuda
+--   terms         with those of what is added up
+--   first_task, tasks, unroll, leads   words and choices for a pass of what is kept
+
+local M = {}
+
+local WORDS = { query = "query", key = "key", distance = "query - key", row = "vector of a distance",
+  sum = "query + key", pair = "pair" }
+local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
+
+-- Pages of a kind of term on this target, where they are others than a term has.
+local PAGES = {}
+
+function PAGES.pair_vector(term)
+  return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
+    term.properties.biases and "rows_of_waves" or "rows_of_table" }
+end
+
+function PAGES.domain(term)
+  return { term.page == "band" and term.properties.sees_all and "band_or_all" or term.page }
+end
+
+function PAGES.pair_scalar()
+  return { "scalar" }
+end
+
+function PAGES.contribution()
+  return { "directions" }
+end
+
+function PAGES.row_function(term, terms)
+  if not terms.outwards then
+    return {}
+  end
+  return { term.properties.normalised and "normalised" or "as_they_are", not terms.directional and "one_offset" or nil }
+end
+
+function PAGES.weight_map()
+  return { "dropped" }
+end
+
+-- A copy of a list of terms with its properties.
+local function copied(terms)
+  local copy = {}
+  for name, value in next, terms do
+    copy[name] = value
+  end
+  return copy
+end
+
+local function with_page(term, page)
+  return setmetatable({ page = page }, { __index = term })
+end
+
+function M.terms(family)
+  local terms, has_domain = copied(family.terms), false
+  for i = #terms, 1, -1 do
+    terms[i] = nil
+  end
+  for _, term in ipairs(family.terms) do
+    for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms) or {}) do
+      terms[#terms + 1] = with_page(term, page)
+    end
+    has_domain = has_domain or term.kind == "domain"
+  end
+  if not has_domain then
+    terms[#terms + 1] = { page = "everywhere" }
+  end
+  terms.folder = "attention/cuda/"
+  terms.by_offset = family.relative.toeplitz -- also where a CPU turns queries
+  terms.scattered = terms.gains
+  terms.reads_layer = terms.beside or family.score.per_layer or false
+  return terms
+end
+
+local function gathers_of(family)
+  return family.score.kind ~= "none" and family.score.cuda.gathers or {}
+end
+
+-- The class of entries that rows of pair vectors are.
+local function class_of_rows(family)
+  return family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
+end
+
+-- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
+function M.keeps_pairs(family)
+  local gathered = gathers_of(family).distance
+  return (class_of_rows(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
+end
+
+local function owner(family, class, gathered, rows)
+  local attends, terms = family.attends, copied(family.on_device.terms)
+  local kept = class == "distance" and attends.pairs
+  local spread = kept and rows and attends.head_lanes > 1
+  local function add(page, names)
+    terms[#terms + 1] = page and with_page(names or {}, page) or nil
+  end
+  add(not kept and "by_" .. class)
+  add(rows and "sum_of_rows")
+  add(rows and (family.relative.biases and "sum_of_biased_rows" or "sum_of_shared_rows"))
+  add(gathered and "sum_of_tables", { scalar = family.score })
+  add(spread and "spread")
+  return { class = class, words = WORDS[class], kept = kept, rows = rows, gathered = gathered or false, terms = terms,
+    template = kept and "attention/cuda/attend_kept.tpl" or "attention/cuda/attend_owned.tpl",
+    first_task = spread and attends.first_task or "threadIdx.x", tasks = spread and attends.tasks or "THREADS",
+    unroll = family.head_width <= 8 and 8 or 4, leads = family.relative.biases or gathered ~= nil }
+end
+
+function M.owners(family)
+  local list, gathers = {}, gathers_of(family)
+  for _, class in ipairs(CLASSES) do
+    local rows = class == class_of_rows(family)
+    if gathers[class] or rows then
+      list[#list + 1] = owner(family, class, gathers[class], rows)
+    end
+  end
+  return list
+end
+
+return M

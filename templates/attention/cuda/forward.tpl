@@ -1,0 +1,67 @@
+% local head, channels = prefix .. "head", "[" .. attends.head_part .. "]"
+% local pair_logit, head_at, keys = prefix .. "pair_logit", prefix .. "head_at", cross and "v->" .. attends.S or "T"
+% local take_keys, of_key = prefix .. "take_keys", { a = "a->", h = "a->h", j = "j + u", keys = "a->" .. attends.keys }
+% local of_query = { h = "h", j = "j", keys = keys }
+% local side_by_side = PREFIX .. "KEYS"
+/* A query's softmax so far: exponentials relative to the largest score. */
+typedef struct ${prefix}softmax {
+    real largest, sum, out[${attends.head_part}];
+} ${prefix}softmax;
+
+/* Takes in `count` keys from j on, side by side; the sums go from key to key. */
+% define("INLINE void " .. take_keys, "const int count", "const " .. head .. " *a", "const real query" .. channels, "int i", "int j", prefix .. "softmax *m")
+    real score[${PREFIX}KEYS], highest = m->largest;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real key[${attends.head_part}];
+        ${prefix}load_head(key, a->key + (j + u) * ${attends.key_stride});
+        score[u] = ${inline("score", invoke(pair_logit, "a", "query", "key", "i", "j + u"), of_key)};
+        highest = score[u] > highest ? score[u] : highest;
+    }
+    const real shrink = exp_negative(m->largest - highest);
+    m->largest = highest;
+    m->sum *= shrink;
+#pragma unroll
+    for (int d = 0; d < ${attends.head_part}; d++) m->out[d] *= shrink;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real value[${attends.head_part}];
+        ${prefix}load_head(value, a->value + (j + u) * ${attends.key_stride});
+        const real weight = exp_negative(score[u] - highest);
+        m->sum += weight;
+        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight")}, value);
+    }
+}
+
+/* The layer's attended values, and what the backward pass needs of the softmax. */
+% define("NOINLINE void " .. prefix .. "attend", "const bool training")
+    const step_view *v = &block()->view;
+    const ${attends.state} *s = &block()->${attends.block};
+    const int sequences = block()->sequences, T = v->${attends.T};
+% if terms.reads_layer then
+    const int l = block()->l;
+% end
+    % slot("begin_forward")
+    % slot("tables")
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        ${attends.asks and "" or "const "}${head} a = ${invoke(head_at, "v", "l", "s", "&tables", "sequence", "h")};
+        % slot("unless_training")
+        const int end = ${inline("end_key", keys, of_query)};
+        int j = ${inline("first_key", "0", of_query)};
+        real query[${attends.head_part}];
+        ${prefix}softmax m;
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+        m.largest = (real)-1e30;
+        m.sum = 0;
+        ${prefix}clear_head(m.out);
+% if not terms.scattered then
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${invoke(take_keys, side_by_side, "&a", "query", "i", "j", "&m")};
+% end
+        for (; j < end; ${inline("next_key", "j++", of_query)}) ${invoke(take_keys, "1", "&a", "query", "i", "j", "&m")};
+        ${prefix}store_head(m.out, 1 / m.sum, s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        ${attends.once}s->${prefix}largest[task] = m.largest;
+        ${attends.once}s->${prefix}inverse_sum[task] = 1 / m.sum;
+    }
+    __syncthreads();
+}

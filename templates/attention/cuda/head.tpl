@@ -1,0 +1,38 @@
+typedef struct ${prefix}head {
+% if cross then
+    const real *query, *key, *value; /* token 0; tokens ${PREFIX}QUERY_STRIDE apart, of keys and values ${PREFIX}KEY_STRIDE */
+% else
+    const real *query, *key, *value; /* token 0; ${PREFIX}HEAD_WIDTH channels, tokens ${PREFIX}QUERY_STRIDE apart */
+% end
+    % slot("members")
+% if terms.numbered then
+    int h;
+% end
+    % slot("members_of_weights")
+    int T${cross and ", S; /* queries, keys */" or ";"}
+} ${prefix}head;
+
+% if attends.head_lanes > 1 then
+% include("attention/cuda/head_lanes.tpl")
+
+% end
+% define("INLINE " .. prefix .. "head " .. prefix .. "head_at", "const step_view *v", "int l", "const " .. attends.state .. " *s", "const " .. prefix .. "score_tables *score", "int sequence", "int h")
+    ${prefix}head a;
+    a.T = v->${attends.T};
+    a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+% if cross then
+    a.S = v->${attends.S};
+    a.key = s->${attends.kv} + (size_t)sequence * v->${attends.S} * ${PREFIX}KEY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+    a.value = a.key + WIDTH;
+% else
+    a.key = a.query + WIDTH;
+    a.value = a.query + 2 * WIDTH;
+% end
+    % slot("set_rows")
+    % slot("set_members")
+% if terms.numbered then
+    a.h = h;
+% end
+    % slot("set_members_of_weights")
+    return a;
+}

@@ -1,0 +1,42 @@
+% local head, head_at, keys = prefix .. "head", prefix .. "head_at", "a." .. attends.keys
+% local here = { h = "h", j = "j", keys = keys }
+/* Gradients of the queries. */
+NOINLINE void ${prefix}attend_queries(void) {
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const ${attends.state} *s = &block()->${attends.block};
+    const int sequences = block()->sequences;
+% if terms.reads_layer then
+    const int l = block()->l;
+% end
+    % slot("tables")
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.tasks}) {
+        const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS, sequence = task / v->${attends.T} / ${PREFIX}HEADS;
+        const ${head} a = ${invoke(head_at, "v", "l", "s", "&tables", "sequence", "h")};
+        const size_t row = (size_t)sequence * v->${attends.T} + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const real largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];
+        real query[${attends.head_part}], dquery[${attends.head_part}], dout[${attends.head_part}], out[${attends.head_part}];
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+        ${prefix}load_head(dout, w->${attends.dout} + at);
+        ${prefix}load_head(out, s->${attends.out} + at);
+        const real delta = ${prefix}dot_head(dout, out);
+        ${attends.once}w->${prefix}delta[task] = delta;
+        ${prefix}clear_head(dquery);
+        % slot("start_query")
+% if attends.unroll then
+#pragma unroll ${attends.unroll}
+% end
+        for (int j = ${inline("first_key", "0", here)}; j < ${inline("end_key", keys, here)}; ${inline("next_key", "j++", here)}) {
+            real key[${attends.head_part}], value[${attends.head_part}];
+            ${prefix}load_head(key, a.key + j * ${attends.key_stride});
+            ${prefix}load_head(value, a.value + j * ${attends.key_stride});
+            % include("attention/cuda/pair_gradient.tpl", { dlogit = true })
+            % slot("gather_by_query")
+            ${prefix}add_head(dquery, dlogit, key);
+            % slot("add_to_query")
+        }
+        ${prefix}store_head(dquery, ${PREFIX}LOGIT_SCALE, w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        % slot("finish_query")
+    }
+    __syncthreads();
+}

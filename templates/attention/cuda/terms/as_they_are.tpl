@@ -1,0 +1,2 @@
+% section("end_walk")
+${prefix}store_head(m.out, 1, out);

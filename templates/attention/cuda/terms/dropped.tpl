@@ -1,0 +1,27 @@
+% section("members_of_weights")
+const unsigned char *keep; /* masks of the sequence's weights; 0: nothing is dropped out */
+% section("set_members_of_weights")
+const size_t bytes = ${attends.keep}_bytes(v->T);
+a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;
+% section("kept_weight")
+
+/* What the weight of a pair is multiplied by, behind the softmax. */
+INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
+    return kept(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) ? ${rate}_KEEP_SCALE : 0;
+}
+% section("unless_training")
+% if attends.asks then
+if (!training) a.keep = (const unsigned char *)0;
+% end
+% section("weight_of_key")
+% if attends.asks then
+a->keep ? ${inner} * ${prefix}kept_weight(a, i, j + u) : ${inner}
+% else
+${inner} * ${prefix}kept_weight(a, i, j + u)
+% end
+% section("keep")
+const real keep = ${prefix}kept_weight(&a, i, j);
+% section("gradient_of_weight")
+keep * ${inner}
+% section("weight_of_value")
+${inner} * keep

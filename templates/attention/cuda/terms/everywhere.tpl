@@ -1,0 +1,2 @@
+% section("exists")
+(unsigned int)j < (unsigned int)${keys}

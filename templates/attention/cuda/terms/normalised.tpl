@@ -1,0 +1,29 @@
+% section("constants")
+#define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* a smaller sum of weights counts as this one */
+
+% section("walk")
+real total; /* of the weights */
+% section("add_weight")
+m->total += weight;
+% section("kept")
+, and what the backward pass needs of the weights
+% section("begin_walk")
+m.total = 0;
+% section("end_walk")
+const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
+${prefix}store_head(m.out, inverse, out);
+${attends.once}s->${prefix}inverse_total[task] = inverse;
+% section("return_walk")
+real mean, inverse; /* of the gradients of weights, of the sum of weights */
+% section("mean")
+ - m->mean
+% section("inverse_of_query")
+ * m->inverse
+% section("begin_return")
+real out[${attends.head_part}];
+${prefix}load_head(out, s->${attends.out} + at);
+m.inverse = s->${prefix}inverse_total[task];
+m.mean = ${prefix}dot_head(m.dout, out);
+if (m.inverse >= 1 / ${PREFIX}LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
+% section("inverse_of_pair")
+ * s->${prefix}inverse_total[task - j + i]

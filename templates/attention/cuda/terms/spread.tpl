@@ -1,0 +1,8 @@
+% section("resumes")
+${inner} && ${prefix}leads_head()
+% section("goes_on")
+${prefix}leads_head() && (${inner})
+% section("lead_alone")
+% if leads then
+if (!${prefix}leads_head()) continue;
+% end

@@ -1,0 +1,26 @@
+% section("begin_owner")
+const table_sums *sums = &block()->sums;
+% section("clear")
+real drow[${attends.head_part}]${inline("bias_sum", "")};
+${prefix}clear_head(drow);
+% section("add_pair")
+${prefix}add_head(drow, dlogit, query);
+% section("layer")
+, l = block()->l
+% section("begin_kept")
+const real *queries = block()->${attends.block}.${attends.q} + (size_t)first * T * ${PREFIX}QUERY_STRIDE;
+const table_sums *sums = &block()->sums;
+% section("resume")
+real *to = sums->${prefix}rows + ${inline("place_of_row", "")}${attends.channel};
+real drow[${attends.head_part}]${inline("bias_resumed", "")};
+if (first > 0) ${prefix}load_head(drow, to);
+else ${prefix}clear_head(drow);
+% section("begin_sequence")
+const real *query_rows = queries + (size_t)sequence * T * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+% section("add_kept")
+const real dlogit = there ? w->${prefix}pairs[pairs + (size_t)i * (${attends.keys} + 1)] : 0;
+real query[${attends.head_part}];
+${prefix}load_head(query, query_rows + i * ${PREFIX}QUERY_STRIDE);
+${prefix}add_head(drow, dlogit, query);
+% section("store_kept")
+${prefix}store_head(drow, 1, to);

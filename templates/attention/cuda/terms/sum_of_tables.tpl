@@ -1,0 +1,52 @@
+% local grad = prefix .. "score_grad_" .. class
+% local more = "first > 0 || l < " .. stack.count .. " - 1"
+% section("begin_owner")
+${prefix}score_gradients gradients, *d = &gradients;
+${prefix}score_gradients_of(d);
+% section("clear")
+real out[${gathered.count}] = {0};
+% section("add_pair")
+% call(grad, "a.score", "a.T", "a.S", "a.h", "i", "j", "logit", attends.dscore, "out")
+% section("store")
+% if attends.head_lanes > 1 then
+if (!${prefix}leads_head()) continue;
+% end
+% for k, g in ipairs(gathered) do
+% local at = k - 1
+% if scalar.per_layer then
+${g.target} = out[${at}];
+% else
+${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}];
+% end
+% end
+% section("layer")
+% if gathered.statements.mentioned.s or not scalar.per_layer then
+, l = block()->l
+% end
+% section("begin_kept")
+% local tables_of = prefix .. "score_tables_of"
+${prefix}score_gradients gradients, *d = &gradients;
+${prefix}score_gradients_of(d);
+% if gathered.statements.mentioned.s then
+${prefix}score_tables tables;
+% call(tables_of, "v", "l", "&tables")
+% end
+% section("resume")
+real out[${gathered.count}];
+% for k, g in ipairs(gathered) do
+% local at = k - 1
+% if scalar.per_layer then
+out[${at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0;
+% else
+out[${at}] = ${inline("goes_on", more)} ? ${g.target} : 0;
+% end
+% end
+% section("add_kept")
+% local kept = "w->" .. prefix .. (attends.pair_scores and "pair_scores" or "pairs")
+% local gradient = kept .. "[pairs + (size_t)i * (" .. attends.keys .. " + 1)]"
+if (there) ${invoke(grad, "&tables", "T", "S", "h", "i", "j", "0", gradient, "out")};
+% section("store_kept_numbers")
+% for k, g in ipairs(gathered) do
+% local at = k - 1
+${g.target} = out[${at}];
+% end

@@ -1,0 +1,4 @@
+% section("members_of_weights")
+self.dropout = nn.Dropout(${dropout})
+% section("weights")
+self.dropout(${inner})

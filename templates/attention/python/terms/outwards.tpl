@@ -1,0 +1,20 @@
+% section("functions")
+def ${part.match_first}(score):
+    """Weights [B][HEADS][T][T]: the chance that a key matches and none that is tried before it does. Keys are tried
+    outwards, right before left."""
+    query, key = indices(score)
+    offset = key - query
+    score = score.masked_fill(offset == 0, -math.inf)
+    order = (2 * offset.abs() + (offset < 0)).argsort(dim=-1).expand_as(score)
+    tried = score.gather(-1, order)  # the first is the query itself, which never matches
+    missed = (-tried).sigmoid().cumprod(dim=-1)
+    weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
+% if geometric.normalised then
+    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # what nothing matches stays small
+% else
+    return weight
+% end
+
+
+% section("weights")
+${part.match_first}(score)

@@ -1,0 +1,18 @@
+% section("functions")
+class ${part.Relative}(nn.Module):
+    """q (k + a): a the learned vector of the distance, clipped, the same for all heads (Shaw et al. 2018)."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(${relative_rows}, WIDTH // HEADS))
+
+    def forward(self, query, key, distance):
+        """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
+        rows = self.table[distance.clamp(-${clip}, ${farthest}) + ${clip}]
+        return query @ key.transpose(-1, -2) + torch.einsum("bhid,ijd->bhij", query, rows)
+
+
+% section("members")
+self.relative = ${part.Relative}()
+% section("logit")
+self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS)

@@ -1,0 +1,21 @@
+% section("functions")
+class ${part.Relative}(nn.Module):
+    """(q + u) k + (q + v) W R: u and v the two biases, R the sinusoid of the distance (Dai et al. 2019)."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(WIDTH, WIDTH))
+        self.content_bias = nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))
+        self.position_bias = nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))
+
+    def forward(self, query, key, distance):
+        """Logits [B][HEADS][T][T] before they are scaled; query, key [B][HEADS][T][D], distance [T][T]."""
+        rows = (sinusoid(distance, self.weight) @ self.weight).unflatten(-1, (HEADS, -1))
+        content = (query + self.content_bias[:, None]) @ key.transpose(-1, -2)
+        return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
+
+
+% section("members")
+self.relative = ${part.Relative}()
+% section("logit")
+self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS)

@@ -1,0 +1,26 @@
+% section("functions")
+def ${part.line_values}(score):
+    """[HEADS][T][S]: what scores gain on lines of pairs, else minus infinity; 0 where a query would see nothing."""
+    i, j = indices(score)
+    keys = score.shape[-1]
+    line_of = {1: j - i, -1: keys - 1 - i - j, 0: ${lines.column} + 0 * i}
+    gain = torch.full_like(score[0], -math.inf)
+    for head, direction, line, value in (
+% for _, row in ipairs(lines.rows) do
+        ${row},
+% end
+    ):
+        gain[head] = torch.where(line_of[direction] == line, gain[head].clamp(min=value), gain[head])
+% if lines.corners then
+    gain[[${lines.corners}], 0, -1] = 0.0
+% end
+% if lines.causal then
+    gain = gain.masked_fill(j > i, -math.inf)
+    return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain).masked_fill(j > i, -math.inf)
+% else
+    return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain)
+% end
+
+
+% section("gain")
+score = score + ${part.line_values}(score)

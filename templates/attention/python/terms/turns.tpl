@@ -1,0 +1,40 @@
+% section("functions")
+def ${part.rotate}(vectors, positions):
+    """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
+    width = WIDTH // HEADS
+% if rope.scaling.kind == "ntk" then
+    base = ${f64(rope.base)} * ${f64(rope.scaling.factor)} ** (width / (width - 2))
+% else
+    base = ${f64(rope.base)}
+% end
+    speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
+% if rope.scaling.kind == "linear" then
+    speed = speed / ${f64(rope.scaling.factor)}
+% elseif rope.scaling.kind == "yarn" then
+    turns = ${rope.scaling.original_length} * speed / (2 * math.pi)
+    slow, fast = ${f64(rope.scaling.beta_slow)}, ${f64(rope.scaling.beta_fast)}
+    kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
+    speed = (1 - kept) * speed / ${f64(rope.scaling.factor)} + kept * speed
+% end
+% if cyclic then
+    positions = positions % ${cyclic}
+% end
+% if by_sequence then
+    angle = positions.double()[:, None, :, None] * speed
+% else
+    angle = positions.double()[:, None] * speed
+% end
+    cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
+    even, odd = vectors[..., 0::2], vectors[..., 1::2]
+    turned = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
+% if rope.scaling.kind == "yarn" and rope.scaling.attention_factor then
+    return ${f64(rope.scaling.attention_factor)} * turned.flatten(-2)
+% elseif rope.scaling.kind == "yarn" then
+    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * turned.flatten(-2)
+% else
+    return turned.flatten(-2)
+% end
+
+
+% section("turn_rows")
+query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions})
