@@ -10,7 +10,7 @@ TestCalls = {} -- luacheck: ignore 111
 
 function TestCalls.test_arguments_stand_in_the_order_of_the_table()
   local list = {}
-  calls.append("cpu", list, "activation", false, { routine = "relu_h", rows = "w->rows", x = "w->a", out = "w->h" },
+  calls.append("cpu", list, "over_rows", false, { routine = "relu_h", rows = "w->rows", x = "w->a", out = "w->h" },
     { kind = "classify", self = "&w", x = "x" }, { kind = "copy", to = "a" })
   lu.assertEquals(list[1].arguments, { "w->rows", "w->a", "w->h" })
   lu.assertEquals({ list[2].routine, list[2].arguments }, { "classify", { "&w", "x", "sums" } })
@@ -19,8 +19,8 @@ function TestCalls.test_arguments_stand_in_the_order_of_the_table()
 end
 
 function TestCalls.test_a_record_without_an_argument_is_refused()
-  lu.assertErrorMsgContains("a record of operation gate has no x", calls.fill, "cuda",
-    { kind = "gate", routine = "swiglu_rows", rows = "rows", out = "y" })
+  lu.assertErrorMsgContains("a record of operation over_rows has no x", calls.fill, "cuda",
+    { kind = "over_rows", routine = "swiglu_rows", rows = "rows", out = "y" })
 end
 
 local function printed(record)

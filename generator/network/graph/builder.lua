@@ -17,6 +17,7 @@ local checks = require("network.graph.checks")
 local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
 local ops = require("network.graph.ops")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -175,26 +176,22 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- y = f(x), dropped out at a rate in training.
-function Scope:activation(name, x, kind, rate)
-  checks.read(self, x, "the input of an activation")
-  checks.kind(self.net, ops.activation.kinds, kind, "activation")
-  local op = { kind = "activation", x = x, activation = kind }
-  drop_result(self, op, name, rate)
-  return push(self, op, name, x.width)
+-- y = f(x), row by row, dropped out at a rate in training: activations, gates.
+local function over_rows(kind, about)
+  return function(self, name, x, which, rate)
+    checks.read(self, x, ("the input of %s %s"):format(wording.article(kind), kind))
+    checks.kind(self.net, about.kinds, which, kind)
+    local width = about.width and about.width(x, function(...)
+      checks.fail(self.net, ...)
+    end) or x.width
+    local op = { kind = kind, x = x, activation = which }
+    drop_result(self, op, name, rate)
+    return push(self, op, name, width)
+  end
 end
 
--- y = f(first half of x) times the second half, dropped out at a rate in training.
-function Scope:gate(name, x, kind, rate)
-  checks.read(self, x, "the input of a gate")
-  checks.kind(self.net, ops.gate.kinds, kind, "gate")
-  if x.width.factor ~= 2 then
-    checks.fail(self.net, ("the input of the gate is %s [%s]"):format(x.name, x.width.text),
-      "a product of two parts: gate and up")
-  end
-  local op = { kind = "gate", x = x, activation = kind }
-  drop_result(self, op, name, rate)
-  return push(self, op, name, x.width.of)
+for kind, about in next, ops.over_rows() do
+  Scope[kind] = over_rows(kind, about)
 end
 
 -- path: of its tensors in files, else its name.

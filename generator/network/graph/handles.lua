@@ -7,36 +7,29 @@
 
 local base_names = require("base.names")
 local checks = require("network.graph.checks")
+local ops = require("network.graph.ops")
 
 local M = {}
 
 -- Methods: of the network, of blocks, or (nil) of both; arguments { name, kind }, the last ones optional from `least`
--- on; options by name.
+-- on; options by name. Those that append an operation stand with it (ops.lua).
 M.METHODS = {
   stream = { of = "network", { "name", "title" } },
   table = { of = "network", { "name", "title" } },
-  embed = { of = "network", { "name", "name" }, { "stream", "stream" },
-    options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
   block = { of = "network", { "name", "scope" }, { "count", "times" }, { "about", "text" }, least = 2,
     options = { loops = "times" } },
   readout = { of = "network", { "value", "value" }, { "which", "word" } },
-  classify = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
   input = { of = "block", { "value", "value" } },
   external = { of = "block", { "value", "value" } },
   output = { of = "block", { "value", "value" } },
-  product = { { "name", "name" }, { "value", "value" }, { "width", "count" },
-    options = { parts = "names", bias = "flag" } },
-  activation = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 },
-  gate = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 },
-  norm = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
-  place = { of = "block", { "value", "value" }, { "positions", "positions" } },
-  add = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
-  attention = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
-    options = { bias = "flag", name = "name", dropout = "rate" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name", hidden_dropout = "rate",
       branch_activation = "word" } },
 }
+
+for kind, about in next, ops do
+  M.METHODS[kind] = type(about) == "table" and about.method or M.METHODS[kind]
+end
 
 -- What a kind of argument is, in words.
 M.KINDS = {

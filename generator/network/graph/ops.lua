@@ -1,26 +1,44 @@
 -- The operations that a network is made of: one entry each. A model that needs another one adds it here, with a kernel
--- for each target, its twin in kernels/ref, a rule in backward.lua and two templates (see ARCHITECTURE.md).
+-- for each target and its twin in kernels/ref; without `kernel` also a method of builder.lua, a rule in backward.lua
+-- and records for both targets (see ARCHITECTURE.md).
 --
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result is made of the same row of every operand
 --   words      what `plan` says of it, from the operation
 --   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, of
 --              every token, pair of tokens, label, and row of distances that a batch shares
---   kinds      of those that have several: name -> { words, what is kept besides }
+--   kinds      of those that have several: name -> words
+--   method     the arguments of the builder's method of that name (handles.lua)
+-- Of those that go over the rows of one value, and read it once more on the way back, dropped out at a rate:
+--   header     of kernels/cpu, where it is another than those that every network has
+--   kernel     from the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) of each target
+--   what       from the operation: what it is, in words
+--   width      of the result from (value, fail), else that of the value
 
 local M = {}
 
-M.embed = { roles = {}, words = function(op)
-  return (op.p.kind == "linear" and "linear map of tokens" or "vectors of tokens")
-    .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
-end }
+M.embed = {
+  roles = {},
+  method = { of = "network", { "name", "name" }, { "stream", "stream" },
+    options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
+  words = function(op)
+    return (op.p.kind == "linear" and "linear map of tokens" or "vectors of tokens")
+      .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
+  end,
+}
 
-M.place = { roles = { "x" }, words = function(op)
-  return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "")
-end }
+M.place = {
+  roles = { "x" },
+  method = { of = "block", { "value", "value" }, { "positions", "positions" } },
+  words = function(op)
+    return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "")
+  end,
+}
 
 M.product = {
   roles = { "x" }, by_row = true,
+  method = { { "name", "name" }, { "value", "value" }, { "width", "count" },
+    options = { parts = "names", bias = "flag" } },
   words = function(op)
     return op.p.bias and "product and bias" or "product"
   end,
@@ -29,30 +47,55 @@ M.product = {
   end,
 }
 
-local function with_dropout(op, words)
-  return words .. (op.dropout and ", dropped out" or "")
+local function over_rows(about)
+  about.roles, about.by_row, about.header = { "x" }, true, "activations"
+  about.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 }
+  function about.words(op)
+    return about.what(op) .. (op.dropout and ", dropped out" or "")
+  end
+  return about
 end
 
-M.activation = { roles = { "x" }, by_row = true, words = function(op)
-  return with_dropout(op, op.activation)
-end, kinds = {
+local function kind_of(op)
+  return op.activation
+end
+
+M.activation = over_rows { kernel = kind_of, what = kind_of, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
   gelu_tanh = "its approximation by tanh",
   silu = "x sigmoid(x)",
 } }
 
-M.gate = { roles = { "x" }, by_row = true, words = function(op)
-  return with_dropout(op, op.activation .. " gate")
-end, kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" } }
+-- f(first half) times the second half.
+M.gate = over_rows { kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" },
+  kernel = function(op)
+    return op.activation == "silu" and "swiglu" or "geglu"
+  end,
+  what = function(op)
+    return ("the %s gate"):format(op.activation)
+  end,
+  width = function(x, fail)
+    return x.width.factor == 2 and x.width.of or fail(("the input of the gate is %s [%s]"):format(x.name,
+      x.width.text), "a product of two parts: gate and up")
+  end }
 
-M.norm = { roles = { "x" }, by_row = true, words = function(op)
-  return op.norm == "rms" and "RMS norm" or "layer norm"
-end, kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" } }
+M.norm = {
+  roles = { "x" }, by_row = true,
+  method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
+  words = function(op)
+    return op.norm == "rms" and "RMS norm" or "layer norm"
+  end,
+  kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" },
+}
 
-M.add = { roles = { "residual", "branch" }, by_row = true, words = function(op)
-  return op.dropout and "sum, the branch dropped out" or "sum"
-end }
+M.add = {
+  roles = { "residual", "branch" }, by_row = true,
+  method = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
+  words = function(op)
+    return op.dropout and "sum, the branch dropped out" or "sum"
+  end,
+}
 
 -- A sum and the norm of it: fuse.lua.
 M.add_norm = { roles = { "residual", "branch" }, by_row = true, words = function(op)
@@ -60,23 +103,43 @@ M.add_norm = { roles = { "residual", "branch" }, by_row = true, words = function
 end }
 
 -- Logits and weighted values; vectors of distances once more; their map, where rows of distances are made once.
-M.attention = { roles = { "q", "kv", "direction" }, words = function(op)
-  return ("attention %s%s"):format(op.family.name, op.dropout and ", weights dropped out" or "")
-end, flops = function(op)
-  local C, relative = op.out.width.count, op.family.relative
-  return { pair = (relative.kind == "none" and 4 or 6) * C,
-    distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
-end }
+M.attention = {
+  roles = { "q", "kv", "direction" },
+  method = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
+    options = { bias = "flag", name = "name", dropout = "rate" } },
+  words = function(op)
+    return ("attention %s%s"):format(op.family.name, op.dropout and ", weights dropped out" or "")
+  end,
+  flops = function(op)
+    local C, relative = op.out.width.count, op.family.relative
+    return { pair = (relative.kind == "none" and 4 or 6) * C,
+      distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
+  end,
+}
 
 M.block = { roles = { "x" }, words = function(op)
   return ("block, %d times"):format(op.block.count * op.block.loops)
 end }
 
-M.classify = { roles = { "x" }, words = function(op)
-  return op.tied and "logits by the tokens' vectors, loss" or "logits, loss"
-end, flops = function(op)
-  return { label = 2 * op.x.width.count * op.out.width.shown }
-end }
+M.classify = {
+  roles = { "x" },
+  method = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
+  words = function(op)
+    return op.tied and "logits by the tokens' vectors, loss" or "logits, loss"
+  end,
+  flops = function(op)
+    return { label = 2 * op.x.width.count * op.out.width.shown }
+  end,
+}
+
+-- The operations that have a kernel over the rows of one value, by kind.
+function M.over_rows()
+  local found = {}
+  for kind, about in next, M do
+    found[kind] = type(about) == "table" and about.kernel and about or nil
+  end
+  return found
+end
 
 -- The names of a table of kinds as words: "gelu, relu or silu".
 function M.names(kinds)

@@ -238,17 +238,14 @@ function rules.product(tape, op)
   tape:settle(op.x)
 end
 
-local function elementwise(kind)
-  return function(tape, op)
+for kind in next, ops.over_rows() do
+  rules[kind] = function(tape, op)
     local dy = undropped(tape, op)
     tape:store(op.x, function(buffer)
-      tape:emit({ kind = kind, op = op, dy = dy, to = buffer })
+      tape:emit({ kind = kind .. "_grad", op = op, dy = dy, to = buffer })
     end)
   end
 end
-
-rules.activation = elementwise("activation_grad")
-rules.gate = elementwise("gate_grad")
 
 function rules.attention(tape, op)
   local dy = tape:of(op.out)

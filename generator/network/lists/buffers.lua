@@ -40,7 +40,7 @@ function M.read_back(backward)
       read[b.relu] = true
     elseif b.kind == "relu_grad" then
       read[op.out] = true
-    elseif b.kind == "activation_grad" or b.kind == "gate_grad" then
+    elseif op and b.kind == op.kind .. "_grad" and op.about.kernel then
       read[op.x] = true
     elseif b.kind == "attention_grad" then
       for _, operand in ipairs(ops.operands(op)) do

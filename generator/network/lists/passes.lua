@@ -113,12 +113,10 @@ function back.relu_grad(b)
   return { b.to }, "gradient of relu", { name_of(b.op.out) }
 end
 
-function back.activation_grad(b)
-  return { b.to }, "gradient of " .. b.op.activation, { name_of(b.op.x) }
-end
-
-function back.gate_grad(b)
-  return { b.to }, ("gradient of the %s gate"):format(b.op.activation), { name_of(b.op.x) }
+for kind, about in next, ops.over_rows() do
+  back[kind .. "_grad"] = function(b)
+    return { b.to }, "gradient of " .. about.what(b.op), { name_of(b.op.x) }
+  end
 end
 
 function back.attention_grad(b)

@@ -9,11 +9,8 @@
 local M, CALLS = {}, {}
 
 local BOTH = {
-  activation = "routine(rows, x, out)",
-  activation_grad = "routine(rows, x, dy, to)",
-  gate = "routine(rows, x, out)",
-  gate_grad = "routine(rows, x, dy, to)",
-  relu_grad = "routine(rows, x, dy, to)",
+  over_rows = "routine(rows, x, out)",
+  over_rows_grad = "routine(rows, x, dy, to)",
 }
 
 CALLS.cpu = {

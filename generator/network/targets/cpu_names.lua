@@ -3,20 +3,27 @@
 -- Input: the state of cpu_network.lua, a scope, a value. Output: text.
 
 local buffers = require("network.lists.buffers")
+local ops = require("network.graph.ops")
 local rooms = require("network.targets.cpu_rooms")
 
 local M = {}
 
 -- Functions of kernels/cpu that could be called as one that is named after a value.
-local KERNELS = [[relu gelu gelu_tanh silu swiglu geglu layer_norm rms_norm norm_row rms_row bias dropout class
-  matmul_weight tied_class add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm
-  rms_add_norm_sum rms_add_dropout_norm rms_add_dropout_norm_sum]]
+local KERNELS = [[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class add_branch add_row
+  add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum rms_add_dropout_norm
+  rms_add_dropout_norm_sum]]
 
 -- The names of all functions of a generated file.
 function M.taken()
   local taken = {}
   for name in KERNELS:gmatch("%S+") do
     taken[name], taken[name .. "_grad"] = true, true
+  end
+  for _, about in next, ops.over_rows() do
+    for kind in next, about.kinds do
+      local name = about.kernel({ activation = kind })
+      taken[name], taken[name .. "_grad"] = true, true
+    end
   end
   return taken
 end

@@ -9,6 +9,7 @@ local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
+local ops = require("network.graph.ops")
 local part = require("network.targets.cpu_part")
 local rooms = require("network.targets.cpu_rooms")
 local vocabulary = require("network.targets.cpu_vocabulary")
@@ -118,22 +119,17 @@ function forward.add(cpu, at, op, place)
     width = op.out.width.text, drops = drops }), tokens = tokens, out = place(op.out) })
 end
 
-local function elementwise(cpu, at, op, place, kernel)
-  local rows = rows_of(cpu, at, op.out.stream)
+local function over_rows(cpu, at, op, place)
+  local rows, kernel = rows_of(cpu, at, op.out.stream), op.about.kernel(op)
   local key = kernel .. " " .. op.out.width.text
-  return dropped_in_place(cpu, at, op, { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, {
-    template = "cpu/rows/activation.tpl", kernel = kernel, width = op.out.width.text }), rows = rows, x = place(op.x),
+  local routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
+    kernel = kernel, width = op.out.width.text })
+  return dropped_in_place(cpu, at, op, { kind = "over_rows", routine = routine, rows = rows, x = place(op.x),
     out = place(op.out) })
 end
 
-function forward.activation(cpu, at, op, place)
-  return elementwise(cpu, at, op, place, op.activation)
-end
-
-local GATES = { silu = "swiglu", gelu = "geglu" }
-
-function forward.gate(cpu, at, op, place)
-  return elementwise(cpu, at, op, place, GATES[op.activation])
+for kind in next, ops.over_rows() do
+  forward[kind] = over_rows
 end
 
 -- Which of its queries an attention is asked for, where that is not all of them in every layer.
@@ -259,25 +255,23 @@ function back.input_grad(cpu, at, b, place)
     to = gradient(at, b.to) }
 end
 
-local function elementwise_grad(cpu, at, b, place, kernel)
+local function over_rows_grad(cpu, at, b, x, kernel)
   local op = b.op
   local key = kernel .. " grad " .. op.out.width.text
   return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
     template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    rows = rows_of(cpu, at, op.out.stream), x = place(b.kind == "relu_grad" and op.out or op.x),
+    kind = "over_rows_grad", rows = rows_of(cpu, at, op.out.stream), x = x,
     dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 
-function back.activation_grad(cpu, at, b, place)
-  return elementwise_grad(cpu, at, b, place, b.op.activation)
+for kind, about in next, ops.over_rows() do
+  back[kind .. "_grad"] = function(cpu, at, b, place)
+    return over_rows_grad(cpu, at, b, place(b.op.x), about.kernel(b.op))
+  end
 end
 
 function back.relu_grad(cpu, at, b, place)
-  return elementwise_grad(cpu, at, b, place, "relu")
-end
-
-function back.gate_grad(cpu, at, b, place)
-  return elementwise_grad(cpu, at, b, place, GATES[b.op.activation])
+  return over_rows_grad(cpu, at, b, place(b.op.out), "relu")
 end
 
 function back.attention_grad(cpu, at, b, place)

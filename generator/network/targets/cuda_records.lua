@@ -7,10 +7,9 @@
 
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cuda_names")
+local ops = require("network.graph.ops")
 
 local M = {}
-
-local GATES = { silu = "swiglu", gelu = "geglu" }
 
 -- What a scope's records need to name things.
 function M.names_of(device, scope)
@@ -165,23 +164,20 @@ function forward.add(device, _, op, place, training)
     residual = place(op.residual), branch = place(op.branch), mask = mask, rate = rate, out = place(op.out) }
 end
 
-local function elementwise(device, op, place, kernel)
-  return { rows = rows_of(device, op.out), routine = function_for(device, kernel .. "_rows" .. suffix(op.out.width), {
-    template = "cuda/rows/activation.tpl", kernel = kernel, width = op.out.width.text }), x = place(op.x),
-    out = place(op.out) }
-end
-
-function forward.activation(device, _, op, place)
-  return elementwise(device, op, place, op.activation)
-end
-
-function forward.gate(device, _, op, place)
-  return elementwise(device, op, place, GATES[op.activation])
+local function over_rows(device, _, op, place)
+  local kernel = op.about.kernel(op)
+  local routine = function_for(device, kernel .. "_rows" .. suffix(op.out.width), {
+    template = "cuda/rows/activation.tpl", kernel = kernel, width = op.out.width.text })
+  return { kind = "over_rows", rows = rows_of(device, op.out), routine = routine, x = place(op.x), out = place(op.out) }
 end
 
 local function drop_of(device, op, x, drop)
   return { kind = "drop", elements = rows_of(device, op.out) .. " * " .. op.out.width.text, x = x, mask = drop.mask,
     rate = drop.rate }
+end
+
+for kind in next, ops.over_rows() do
+  forward[kind] = over_rows
 end
 
 -- What an operation has made is dropped out where it lies.
@@ -312,24 +308,22 @@ function back.rectify_grad(device, at, b, place)
     to = gradient(at, b.to) }
 end
 
-local function elementwise_grad(device, at, b, place, kernel)
+local function over_rows_grad(device, at, b, x, kernel)
   local op = b.op
-  return { rows = rows_of(device, op.out),
+  return { kind = "over_rows_grad", rows = rows_of(device, op.out),
     routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
     template = "cuda/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    x = place(b.kind == "relu_grad" and op.out or op.x), dy = gradient(at, b.dy), to = gradient(at, b.to) }
+    x = x, dy = gradient(at, b.dy), to = gradient(at, b.to) }
 end
 
-function back.activation_grad(device, at, b, place)
-  return elementwise_grad(device, at, b, place, b.op.activation)
+for kind, about in next, ops.over_rows() do
+  back[kind .. "_grad"] = function(device, at, b, place)
+    return over_rows_grad(device, at, b, place(b.op.x), about.kernel(b.op))
+  end
 end
 
 function back.relu_grad(device, at, b, place)
-  return elementwise_grad(device, at, b, place, "relu")
-end
-
-function back.gate_grad(device, at, b, place)
-  return elementwise_grad(device, at, b, place, GATES[b.op.activation])
+  return over_rows_grad(device, at, b, place(b.op.out), "relu")
 end
 
 function back.attention_grad(device, at, b)

@@ -355,21 +355,25 @@ function M.attentions(plan, additive, file)
   return { attentions = list, first = list[1] or known[1] }
 end
 
--- Whether a list has activations or gates that no other operation does on the way.
-local function activates(executed)
-  for _, scope in ipairs(executed.order) do
-    for _, op in ipairs(executed[scope].forward) do
-      if op.kind == "activation" or op.kind == "gate" then
-        return true
-      end
-    end
-    for _, op in ipairs(executed[scope].backward) do
-      if op.kind == "relu_grad" then
-        return true
-      end
+-- The headers of kernels that operations ask for, each once; without an operation of its own relu has a gradient.
+local function headers_of(executed)
+  local list, known = {}, {}
+  local function want(header)
+    if header and not known[header] then
+      known[header] = true
+      list[#list + 1] = header
     end
   end
-  return false
+  for _, scope in ipairs(executed.order) do
+    for _, op in ipairs(executed[scope].forward) do
+      want(op.about.header)
+    end
+    for _, op in ipairs(executed[scope].backward) do
+      want(op.kind == "relu_grad" and "activations")
+    end
+  end
+  table.sort(list)
+  return list
 end
 
 -- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
@@ -434,16 +438,20 @@ end
 
 -- Headers of the kernels.
 local function cpu_headers(plan, noise, executed)
-  local wanted, list = { activations = activates(executed), noise = noise }, {}
+  local wanted, list = {}, {}
   for _, family in ipairs(plan.attentions) do
     wanted.turned = wanted.turned or family.relative.turned
     wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
     wanted.score = wanted.score or family.score.kind ~= "none" or family.mask.kind ~= "none"
     wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
   end
-  for _, header in ipairs({ "rotation", "turned", "score", "geometric", "activations", "noise" }) do
+  for _, header in ipairs({ "rotation", "turned", "score", "geometric" }) do
     list[#list + 1] = wanted[header] and header or nil
   end
+  for _, header in ipairs(headers_of(executed)) do
+    list[#list + 1] = header
+  end
+  list[#list + 1] = noise and "noise" or nil
   return list
 end
 
