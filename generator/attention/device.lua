@@ -4,6 +4,7 @@
 -- that of terms.lua, with its properties and these:
 --
 --   reads_layer   functions over pairs need the number of the layer
+--   placed        positions are drawn
 --   scattered     keys of a query do not lie side by side
 --
 -- A term may have several pages there, the text of each as of a term of its own. Output of M.owners, which needs these
@@ -26,6 +27,16 @@ local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
 -- Pages of a kind of term on this target, where they are others than a term has.
 local PAGES = {}
+
+local PLACES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
+
+function PAGES.position_source(_, _, family)
+  return { PLACES[family.positions.kind] }
+end
+
+function PAGES.row_map(_, _, family)
+  return { family.cross and "turns_a_side" or "turns" }
+end
 
 function PAGES.pair_vector(term)
   return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
@@ -74,7 +85,7 @@ function M.terms(family)
     terms[i] = nil
   end
   for _, term in ipairs(family.terms) do
-    for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms) or {}) do
+    for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms, family) or {}) do
       terms[#terms + 1] = with_page(term, page)
     end
     has_domain = has_domain or term.kind == "domain"
@@ -84,7 +95,7 @@ function M.terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz -- also where a CPU turns queries
-  terms.scattered = terms.gains
+  terms.placed, terms.scattered = family.positions.kind ~= "index", terms.gains
   terms.reads_layer = terms.beside or family.score.per_layer or false
   return terms
 end

@@ -4,8 +4,8 @@
 -- build has what fills up as nests are made: `gathered`, tables whose gradients the pair loop gathers; `parts`, tables
 -- that receive gradients from other tables; `work`, arrays of end_score { type, name, count }; `uniform_work`, those of
 -- tables without entries { array, extent }; `names`, what arrays are called.
--- Texts name what templates/attention/cuda/score.tpl declares: s, d and w: tables, their gradients, end_score's room; p
--- and g; T; h, l, i, j, o, t as in nests_cpu.lua; e: number of a pair. Nests have, besides nests_cpu.lua's,
+-- Texts name what templates/attention/cuda/scalar.tpl declares: s, d and w: tables, their gradients, end_score's room;
+-- p and g; T; h, l, i, j, o, t as in nests_cpu.lua; e: number of a pair. Nests have, besides nests_cpu.lua's,
 --
 --   parts      { name, per_head, array, place }: what a pair adds up, in `name`, for its place in an array of parts
 --   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for every

@@ -85,10 +85,7 @@ enum {
 % include("cuda/embed.tpl", embedding)
 % end
 % for _, family in ipairs(attentions) do
-% if family.rotation.kind == "rope" then
-
-% include("attention/cuda/rotate.tpl", family)
-% end
+% slot("turn", family.on_device)
 % end
 
 % for _, f in ipairs(device.rows) do

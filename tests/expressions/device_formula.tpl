@@ -9,9 +9,9 @@ typedef struct step_view {
 INLINE const int *positions_of(const step_view *v, int l) { return v->draws + l * v->T; }
 INLINE const int *distances_of(const step_view *v, int l) { return v->draws + l * v->T; }
 % include("parts/drawn_distance.tpl")
-% include("attention/cuda/score_layout.tpl", { scalar = score })
+% include("attention/cuda/scalar_layout.tpl", { scalar = score })
 
-% include("attention/cuda/score.tpl", { scalar = score })
+% include("attention/cuda/scalar.tpl", { scalar = score })
 % if score.trains then
 
 /* The gradients that the tables of layer l gather, added to d: every element has one owner. */

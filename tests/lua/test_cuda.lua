@@ -277,6 +277,24 @@ local function contains(text, list)
   end
 end
 
+-- Positions that the whole pass shares are no layer's: who calls for them says no layer, and others say one.
+function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_function()
+  local draws = 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
+  local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
+  for _, draw in ipairs({ "pass", "layer" }) do
+    for _, model in ipairs(models) do
+      local device = generated('use = "rope", additive = { kind = "sinusoid", at = "block" }, ' .. draws:format(draw), model)
+      local calls = 0
+      for name, list in device:gmatch("([%w_]*positions_of)(%b())") do
+        local commas = select(2, list:gsub(",", ","))
+        lu.assertEquals(commas, draw == "pass" and 0 or 1, name .. list)
+        calls = calls + 1
+      end
+      lu.assertTrue(calls > 1, model)
+    end
+  end
+end
+
 function TestFamilies.test_each_has_constants_functions_and_room_of_its_own()
   local device = generated('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
     PAIR:format(32))

@@ -235,6 +235,30 @@ function TestTemplates.test_parts_is_for_what_two_folders_use()
   end
 end
 
+-- Skeletons of attentions know properties of terms, and no facet: neither where they decide nor where they print.
+function TestTemplates.test_skeletons_of_attentions_name_no_facet()
+  local facets = {}
+  for name in ([[ relative shaw rope alibi transformer_xl geometric antidiagonal window causal yarn lines mask rotation
+    normaliser score ]]):gmatch("%S+") do
+    facets[name] = true
+  end
+  local function check(path, number, code)
+    for name in code:gsub('"[^"]*"', ""):gsub("list%.lines", ""):gmatch("[%a_][%w_]*") do
+      lu.assertNil(facets[name], ("%s:%d names %s"):format(path, number, name))
+    end
+  end
+  for path in io.popen("find templates/attention/cuda templates/attention/python -maxdepth 1 -name '*.tpl'"):lines() do
+    local number = 0
+    for line in support.read(path):gmatch("([^\n]*)\n") do
+      number = number + 1
+      check(path, number, line:match("^ *%%(.*)") or "")
+      for hole in line:gmatch("%${(.-)}") do
+        check(path, number, hole)
+      end
+    end
+  end
+end
+
 function TestTemplates.test_folders_meet_in_parts_alone()
   for path, others in pairs((templates())) do
     for _, other in ipairs(others) do

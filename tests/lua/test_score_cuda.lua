@@ -39,8 +39,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
     return nil
   end
   local known = signatures.new()
-  local layout = assert(render.render("attention/cuda/score_layout.tpl", plan, template, nil, nil, known))
-  local code = assert(render.render("attention/cuda/score.tpl", plan, template, nil, nil, known))
+  local layout = assert(render.render("attention/cuda/scalar_layout.tpl", plan, template, nil, nil, known))
+  local code = assert(render.render("attention/cuda/scalar.tpl", plan, template, nil, nil, known))
   return plan.score.cuda, layout, code
 end
 

@@ -1,4 +1,4 @@
--- The score on a GPU: what score_layout.tpl and score.tpl of templates/attention/cuda print, and what the kernels
+-- The score on a GPU: what scalar_layout.tpl and scalar.tpl of templates/attention/cuda print, and what the kernels
 -- around them ask.
 --
 -- Input: build of facets/score.lua, the lowered formula, the facet's own plan so far. Output:

@@ -202,7 +202,8 @@ local function turned(device, op, way, q, kv)
     return { kind = "rotate", routine = routine, way = way, x = x, T = "block()->view." .. words.T,
       stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
-        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
+        and names.drawn_call(("%s%s_of"):format(family.prefix, drawn), family.positions, "&block()->view", "block()->l")
+        or false }
   end
   return side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions")
 end

@@ -1,3 +1,2 @@
-enum { ${PREFIX}RELATIVE_SETS = ${relative.sets} }; /* sets of distances in one pass${relative.sets_words} */
-
+% slot("sets")
 % slot("distance_count")

@@ -1,3 +1,6 @@
+% section("sets")
+enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
+
 % section("about_logit")
 : the query, and the key with the row of their distance
 % section("add_row")

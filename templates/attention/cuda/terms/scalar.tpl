@@ -153,7 +153,7 @@ for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) {
 % end
 % section("layout")
 
-% include("attention/cuda/score_layout.tpl")
+% include("attention/cuda/scalar_layout.tpl")
 % section("functions")
-% include("attention/cuda/score.tpl")
+% include("attention/cuda/scalar.tpl")
 

@@ -1,7 +1,7 @@
 % for _, sum in ipairs(nest.sums) do
 real ${sum.name}[${sum.extent}] = {0};
 % end
-% include("attention/cuda/score_nest.tpl", { nest = nest })
+% include("attention/cuda/scalar_nest.tpl", { nest = nest })
 % for _, sum in ipairs(nest.sums) do
 add_block_sums(${sum.member}, ${sum.name}, ${sum.extent}, staging);
 % end

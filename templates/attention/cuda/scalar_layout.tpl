@@ -5,12 +5,12 @@
 % end
  */
 typedef struct ${prefix}score_tables {
-    % include("attention/cuda/score_members.tpl", { members = c.tables, numbers = c.numbers })
+    % include("attention/cuda/scalar_members.tpl", { members = c.tables, numbers = c.numbers })
 } ${prefix}score_tables;
 
 /* Places a set of tables for T tokens into memory; NULL only counts. */
 % define("INLINE void " .. out, at .. "tables *s", "char *memory", "size_t *used", "int T", "int S")
-    % include("attention/cuda/score_places.tpl", { set = "s", members = c.tables, numbers = c.numbers, behind = c.starts_behind })
+    % include("attention/cuda/scalar_places.tpl", { set = "s", members = c.tables, numbers = c.numbers, behind = c.starts_behind })
 }
 
 % define("INLINE size_t " .. at .. "bytes", "int T", "int S")
@@ -23,11 +23,11 @@ typedef struct ${prefix}score_tables {
 
 /* The gradients that the pair loop gathers for a set of tables, those of each head by themselves. */
 typedef struct ${prefix}score_gradients {
-    % include("attention/cuda/score_members.tpl", { members = c.gradients, numbers = c.gradient_numbers })
+    % include("attention/cuda/scalar_members.tpl", { members = c.gradients, numbers = c.gradient_numbers })
 } ${prefix}score_gradients;
 
 % define("INLINE void " .. out .. "_gradients", at .. "gradients *d", "char *memory", "size_t *used", "int T", "int S")
-    % include("attention/cuda/score_places.tpl", { set = "d", members = c.gradients, numbers = c.gradient_numbers, behind = c.gradients_start_behind })
+    % include("attention/cuda/scalar_places.tpl", { set = "d", members = c.gradients, numbers = c.gradient_numbers, behind = c.gradients_start_behind })
 }
 
 % define("INLINE size_t " .. at .. "gradient_bytes", "int T", "int S")

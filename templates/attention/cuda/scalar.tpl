@@ -24,17 +24,17 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 /* Fills the tables${c.of_layer}: of each the entries first, first + stride, ... */
 % end
 % define("INLINE void " .. prefix .. "make_score", "int stage", "const step_view *v", "int l", tables, "int first", "int stride")
-    % include("attention/cuda/score_names.tpl", { uses = c.make.uses })
+    % include("attention/cuda/scalar_names.tpl", { uses = c.make.uses })
 % for _, stage in ipairs(c.stages) do
 % if c.stages[2] then
     if (stage == ${stage.number}) {
 % for _, nest in ipairs(stage) do
-        % include("attention/cuda/score_nest.tpl", { nest = nest })
+        % include("attention/cuda/scalar_nest.tpl", { nest = nest })
 % end
     }
 % else
 % for _, nest in ipairs(stage) do
-    % include("attention/cuda/score_nest.tpl", { nest = nest })
+    % include("attention/cuda/scalar_nest.tpl", { nest = nest })
 % end
 % end
 % end
@@ -68,7 +68,7 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 /* Takes the gradients of a set of tables back to the parameters: all threads of one block. */
 % end
 % define("INLINE void " .. prefix .. "end_score", "const step_view *v", "int l", tables, "const " .. at .. "gradients *d", "parameters *g", "real *scratch", "real *staging")
-    % include("attention/cuda/score_names.tpl", { uses = c.finish.uses })
+    % include("attention/cuda/scalar_names.tpl", { uses = c.finish.uses })
 % if c.finish.uses.stride then
     const int first = (int)threadIdx.x, stride = THREADS;
 % elseif c.back[1] then
@@ -85,10 +85,10 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 % for _, nest in ipairs(c.back) do
 % if nest.block then
     {
-        % include("attention/cuda/score_back.tpl", { nest = nest })
+        % include("attention/cuda/scalar_back.tpl", { nest = nest })
     }
 % else
-    % include("attention/cuda/score_back.tpl", { nest = nest })
+    % include("attention/cuda/scalar_back.tpl", { nest = nest })
 % end
 % end
 }

@@ -1,0 +1,23 @@
+% local row = "row % v->" .. attends.T
+% section("turn")
+
+/* Turns queries and keys of all rows by their positions: direction 1; turns their gradients back: -1. */
+NOINLINE void ${prefix}rotate(int direction, real *query_key_value) {
+    const step_view *v = &block()->view;
+    const int rows = block()->sequences * v->${attends.T};
+    % slot("positions_of_rows")
+    const int row_quads = 2 * WIDTH / 4, count = rows * row_quads;
+    is_global(v->tables);
+    is_global(query_key_value);
+    for (int q = threadIdx.x; q < count; q += THREADS) {
+        const int row = q / row_quads, c = q % row_quads * 4;
+        const real *turn = v->tables[${inline("place_of_row", row)}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
+        real *at = query_key_value + row * ${PREFIX}QUERY_STRIDE + c;
+        const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + ${PREFIX}ROTATION_PERIOD);
+        quad y;
+#pragma unroll
+        for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
+        *(quad *)at = y;
+    }
+    __syncthreads();
+}
