@@ -11,7 +11,7 @@ local diagnostics = require("base.diagnostics")
 local features = require("facets.features")
 local positions = require("facets.positions")
 
-local M = { name = "additive" }
+local M = { name = "additive", exported = true, of_input = true }
 
 M.fields = {
   { path = "encoding.additive", type = "table", doc = "what is added to the vectors of tokens" },

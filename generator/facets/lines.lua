@@ -17,9 +17,10 @@
 -- 0 in both for the anti-diagonal through the corner of the first query and the last key; its line l = j of the
 -- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
 
+local expression_text = require("expression.text")
 local wording = require("base.wording")
 
-local M = { name = "lines" }
+local M = { name = "lines", off = { list = {} }, by_place = true, without_kinds = true, exported = true }
 
 -- A device begins the largest score of a query at -1e30: all that a query sees lies above.
 M.LARGEST = 1e20
@@ -38,6 +39,10 @@ M.fields = {
   { path = "encoding.lines.columns", type = "choice", choices = { "left", "right" }, optional = true,
     doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, or else left" },
 }
+
+function M.is_off(lines)
+  return lines.list ~= nil and #lines.list == 0 and lines.zero_corner ~= "all"
+end
 
 -- Lines are a mask.
 function M.check(seen, say)
@@ -71,6 +76,15 @@ local function warn_beyond(seen, say, name, streams)
       say.named("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
         and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
       queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
+  end
+end
+
+-- Lines of one direction lie at a place that counts from the last key.
+function M.told_length(resolved, sides)
+  for _, line in ipairs(sides.key and resolved.encoding.lines and resolved.encoding.lines.list or {}) do
+    if line.direction == 1 then
+      return "has lines that begin at the last token"
+    end
   end
 end
 
@@ -169,6 +183,21 @@ function M.order_of_sums(plan)
     end
   end
   return {}
+end
+
+local COLUMN = { left = "j", right = "keys - 1 - j" }
+
+-- Lines in the order of heads: rows of Python; how lines of the direction 0 count; heads with a corner.
+function M.export_mask(mask)
+  local rows, corners = {}, {}
+  for i, line in ipairs(mask.list) do
+    rows[i] = ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.number(line.value))
+  end
+  for h, head in ipairs(mask.heads) do
+    corners[#corners + 1] = head.corner and tostring(h - 1) or nil
+  end
+  return { rows = rows, column = COLUMN[mask.columns], corners = corners[1] and table.concat(corners, ", ") or false,
+    causal = mask.causal }
 end
 
 return M

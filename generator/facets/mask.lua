@@ -11,7 +11,7 @@
 
 local lines_facet = require("facets.lines")
 
-local M = { name = "mask" }
+local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
 
 -- Whether a mask alone hides keys: lines do so in its place.
 local function hides(resolved)
@@ -100,6 +100,25 @@ end
 
 function M.identity(encoding)
   return { mask = encoding.mask }
+end
+
+-- What pairs are hidden by the difference of their indices, which is `offset`; or of an anti-diagonal.
+local function mask_text(mask)
+  if mask.kind == "none" or mask.kind == "lines" then
+    return false
+  elseif mask.kind == "antidiagonal" then
+    return ("(offset < %d) | (offset > %d)"):format(mask.low, mask.high)
+  end
+  return mask.left and ("(offset < -%d) | (offset > %d)"):format(mask.left, mask.right)
+    or ("offset > %d"):format(mask.right)
+end
+
+function M.export(family, given)
+  local mask, text = family.mask, mask_text(family.mask)
+  local lines = mask.kind == "lines" and lines_facet.export_mask(mask) or false
+  given.pages.mask = text and { mask.stride and "stripe" or given.crosses and "band_or_all" or "band" }
+  given.pages.lines = lines and { "segments" }
+  return { mask = text, stride = mask.stride or false, lines = lines }
 end
 
 return M

@@ -8,7 +8,7 @@
 --   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector
 --   fill             of the learned numbers of a layer up to whole vectors
 
-local M = { name = "normaliser" }
+local M = { name = "normaliser", off = { kind = "softmax" } }
 
 M.fields = {
   { path = "encoding.normaliser", type = "table", left_out = "softmax", doc = "how scores become weights" },
@@ -132,6 +132,18 @@ end
 
 function M.identity(encoding)
   return { normaliser = encoding.normaliser }
+end
+
+function M.export(family, given)
+  local normaliser = family.normaliser
+  if given.crosses and normaliser.kind == "geometric" then
+    error({ unknown = ("the order of keys of attention %s, which is between two streams"):format(family.name) }, 0)
+  end
+  local geometric = normaliser.kind == "geometric" and normaliser
+  given.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
+    or { "matches", "outwards" })
+  return { geometric = geometric,
+    temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 
 return M

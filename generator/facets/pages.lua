@@ -6,7 +6,14 @@
 --   name            the field of an encoding, and of a family of attentions
 --   fields          rows of the schema (spec/schema.lua)
 -- and of these what it needs, the rest being absent:
+--   of_input, serves         true: it is of the tokens' vectors rather than of an attention; others alone read it
+--   off, is_off(value)       what a family's facet is that is off, where a spec that has none leaves it out
+--   decoders, by_place       of what a spec gives for all attentions: kinds that the decoder alone takes over; true:
+--                            what cross-attention does not take over
+--   without_kinds            true: kind = "none" leaves it out of a family
 --   reads(encoding)          "positions" or "distances", if the facet that is on reads them
+--   told_length(resolved, sides)   words, where it depends on how many tokens a sequence has; sides: query, key, those
+--                            of the attention whose sequence a model makes itself
 --   check(seen, say)         errors between fields; seen: the spec as those see it whom the facet is for (holders.lua);
 --                            say: how rules speak (say.lua)
 --   warn(seen, say)          what will hardly be meant, by say.warn
@@ -17,6 +24,9 @@
 --   banner(family)           a sentence at the head of the file of an attention
 --   choices(plan, families, add)   what the generator chose, by add(what, value, why); device_choice(family): the same
 --                            of attention on a device
+--   export(family, given), exported   names that templates of Python read, by a table; given: crosses (two streams),
+--                            memory (what names of the keys' stream begin with), formula, net, and to add to needs
+--                            and pages (lab/export/facets.lua); or true: the network's operations have all of it
 --   identity(encoding)       names and values that decide whether a checkpoint fits; absent: whatever it is, it does
 --   order_of_sums(plan)      names and values beside the spec that fix the bits of a run
 --   unreached(seen, say)     learned numbers that no gradient reaches; seen: one family, whose names say has, with
@@ -42,11 +52,12 @@ features.pages = { table.unpack(M) }
 local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-M.written = {}
+M.written, M.at = {}, {}
+for _, page in ipairs(M) do
+  M.at[page.name] = page
+end
 for i, name in ipairs(WRITTEN) do
-  for _, page in ipairs(M) do
-    M.written[i] = page.name == name and page or M.written[i]
-  end
+  M.written[i] = M.at[name]
 end
 
 -- Calls what pages have under a name, in an order of pages.

@@ -36,7 +36,7 @@
 
 local features = require("facets.features")
 
-local M = { name = "positions" }
+local M = { name = "positions", serves = true }
 
 M.fields = {
   { path = "encoding.positions", type = "table", doc = "where each token stands" },
@@ -213,6 +213,15 @@ function M.warn(seen, say)
   end
 end
 
+function M.told_length(resolved, sides)
+  if (sides.query or sides.key) and features.is_randomized(resolved) then
+    local positions = resolved.encoding.positions
+    local distances = positions.reading ~= "difference" and features.distances_are_read(resolved)
+    return (distances or positions.sorted ~= false and features.draws_places(resolved))
+      and "draws as many random positions as a sequence has tokens"
+  end
+end
+
 -- ---- the plan ----
 
 -- A score that reads no distances is given draws, too.
@@ -369,6 +378,10 @@ end
 function M.identity(encoding)
   local positions = encoding.positions
   return { positions = positions.period and { "cyclic", positions.period } or positions.kind }
+end
+
+function M.export(family)
+  return { by_sequence = family.positions.kind == "sequence", cyclic = family.positions.period or false }
 end
 
 return M

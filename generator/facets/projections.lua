@@ -2,7 +2,7 @@
 
 local reach = require("facets.score.reach")
 
-local M = { name = "projections" }
+local M = { name = "projections", off = {}, without_kinds = true, exported = true }
 
 M.fields = {
   { path = "encoding.projections", type = "table", left_out = "empty",

@@ -15,7 +15,7 @@
 --   init_sigma shaw: of the table's first values
 -- and words for the templates.
 
-local M = { name = "relative" }
+local M = { name = "relative", by_place = true }
 
 M.fields = {
   { path = "encoding.relative", type = "table", doc = "vectors of the signed distance, key - query, in the logit" },
@@ -157,6 +157,17 @@ function M.order_of_sums(plan)
     list[#list + 1] = remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
   end
   return { rows_by_block = list[1] and list or nil }
+end
+
+local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" } }
+
+function M.export(family, given)
+  local relative = family.relative
+  local kind = relative.kind ~= "none" and relative.kind
+  given.needs[given.memory .. "distance"] = kind and true or given.needs[given.memory .. "distance"]
+  given.pages.relative = PAGES[kind]
+  return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
+    relative_rows = relative.rows or false }
 end
 
 return M

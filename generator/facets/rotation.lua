@@ -122,4 +122,12 @@ function M.identity(encoding)
   return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end
 
+function M.export(family, given)
+  local rope = family.rotation.kind == "rope" and family.rotation
+  given.needs.positions = rope and true or given.needs.positions
+  given.needs.memory_positions = given.crosses and rope and true or nil
+  given.pages.rope = rope and { "turns" }
+  return { rope = rope }
+end
+
 return M

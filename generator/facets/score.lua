@@ -25,12 +25,13 @@ local leaves = require("expression.leaves")
 local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
+local python = require("facets.score.python")
 local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
 local score_tables = require("facets.score.tables")
 local traced = require("expression.traced")
 
-local M = { name = "score", unreached = reach.unreached }
+local M = { name = "score", off = "none", unreached = reach.unreached, export = python.export }
 
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
@@ -297,6 +298,11 @@ function M.derive(source, family, precision)
   timing(out)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
+end
+
+function M.told_length(resolved, sides)
+  local names = { query_length = sides.query, key_length = sides.key }
+  return features.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
 -- A softmax's score is divided by its temperature; without a score that is in the scale of the logits.

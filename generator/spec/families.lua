@@ -6,11 +6,16 @@
 
 local canonical = require("base.canonical")
 local model_fields = require("spec.fields.model")
+local pages = require("facets.pages")
 
 local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
-M.FACETS = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "score", "parameters" }
+M.FACETS = {}
+for _, page in ipairs(pages.written) do
+  M.FACETS[#M.FACETS + 1] = not page.of_input and page.name or nil
+end
+M.FACETS[#M.FACETS + 1] = "parameters" -- of the score
 
 M.is_name, M.is_facet = {}, {}
 for _, name in ipairs(M.NAMES) do
@@ -70,13 +75,15 @@ function M.layers(model, name)
 end
 
 -- What is off is not there: a facet with nothing in it but the kind that stays out.
-M.OFF = { mask = { kind = "full" }, lines = { list = {} }, normaliser = { kind = "softmax" }, projections = {} }
+local function off_of(facet)
+  return pages.at[facet] and pages.at[facet].off
+end
 
 local function is_off(facet, value)
-  if facet == "lines" then
-    return value.list ~= nil and #value.list == 0 and value.zero_corner ~= "all"
+  local page, off = pages.at[facet] or {}, off_of(facet)
+  if page.is_off then
+    return page.is_off(value)
   end
-  local off = facet == "score" and "none" or M.OFF[facet]
   return off ~= nil and canonical.text(value) == canonical.text(off)
 end
 
@@ -109,7 +116,7 @@ local function differing(encoding, own)
   local differs = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
-      differs[facet] = own[facet] or facet == "score" and "none" or M.OFF[facet]
+      differs[facet] = own[facet] or off_of(facet)
     end
   end
   if differs.score or not same(own.parameters, encoding.parameters) then

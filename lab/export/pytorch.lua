@@ -6,65 +6,30 @@
 local canonical = require("base.canonical")
 local classes = require("lab.export.classes")
 local facets = require("lab.export.facets")
-local families = require("spec.families")
 local json = require("dkjson")
 local names = require("lab.export.python_names")
+local places = require("lab.export.places")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 
 local M = {}
 
-local ANY = true
+-- What of a task the templates can write; other fields are refused by name. Of the model, what its network has decides
+-- (operations.lua).
+local TASK = { kind = true, source = true, data = true, eval = true, validation = true, input_symbols = true,
+  output_symbols = true, longest = true, axes = true, seed = true, options = true, computation = true, loss = true }
 
--- Everything of these sections that the templates can write; other fields are refused by name. Of the model, what its
--- network has decides (operations.lua).
-local KNOWN = {
-  encoding = {
-    rotation = { kind = { none = ANY, rope = ANY }, base = ANY, scaling = {
-      kind = { linear = ANY, ntk = ANY, yarn = ANY }, factor = ANY, original_length = ANY, beta_slow = ANY,
-      beta_fast = ANY, attention_factor = ANY } },
-    relative = { kind = { none = ANY, transformer_xl = ANY, shaw = ANY }, clip = ANY, sides = { left = ANY },
-      init_sigma = ANY },
-    projections = { bias = ANY, output = ANY, init = ANY },
-    mask = { kind = { full = ANY, causal = ANY, window = ANY, antidiagonal = ANY }, left = ANY, right = ANY,
-      width = ANY, stride = ANY, left_only = ANY },
-    lines = { list = ANY, zero_corner = ANY, columns = ANY },
-    positions = { kind = { index = ANY, randomized = ANY, grid = ANY, cyclic = ANY }, period = ANY,
-      max_position = ANY, sorted = ANY,
-      draw = { pass = ANY, layer = ANY, sequence = ANY }, reading = { drawn = ANY, difference = ANY, clamped = ANY },
-      range = { one_based = ANY }, sides = { independent = ANY } },
-    additive = { kind = { none = ANY, sinusoid = ANY, learned = ANY }, rows = ANY, init_sigma = ANY, dropout = ANY,
-      at = { block = ANY }, channels = { interleaved = ANY }, learned = ANY, init = ANY },
-    normaliser = { kind = { softmax = ANY, geometric = ANY }, temperature = ANY, normalised = ANY, directional = ANY },
-    score = ANY, parameters = ANY,
-  },
-  task = { kind = ANY, source = ANY, data = ANY, eval = ANY, validation = ANY, input_symbols = ANY,
-    output_symbols = ANY, longest = ANY, axes = ANY, seed = ANY, options = ANY, computation = ANY, loss = ANY },
-}
-
--- What one family has of its own stands under its name; a facet that it goes without has the kind that is off.
-local KNOWN_ENCODING = setmetatable({}, { __index = KNOWN.encoding })
-for _, name in ipairs(families.NAMES) do
-  KNOWN_ENCODING[name] = KNOWN.encoding
-end
-
-local function first_unknown(value, known, path)
-  for _, name in ipairs(canonical.sorted_keys(value)) do
-    local inner, below = value[name], known[name]
-    if not below or inner and below ~= ANY and type(inner) ~= "table" and not below[inner] then
-      return ("%s.%s = %s"):format(path, name, json.encode(inner))
-    end
-    local problem = below ~= ANY and type(inner) == "table" and first_unknown(inner, below, path .. "." .. name)
-    if problem then
-      return problem
+local function unknown_of_task(task)
+  for _, name in ipairs(canonical.sorted_keys(task)) do
+    if not TASK[name] then
+      return ("task.%s = %s"):format(name, json.encode(task[name]))
     end
   end
 end
 
 -- Why a spec cannot be exported, whatever its network; or nil.
 function M.problem(spec)
-  local unknown = first_unknown(spec.resolved.encoding, KNOWN_ENCODING, "encoding")
-    or first_unknown(spec.resolved.task, KNOWN.task, "task")
+  local unknown = facets.unknown(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
   if unknown then
     return "does not know " .. unknown
   elseif spec.plan.eval_dropout then
@@ -163,7 +128,7 @@ local function places_of(positions, attentions, of, additive, in_blocks)
       needs[need] = true
     end
   end
-  return facets.places(positions, needs, additive)
+  return places.of(positions, needs, additive)
 end
 
 local LINE = 70 -- characters of names on a line of sizes
@@ -271,7 +236,7 @@ local function add_network(facts, spec, net, attentions, of)
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
-  add_all(facts, two and facets.places_of_streams(net.streams, found.made) or {})
+  add_all(facts, two and places.of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     local lines = op.scope == net and facts.in_layers or {}
     table.move(lines, 1, #lines, #facts.before_layers + 1, facts.before_layers)

@@ -27,6 +27,7 @@ local labelled_rows = require("network.lists.labelled_rows")
 local lists = require("network.lists.scope_lists")
 local outline = require("network.graph.outline")
 local own_network = require("spec.reading.own_network")
+local pages = require("facets.pages")
 local parameters = require("network.graph.parameters")
 local passes = require("network.lists.passes")
 local vocabulary_rows = require("network.lists.vocabulary_rows")
@@ -150,10 +151,13 @@ local function check_encoding(plan, net, file)
   if plan.additive.kind ~= "none" and not adds then
     field = "encoding.additive.kind"
   elseif not net.used_families[1] then
-    for _, name in ipairs({ "rotation", "relative", "mask", "normaliser" }) do
-      field = field or encoding[name] and encoding[name].kind ~= "none" and ("encoding.%s.kind"):format(name) or nil
+    for _, page in ipairs(pages) do
+      local path, value = "encoding." .. page.name, encoding[page.name]
+      local kind = type(value) == "table" and value.kind
+      if value and kind ~= "none" and not page.of_input and not page.serves then
+        field = field or kind and path .. ".kind" or path
+      end
     end
-    field = field or encoding.projections and "encoding.projections" or encoding.score and "encoding.score"
   end
   if field then
     error({ problem = true, field = field, what = "is read by nothing in " .. file.path,

@@ -15,15 +15,13 @@
 local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
+local features = require("facets.features")
+local pages = require("facets.pages")
 local tree = require("spec.reading.tree")
 
 local M = {}
 
-local ONE_SIDED = { causal = true, window = true }
-local OFF = { mask = "full", relative = "none", lines = "none" } -- kinds; lines have none of their own
 local PLACES = { distance = true, query = true, key = true, query_index = true, key_index = true }
-local BY_PLACE = { relative = true, lines = true } -- and a score, once it is known what that reads
-local WITHOUT_KINDS = { lines = true, projections = true }
 
 local function value_of(node, name)
   local field = tree.is_table(node) and node.fields[name]
@@ -55,10 +53,12 @@ end
 local function holds(facet, node, name)
   if node.made_for and node.made_for ~= name and facet ~= "positions" then
     return false
-  elseif facet == "mask" and ONE_SIDED[value_of(node, "kind")] then
+  end
+  local page = pages.at[facet] or {} -- parameters have none
+  if page.decoders and page.decoders[value_of(node, "kind")] then
     return name == "decoder"
   end
-  return name ~= "cross" or not BY_PLACE[facet]
+  return name ~= "cross" or not page.by_place -- nor a score, once it is known what that reads
 end
 
 local function asks(own, facet)
@@ -71,7 +71,7 @@ end
 
 -- Whether a facet without kinds is said to be left out; fields that it had before are `unstated` (tree.merge).
 local function is_left_out(facet, node)
-  if not WITHOUT_KINDS[facet] or value_of(node, "kind") ~= "none" then
+  if not (pages.at[facet] or {}).without_kinds or value_of(node, "kind") ~= "none" then
     return false
   end
   for name, inner in next, node.fields do
@@ -146,12 +146,7 @@ end
 
 -- Whether a score, as text, hangs on where query and key stand.
 function M.reads_places(formula)
-  for word in formula:gmatch("%f[%w_]x%.([%w_]+)") do
-    if PLACES[word] then
-      return true
-    end
-  end
-  return false
+  return features.mentions(formula, PLACES)
 end
 
 -- Whether cross-attention asks for a score in an encoding's table of the spec, or nil.
@@ -164,19 +159,16 @@ local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
-local function is_off(facet, value)
-  return type(value) == "table" and canonical.text(value) == canonical.text(families.OFF[facet])
-end
-
 -- What the family has to say of its own of a facet, in a spec, to have what it has in the resolved one.
-local function spelled(encoding, name, facet)
+local function spelled(encoding, name, page)
+  local facet = page.name
   local own, all = table_of(encoding[name])[facet], encoding[facet]
   local held = holds(facet, { fields = { kind = { value = table_of(all).kind } } }, name)
   if held or all == nil then
     return own
   end
   own = own or all
-  return table_of(own).kind ~= OFF[facet] and own or nil
+  return table_of(own).kind ~= (table_of(page.off).kind or "none") and own or nil
 end
 
 -- Learned vectors of distances to both sides are said to be that, unless the decoder has the same to the left: this is
@@ -207,11 +199,14 @@ function M.spelled(encoding, model)
     for facet, value in next, table_of(new[name]) do
       own[facet] = value
     end
-    for facet in next, OFF do
-      own[facet] = spelled(new, name, facet)
-    end
-    for facet in next, WITHOUT_KINDS do
-      own[facet] = is_off(facet, own[facet]) and { kind = "none" } or own[facet]
+    for _, page in ipairs(pages) do
+      local facet = page.name
+      if page.decoders or page.by_place then
+        own[facet] = spelled(new, name, page)
+      end
+      if page.without_kinds and own[facet] and canonical.text(own[facet]) == canonical.text(page.off) then
+        own[facet] = { kind = "none" }
+      end
     end
     if name == "cross" and not own.score and M.reads_places(tostring(encoding.score)) then
       own.score, own.parameters = encoding.score, own.parameters or encoding.parameters

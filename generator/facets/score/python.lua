@@ -1,0 +1,94 @@
+-- A score as templates/attention/python has it: a function of Python, what it is called with, constants and parameters.
+--
+-- Input: a family, and given of pages.lua. Output: names of the template; given.needs and given.layer are set.
+
+local shapes = require("expression.leaves")
+local text = require("expression.text")
+local torch = require("expression.torch")
+
+local M = {}
+
+-- Sizes of a parameter's tensor as Python writes them.
+local function shape_text(p)
+  local heads, size = shapes.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
+  return heads and size and heads .. ", " .. size or heads or size or "1"
+end
+
+local function wrapped(values)
+  local lines, line = {}, ""
+  for _, value in ipairs(values) do
+    local word = text.number(value) .. (value == math.floor(value) and ".0," or ",")
+    if #line + #word > 100 then
+      lines[#lines + 1], line = line, word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+local function add_parameters(facts, parameters)
+  for _, p in ipairs(parameters) do
+    if not p.learned then
+      table.insert(facts.constants, { name = p.name, lines = wrapped(p.values),
+        view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
+    else
+      table.insert(shapes.has_layer(p) and facts.own or facts.shared, { name = p.name,
+        text = ("nn.Parameter(torch.empty(%s))"):format(shape_text(p)) })
+    end
+  end
+end
+
+-- How the formula is called: arguments of change_score, and what attention passes for them.
+local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
+  { "own", "self.score" }, { "shared", "shared" } }
+
+-- The formula as a function: its lines, arguments and what is passed for them; constants, and parameters: own to a
+-- layer, or shared by all.
+local function score_facts(formula, crosses, memory)
+  local score = torch.formula(formula.root, crosses)
+  score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
+  for _, argument in ipairs(ARGUMENTS) do
+    if score.uses[argument[1]] then
+      local of_pair = argument[1] == "distance" or argument[1] == "shared"
+      score.arguments = score.arguments .. ", " .. argument[1]
+      score.pass = score.pass .. ", " .. (of_pair and memory or "") .. argument[2]
+    end
+  end
+  for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",
+    "bucket" }) do
+    score[name] = score.uses[name] or false
+  end
+  score.queries = crosses and (score.index or score.length) and -2 or -1
+  score.text = { score.lines, score.arguments, score.queries }
+  add_parameters(score, formula.parameters or {})
+  return score
+end
+
+-- The folder of the numbers that all layers of a family's score share.
+local function shared_path(net, family)
+  local member
+  for _, q in ipairs(family.score.learned or {}) do
+    member = member or not q.per_layer and q.member
+  end
+  for _, p in ipairs(net.late) do
+    if p.name == member then
+      return p.tensors[1][1]:match("^(.*)%.")
+    end
+  end
+end
+
+function M.export(family, given)
+  if (family.score.kind or "none") == "none" or not given.formula then
+    return { score = false, score_text = false, bucket = false }
+  end
+  local score, needs = score_facts(given.formula, given.crosses, given.memory), given.needs
+  needs.positions = needs.positions or score.positions or nil
+  needs[given.memory .. "distance"] = needs[given.memory .. "distance"] or score.distance or nil
+  needs[given.memory .. "shared"] = #score.shared > 0 and shared_path(given.net, family) or nil
+  given.layer, given.pages.score, given.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
+  return { score = score, score_text = score.text, bucket = score.bucket }
+end
+
+return M

@@ -1,0 +1,77 @@
+-- Where positions and distances come from in templates/python.
+--
+-- Input: the facet `positions` of a family, what attentions need (facets.lua); or the streams of a network. Output: the
+-- places that they are made at, and what is written of draws.
+
+local M = {}
+
+-- What is written of draws: their range, from 0 or 1 on, and their order.
+local function add_draws(facts, positions)
+  local distance = positions.distance
+  local drawn = facts.draws_positions and positions or facts.draws_distances and distance
+  facts.max_position = drawn and drawn.range
+  facts.one_based = drawn and drawn.max_position > drawn.range or false
+  facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
+  facts.sorted_words = positions.sorted and ", ascending" or ""
+  facts.sort_text = positions.sorted and ".sort().values" or ""
+  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION, device=tokens.device))"
+    or "torch.randperm(MAX_POSITION, device=tokens.device)"
+  facts.distance_text = ("torch.randperm(MAX_POSITION%s, device=tokens.device)"):format(
+    facts.one_based and "" or " - 1")
+  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
+end
+
+-- Numbers of tokens from 0 on.
+local function count_of(place, tokens)
+  return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
+end
+
+-- The places that positions and distances come from: before_layers, and anew in_layers; draws. positions: the facet;
+-- needs: of all attentions; additive: whether the input is placed.
+function M.of(positions, needs, additive)
+  local distance, lines, inner = positions.distance, {}, {}
+  local drawn = distance.kind == "drawn" or distance.kind == "clamped"
+  local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
+  local make = random and "place = draw_positions(tokens, positions)" or count_of("place", "tokens")
+  local anew = random and not by_sequence and positions.layer_index ~= "0"
+  local in_layers = needs.positions or needs.distance and not drawn
+  if additive or in_layers and not anew then
+    lines[#lines + 1] = make
+  end
+  if in_layers and anew then
+    inner[#inner + 1] = make
+  end
+  if needs.distance and drawn then
+    table.insert(distance.layer_index == "0" and lines or inner,
+      "distance = pair_distances(draw_distances(tokens, distances))")
+  elseif needs.distance then
+    table.insert(anew and inner or lines, "distance = place - place[:, None]")
+  end
+  local facts = { before_layers = lines, in_layers = inner,
+    draws_positions = random and (additive or in_layers) and true or false,
+    draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
+  add_draws(facts, positions)
+  return facts
+end
+
+-- The same of a network of two streams, whose tokens are counted. made: what its pass reads (classes.lua).
+function M.of_streams(streams, made)
+  local lines, distances = {}, {}
+  for i, stream in ipairs(streams) do
+    local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
+    local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
+    if made.place[stream] or read then
+      lines[#lines + 1] = count_of(place, stream.name)
+    end
+    for what, keys in next, { distance = place, memory_distance = other } do
+      local name = made[what][stream]
+      distances[#distances + 1] = name and ("%s = %s - %s[:, None]"):format(name, keys, place) or nil
+    end
+  end
+  table.sort(distances)
+  table.move(distances, 1, #distances, #lines + 1, lines)
+  return { before_layers = lines, in_layers = {}, draws_positions = false, draws_distances = false,
+    by_sequence = false, max_position = false, one_based = false }
+end
+
+return M
