@@ -94,7 +94,8 @@ function M.terms(family)
     terms[#terms + 1] = { page = "everywhere" }
   end
   terms.folder = "attention/cuda/"
-  terms.by_offset = family.relative.toeplitz -- also where a CPU turns queries
+  terms.by_offset = family.relative.toeplitz
+  terms.by_pair = terms.beside and not terms.by_offset -- also where a CPU turns queries
   terms.placed, terms.scattered = family.positions.kind ~= "index", terms.gains
   terms.reads_layer = terms.beside or family.score.per_layer or false
   return terms

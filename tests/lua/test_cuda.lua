@@ -283,7 +283,8 @@ function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_f
   local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
   for _, draw in ipairs({ "pass", "layer" }) do
     for _, model in ipairs(models) do
-      local device = generated('use = "rope", additive = { kind = "sinusoid", at = "block" }, ' .. draws:format(draw), model)
+      local device = generated('use = "rope", additive = { kind = "sinusoid", at = "block" }, '
+        .. draws:format(draw), model)
       local calls = 0
       for name, list in device:gmatch("([%w_]*positions_of)(%b())") do
         local commas = select(2, list:gsub(",", ","))
