@@ -307,7 +307,8 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
-    for (int l = part; l < SCORE_SETS; l += parts) make_self_score_set(step, l);
+    for (int l = part; l < SCORE_SETS; l += parts)
+        make_self_score_set(step);
     for (int i = part; i < 4 * LAYERS; i += parts)
         pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
@@ -317,8 +318,8 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
 static void end_self_sums(const lh_cpu_step *step, const self_sums *sums, parameters *g) {
     for (int l = 0; l < SCORE_SETS; l++) {
         self_score_tables tables;
-        self_score_tables_of(step, l, &tables);
-        end_self_score(step, l, &tables, &sums->score[l], g);
+        self_score_tables_of(step, &tables);
+        end_self_score(step, &tables, &sums->score[l], g);
     }
 }
 

@@ -15,6 +15,7 @@
 --                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
 --                by_pair     a pair's row is looked up
 --                far         a whole run of keys is asked for at once, before logits are
+--                made        tables of them are made once a step
 --                biases      queries have biases, one for keys and one for rows
 --   pair scalar: scaled      the logit of a pair becomes a score
 --                again       the way back needs the logit
@@ -36,9 +37,11 @@
 --   row maps:    turns       rows are turned by their positions
 --   any:         numbered    the loops over pairs need the number of the head
 --                sums        the blocks of a shard add up more than the gradient
+--                after_positions   something is made of drawn positions
 --                first_query the logits of a group hang on the number of its first query
 --
--- vectors: how many of a head's width the way back reads for each query.
+-- vectors: how many of a head's width the way back reads for each query. scalar: what the pair scalar reads. loops:
+-- the skeletons for the row function, templates/attention/<target>/<loops>.inc.tpl and trace_<loops>.tpl.
 --
 -- Nothing here is text of a target; skeletons know these names and no facet.
 
@@ -73,7 +76,7 @@ local function pair_vector(family)
   local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
   return { page = VECTORS[form], vectors = relative.vectors, rows = relative,
     properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
-      first_query = form == "by_pair" } }
+      first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } }
 end
 
 local function pair_scalar(family)
@@ -81,7 +84,7 @@ local function pair_scalar(family)
   return score.kind ~= "none" and { page = "scalar", scalar = score,
     properties = { scaled = true, numbered = true, again = score.recomputes, trains = score.trains,
       changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true } } or nil
+      sums = score.trains, first_query = true, after_positions = score.after == "positions" } } or nil
 end
 
 local DOMAINS = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
@@ -101,7 +104,8 @@ end
 local function row_function(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"
-  return { page = outwards and "outwards" or "exponential", properties = { outwards = outwards,
+  return { page = outwards and "outwards" or "exponential", loops = outwards and "outwards" or "attention",
+    properties = { outwards = outwards,
     normalised = normaliser.normalised, sums = outwards,
     reads_output = not outwards or normaliser.normalised } }
 end
@@ -117,10 +121,10 @@ local OF_KIND = { position_source = positions, contribution = contribution, row_
 
 M.PROPERTIES = { "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes",
   "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "gains", "sees_all", "outwards", "normalised",
-  "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output" }
+  "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output", "made", "after_positions" }
 
 function M.of(family)
-  local terms = { vectors = family.relative.vectors or 2 }
+  local terms = { vectors = family.relative.vectors or 2, scalar = family.score }
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
@@ -129,6 +133,7 @@ function M.of(family)
     if term then
       term.kind, term.rank = kind.name, kind.rank
       terms[#terms + 1] = term
+      terms.loops = term.loops or terms.loops
       for name, value in next, term.properties do
         assert(terms[name] ~= nil, name)
         terms[name] = terms[name] or value or false

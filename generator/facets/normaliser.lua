@@ -1,8 +1,7 @@
 -- Facet `normaliser`: how scores become weights.
 --
--- M.plan. Input: the resolved encoding, the family's sizes. Output: kind; templates of attention on the CPU: of what a
--- layer keeps and the room for a head (kept), of attention itself, of its traces; temperature of a softmax, 1 unless
--- given; for geometric:
+-- M.plan. Input: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, 1 unless given; for
+-- geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector
@@ -78,8 +77,7 @@ local WIDEST_VECTOR = 16
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
   if not normaliser or normaliser.kind == "softmax" then
-    return { kind = "softmax", kept = "attention/cpu/kept.tpl", template = "attention/cpu/attention.inc.tpl",
-      trace = "attention/cpu/trace_attention.tpl", temperature = normaliser and normaliser.temperature or 1 }
+    return { kind = "softmax", temperature = normaliser and normaliser.temperature or 1 }
   end
   if family.cross then
     error({ problem = true, field = ("encoding.%s.normaliser"):format(family.of_spec), expected = "softmax",
@@ -88,9 +86,6 @@ function M.plan(encoding, family)
   local directional = normaliser.directional
   return {
     kind = "geometric",
-    kept = "attention/cpu/attention_kept_geometric.tpl",
-    template = "attention/cpu/attention_geometric.inc.tpl",
-    trace = "attention/cpu/trace_attention_geometric.tpl",
     normalised = normaliser.normalised,
     directional = directional,
     direction_width = directional and (2 * family.heads + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR,

@@ -131,16 +131,6 @@ local function describe_tables(tables, heads, cross)
   end
 end
 
-local function unused(set, names)
-  local list = {}
-  for _, name in ipairs(names) do
-    if not set[name] then
-      list[#list + 1] = name
-    end
-  end
-  return list
-end
-
 local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
 
 -- What a function of loop nests needs to declare.
@@ -161,32 +151,6 @@ local function uses_of(list, family)
   set.S = family.cross and set.S or false
   set.step = set.p or places or set.distance or set.T or set.S or false
   return set
-end
-
-local function describe_functions(out, family)
-  out.uses = uses_of(out.making, family)
-  out.end_uses = uses_of(out.gradients, family)
-  out.end_unused = unused(out.end_uses, { "l", "s" })
-  out.pair_unused = unused(out.pair.mentioned, { "s", "h", "i", "j", "logit" })
-  out.row_unused = out.row and unused(out.row.mentioned, { "s", "h", "i", "j", "logit" })
-  local words = out.pair_gradient.mentioned
-  out.grad_unused = unused(words, { "s", "h", "i", "j", "dscore" })
-  for _, entry in ipairs({ { out.trains, "d" }, { out.recomputes, "logit" }, { out.trains, "weighted" } }) do
-    if entry[1] and not words[entry[2]] then
-      table.insert(out.grad_unused, entry[2])
-    end
-  end
-  local keys = family.mask.kind ~= "none" and { "begin", "end" } or { family.cross and "S" or "T" }
-  words = out.gathered.mentioned
-  for _, t in ipairs(out.gathered) do
-    local wide = t.class == "distance" or t.class == "sum"
-    for _, word in ipairs(keys) do
-      words[word] = words[word] or wide
-    end
-    words.i = words.i or t.class ~= "uniform"
-    words.group = words.group or not wide
-  end
-  out.gathered_unused = unused(words, { "h", "group", keys[1], "i", keys[2] })
 end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
@@ -294,7 +258,7 @@ function M.derive(source, family, precision)
   out.gathered = gathered_tables(build, out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  describe_functions(out, family)
+  out.uses, out.end_uses = uses_of(out.making, family), uses_of(out.gradients, family)
   timing(out)
   out.cuda = score_cuda.plan(build, lowered, out)
   return out

@@ -43,8 +43,8 @@ local function file_list(plan)
       files[#files + 1] = { template = "attention/cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
         family = family }
     end
-    files[#files + 1] = { template = family.normaliser.template, path = ("attention_%s.inc"):format(family.name),
-      family = family }
+    files[#files + 1] = { template = ("attention/cpu/%s.inc.tpl"):format(family.terms.loops),
+      path = ("attention_%s.inc"):format(family.name), family = family }
   end
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
     files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }

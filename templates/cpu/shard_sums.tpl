@@ -7,15 +7,11 @@ typedef struct shard_sums {
 % end
 } shard_sums;
 
-static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape) {
+% define("static size_t lay_out_sums", "shard_sums *sums", "char *memory", "const lh_shape *shape")
     size_t used = 0;
 % for _, family in ipairs(attentions) do
 % if family.sums then
-% local lengths = ("shape->length[%d]"):format(family.queries.stream)
-% if family.cross then
-% lengths = lengths .. (", shape->length[%d]"):format(family.keys.stream)
-% end
-    lay_out_${family.name}_sums(&sums->${family.name}, memory, &used, ${lengths});
+    % call("lay_out_" .. family.name .. "_sums", "&sums->" .. family.name, "memory", "&used", family.of_shape)
 % end
 % end
     return used;

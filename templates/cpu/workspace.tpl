@@ -187,7 +187,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % end
 % if any_sums then
-    if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
+    if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")};
 % end
 % for _, block in ipairs(cpu.blocks) do
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)

@@ -14,7 +14,7 @@ static const real given_weights[] = {${weights}};
 
 namespace formula_${c.number} {
 % local kernel = "formula_kernel_" .. c.number
-% include("expression.tpl", { case = c, score = c.score, positions = c.positions_plan, kernel = kernel,
+% include("expression.tpl", { case = c, score = c.score, positions = c.positions_plan, terms = c.terms, kernel = kernel,
 %     formula = "device_formula.tpl" })
 }
 % end

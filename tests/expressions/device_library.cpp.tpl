@@ -13,7 +13,7 @@ enum { ORDERS = 1 };
 
 namespace entry_${e.number} {
 % local kernel = "library_kernel_" .. e.number
-% include("device_formula.tpl", { score = e.score, positions = e.positions, kernel = kernel })
+% include("device_formula.tpl", { score = e.score, positions = e.positions, terms = e.terms, kernel = kernel })
 
 % include("library_entry.tpl", { entry = e })
 }

@@ -1,5 +1,3 @@
-% local dscores, gathered = score.trains and "dscores, " or "", score.gathers and "&gathered, " or ""
-% local logit, weighted = score.recomputes and "logit, " or "", score.trains and "dscore * live_inverse, " or ""
 % include("parameters.tpl")
 typedef struct shared {
     int32_t position[LAYERS][TOKENS], distance[LAYERS][TOKENS];
@@ -34,17 +32,17 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
         memcpy(((shared *)step.shared)->distance, drawn, sizeof(int32_t[LAYERS][TOKENS]));
     }
 % if score.making[1] then
-    for (int l = 0; l < SCORE_SETS; l++) make_self_score_set(&step, l);
+    for (int l = 0; l < SCORE_SETS; l++) ${invoke("make_self_score_set", "&step", "l")};
 % end
     char *sums = zeros(SCORE_SETS * self_score_bytes(TOKENS));
     self_score_tables gradients[SCORE_SETS];
     size_t used = 0;
-    for (int l = 0; l < SCORE_SETS; l++) lay_out_self_scores(&gradients[l], sums, &used, TOKENS);
+    for (int l = 0; l < SCORE_SETS; l++) ${invoke("lay_out_self_scores", "&gradients[l]", "sums", "&used", "TOKENS")};
     for (int l = 0; l < LAYERS; l++) {
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
             self_score_tables tables;
-            self_score_tables_of(&step, l, &tables);
+            % call("self_score_tables_of", "&step", "l", "&tables")
 % if score.trains then
             const self_score_tables *dscores = &gradients[${score.set_of_layer}];
 % end
@@ -56,21 +54,21 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
                 for (int j = 0; j < T; j++) {
                     size_t at = (size_t)((l * HEADS + h) * TOKENS + j) * TOKENS + (size_t)first;
                     vector logit = load_some(logits + at, T - first);
-                    store_some(scores + at, T - first, self_score_pair(&tables, h, first, j, logit));
+                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "h", "first", "j", "logit")});
                     vector dscore = load_some(weights + at, T - first);
 % if score.trains then
                     vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
 % end
 % if score.grads then
-                    vector slope = self_score_pair_grad(&tables, ${dscores}h, ${gathered}first, j,
-                            ${logit}${weighted}dscore);
+% local slope = invoke("self_score_pair_grad", "&tables", score.trains and "dscores", "h", score.gathers and "&gathered", "first", "j", score.recomputes and "logit", score.trains and "dscore * live_inverse", "dscore")
+                    vector slope = ${slope};
                     store_some(slopes + at, T - first, slope);
 % else
                     store_some(slopes + at, T - first, dscore);
 % end
                 }
 % if score.gathers then
-                end_self_score_group(dscores, h, &gathered, T, first);
+                % call("end_self_score_group", "dscores", "h", "&gathered", "T", "first")
 % end
             }
         }
@@ -78,8 +76,8 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
 % if score.trains then
     for (int l = 0; l < SCORE_SETS; l++) {
         self_score_tables tables;
-        self_score_tables_of(&step, l, &tables);
-        end_self_score(&step, l, &tables, &gradients[l], g);
+        % call("self_score_tables_of", "&step", "l", "&tables")
+        % call("end_self_score", "&step", "l", "&tables", "&gradients[l]", "g")
     }
 % else
     (void)g;

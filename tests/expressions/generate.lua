@@ -266,6 +266,7 @@ local function prepare(project, case)
   end
   case.positions_plan = parts.positions_plan(case.positions, LAYERS)
   case.score = score_facet.derive(spec.score, parts.family(case.positions_plan, HEADS, LAYERS), "float64")
+  case.terms = parts.settled(case.positions_plan, HEADS, LAYERS, case.score).terms
   expectations(case)
   gradient_lists(case)
   case.drawn_text = drawn_text(case)
@@ -276,7 +277,7 @@ end
 local function part_text(template, part, cases)
   return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
-    family = parts.family(nil, HEADS, LAYERS), source = "a random formula",
+    family = parts.settled(nil, HEADS, LAYERS), source = "a random formula",
     command = "lua5.4 tests/expressions/generate.lua", about = { score = { self = {} } } })
 end
 

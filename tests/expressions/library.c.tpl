@@ -8,7 +8,7 @@ _Static_assert(TOKENS == ${tokens} && HEADS == ${heads} && LAYERS == ${layers}, 
 
 #define CASE ${e.number}
 #include "expressions/names.h"
-% include("formula.tpl", { score = e.score, positions = e.positions })
+% include("formula.tpl", { score = e.score, positions = e.positions, terms = e.terms })
 
 % include("library_entry.tpl", { entry = e })
 #include "expressions/unnames.h"

@@ -68,7 +68,7 @@ local function entry(name, reading, number)
   local positions = parts.positions_plan(reading, LAYERS)
   local score = score_facet.derive(spec.score, parts.family(positions, HEADS, LAYERS), "float64")
   local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
-    positions = positions, members = members_of(score.learned), parameters = {} }
+    positions = positions, terms = parts.settled(positions, HEADS, LAYERS, score).terms, members = members_of(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do
     out.parameters[i] = { name = p.name, layers = p.per_layer and LAYERS or 1, count = p.count, start = start_of(p) }
   end
@@ -82,7 +82,7 @@ for _, name in ipairs(project:names("spec/encodings", ".lua")) do
   end
 end
 local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,
-  family = parts.family(nil, HEADS, LAYERS), source = "a preset",
+  family = parts.settled(nil, HEADS, LAYERS), source = "a preset",
   command = "lua5.4 tests/expressions/library.lua", about = { score = { self = {} } } }
 assert(write.files(folder, { { path = "part_library.c", text = parts.render(root, "library.c.tpl", plan) },
   { path = "device_library.cpp", text = parts.render(root, "device_library.cpp.tpl", plan) } }))

@@ -10,7 +10,7 @@ static const real given_weights[] = {${weights}};
 
 #define CASE ${c.number}
 #include "expressions/names.h"
-% include("expression.tpl", { case = c, score = c.score, positions = c.positions_plan, formula = "formula.tpl" })
+% include("expression.tpl", { case = c, score = c.score, positions = c.positions_plan, terms = c.terms, formula = "formula.tpl" })
 #include "expressions/unnames.h"
 #undef CASE
 % end

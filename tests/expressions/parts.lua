@@ -3,6 +3,7 @@
 -- Input: the repository's root. Output: functions; reads templates, writes nothing.
 
 local render = require("render.templates.render")
+local terms = require("attention.terms")
 
 local M = {}
 
@@ -18,7 +19,16 @@ end
 function M.family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
     relative = { behind = false }, queries = { stream = 0 }, cross = false, behind_previous = false, ranged = false,
-    tiles = false, attends = { T = "T", S = "T", keys = "T" }, stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" } }
+    tiles = false, attends = { T = "T", S = "T", keys = "T" }, stack = { member = "layer", count = "LAYERS" },
+    mask = { kind = "none" }, rotation = { kind = "none" }, normaliser = { kind = "softmax" }, drops = false }
+end
+
+-- The same with what its terms are and call their bounds; score: that of the facet.
+function M.settled(positions, heads, layers, score)
+  local family = M.family(positions or M.positions_plan("index", layers), heads, layers)
+  family.score = score or { kind = "none" }
+  terms.settle({ attentions = { family } })
+  return family
 end
 
 -- The text of a template of this folder, which may include those of templates/.

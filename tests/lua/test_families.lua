@@ -117,7 +117,8 @@ function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do(
   write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
   write("attention/cpu/score.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
   for _, family in ipairs(plan.attentions) do
-    write(family.normaliser.template, ("attention_%s.inc"):format(family.name), plan, family, known)
+    local skeleton = ("attention/cpu/%s.inc.tpl"):format(family.terms.loops)
+    write(skeleton, ("attention_%s.inc"):format(family.name), plan, family, known)
   end
   local main = write("families.c.tpl", "families.c", plan, plan.attentions[1], known)
   local program = main:gsub("%.c$", "")

@@ -6,6 +6,7 @@
 % end
 % local at_j, together = terms.spans and "begin + j" or "j", 1
 % while together < 8 and together * 2 <= heads do together = together * 2 end
+% local of_pair = score and invoke(score, terms.scaled and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first + u", "head->from", at_j, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* side by side for one query */
 
@@ -60,10 +61,8 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
 % if terms.scaled then
                 ${name}_head of_head = *head;
                 of_head.h = first + u;
-                weight[u] = ${score}(&of_head, &group, ${at_j}, broadcast(weight[u]))[0];
-% else
-                weight[u] = ${score}(head, &group, ${at_j}, broadcast(weight[u]))[0];
 % end
+                weight[u] = ${of_pair}[0];
             }
         }
 % end

@@ -1,7 +1,6 @@
-% local of_shape = ("shape->length[%d]"):format(queries.stream) .. (cross and (", shape->length[%d]"):format(keys.stream) or "")
 /* Where they end. */
 INLINE size_t ${name}_end(const lh_shape *shape) {
-% if score.kind ~= "none" then
+% if terms.scaled then
     return ${name}_score_start(shape) + ${PREFIX}SCORE_SETS * ${name}_score_bytes(${of_shape});
 % else
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;

@@ -1,10 +1,7 @@
 % local of = cpu.attended[name]
-% local score = ("%s_logit(&queries, key, j)"):format(name)
+% local score = name .. "_logit(&queries, key, j)"
 % if terms.scaled or terms.hides then
-% score = ("%s_score(head, &queries, j, %s)"):format(name, score)
-% end
-% if terms.gains then
-% score = score .. " + load(columns + j * LANES)"
+% score = invoke(name .. "_score", "head", "&queries", "j", score)
 % end
 % local head = invoke(name .. "_head_of", "w", "l", "h", "0", "T", terms.scaled and "&tables")
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
@@ -32,7 +29,11 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
         % slot("far", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {
+% if terms.gains then
+            vector score = ${score} + load(columns + j * LANES);
+% else
             vector score = ${score};
+% end
             largest = maximum(largest, score);
             store(columns + j * LANES, score);
         }
@@ -54,7 +55,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
     size_t pairs = (size_t)T * (size_t)${S}, at = 0;
     real *scores = to->scores, *attention = to->attention;
     if (!scores && !attention) return;
-    % slot("tables")
+    % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
             ${name}_head head = ${head};

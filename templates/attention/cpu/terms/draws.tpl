@@ -1,1 +1,68 @@
-% section("none")
+% local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
+% local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
+% local site = first_site > 0 and " + " .. first_site or ""
+% local given = ("step->distances[%d]"):format(queries.stream)
+% section("distances")
+% if positions.distance.draws then
+% include("parts/drawn_distance.tpl")
+
+% end
+% section("step_functions")
+% if positions.kind == "randomized" then
+/* Draw d of this step: ${positions.about}. */
+static void draw_${name}_positions(const lh_cpu_step *step, int d) {
+    shared *s = step->shared;
+% if cross then
+    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
+% else
+    int T = step->shape.length[${queries.stream}];
+% end
+% for _, side in ipairs(sides) do
+% local count = side.member == "position" and "T" or "S"
+    if (step->positions[${side.stream}]) memcpy(s->${prefix}${side.member}[d], step->positions[${side.stream}], (size_t)${count} * sizeof(int32_t));
+    else
+        lh_draw_positions(&step->draw, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text},
+                s->${prefix}${side.member}[d], s->${prefix}scratch[d]);
+% end
+}
+
+% end
+% if positions.distance.draws then
+/* Draw d of this step's distances: ${positions.distance.about}. */
+static void draw_${name}_distances(const lh_cpu_step *step, int d) {
+    shared *s = step->shared;
+    int T = step->shape.length[${queries.stream}];
+% if positions.distance.independent then
+    int32_t *middle = s->${prefix}distance[d] + ${PREFIX}MAX_POSITION;
+    if (${given})
+        for (int i = 0; i < T; i++) {
+            middle[i] = ${given}[i];
+            middle[-i] = -${given}[i];
+        }
+    else
+        lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T,
+                middle, s->${prefix}distance_scratch[d]);
+% else
+    if (${given}) memcpy(s->${prefix}distance[d], ${given}, (size_t)T * sizeof(int32_t));
+    else
+        lh_draw_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T,
+                s->${prefix}distance[d], s->${prefix}distance_scratch[d]);
+% end
+}
+
+% end
+% section("begin")
+% if terms.after_positions then
+for (int d = part; d < ${PREFIX}DRAWS; d += parts) {
+    draw_${name}_positions(step, d);
+    % slot("after_positions")
+}
+% elseif positions.kind == "randomized" then
+for (int d = part; d < ${PREFIX}DRAWS; d += parts) draw_${name}_positions(step, d);
+% end
+% if positions.distance.draws then
+for (int d = part; d < ${PREFIX}DISTANCE_DRAWS; d += parts) {
+    draw_${name}_distances(step, d);
+    % slot("after_distances")
+}
+% end

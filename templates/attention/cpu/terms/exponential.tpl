@@ -1,1 +1,2 @@
-% section("none")
+% section("kept")
+% include("attention/cpu/kept.tpl")

@@ -153,3 +153,59 @@ for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${grad};
 % section("rows_back_of_block")
 for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_query + T - 1; x += ${PREFIX}KEYS)
     ${name}_relative_rows_grad(&block, T, x, scratch, head->drows);
+% section("sums")
+real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
+% if rows.biases then
+% include("attention/cpu/bias_sums_members.tpl")
+% end
+% section("sums_room")
+size_t rows = (size_t)${name}_distance_count(${T_S});
+for (int l = 0; l < ${stack.count}; l++) {
+    sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
+% if rows.biases then
+    sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
+% end
+}
+% section("tables")
+% include("attention/cpu/offset_tables.tpl")
+
+% section("step_functions")
+% if rows.biases then
+% include("attention/cpu/offset_products.tpl")
+% else
+% include("attention/cpu/offset_rows.tpl")
+% end
+
+% section("end_functions")
+% if rows.biases then
+NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
+    matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
+}
+
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
+    int count = ${name}_distance_count(${of_step});
+    ${name}_relative_weight_grad(count, ${name}_codes(step, set), sums->rows[l], g->${prefix}relative);
+    % include("attention/cpu/bias_sums_end.tpl")
+}
+% else
+% local distance = invoke(name .. "_distance", "step", PREFIX .. "RELATIVE_SETS > 1 ? l : 0", "x")
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+    for (int x = 0; x < ${name}_distance_count(${of_step}); x++) {
+        int row = ${name}_table_row(${distance});
+        const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
+        real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) to[d] += sum[d];
+    }
+}
+% end
+
+% section("end_sums")
+for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(step, l, sums, &g->${stack.member}[l]);
+% section("after_distances")
+% call("make_" .. name .. "_relative", "step", "d")
+% section("begin")
+% if not positions.distance.draws then
+for (int l = part; l < ${stack.count}; l += parts)
+    % call("make_" .. name .. "_relative", "step", "l")
+% end

@@ -92,3 +92,30 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${
 for (int i = ${bounded and "head->first_query" or "0"}; i < ${bounded and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
 % section("rows_back_of_block")
 for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);
+% section("tables")
+enum {
+    ${PREFIX}RELATIVE_SETS = ${rows.sets}, /* sets of distances in one pass${rows.sets_words} */
+    ${PREFIX}RELATIVE_WIDTH = ${PREFIX}HEAD_WIDTH /* channels of a row: ${rows.width_words} */
+};
+
+% include("attention/cpu/table_row.tpl")
+
+% section("sums")
+real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
+% section("sums_room")
+size_t rows = ${rows.rows_text};
+for (int l = 0; l < ${stack.count}; l++) {
+    sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
+}
+% section("end_functions")
+static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+    for (int x = 0; x < ${rows.rows_text}; x++) {
+        int row = x;
+        const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
+        real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) to[d] += sum[d];
+    }
+}
+
+% section("end_sums")
+for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]);

@@ -82,3 +82,80 @@ real *far; /* [keys][LANES] their products */
 % section("room")
 scratch->turned = take(memory, used, WIDTH * LANES * sizeof(real));
 scratch->far = take(memory, used, (size_t)round_up(${S}, TURNED_KEYS) * LANES * sizeof(real));
+% section("tables")
+enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
+
+/* Rows of the sinusoids of keys: whole runs of keys. */
+INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, TURNED_KEYS) * WIDTH; }
+
+/* Those of queries lie channel by channel, so many elements from one to the next: an odd number of vectors, to spread
+ * over the sets of a cache, with LANES queries from every one on. */
+INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
+
+/* Behind the struct shared, by length: ${rows.behind_words}. */
+INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
+    real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return codes + (size_t)set * ${name}_code_elements(step->shape.length[${keys.stream}]);
+}
+INLINE real *${name}_places(const lh_cpu_step *step, int set) {
+    size_t set_elements = (size_t)${name}_place_stride(step->shape.length[${queries.stream}]) * WIDTH;
+    return ${name}_codes(step, ${PREFIX}RELATIVE_SETS) + (size_t)set * set_elements;
+}
+
+static size_t ${name}_relative_bytes(${length_words}) {
+    size_t of_set = ${name}_code_elements(${S}) + (size_t)${name}_place_stride(T) * WIDTH;
+    return ${PREFIX}RELATIVE_SETS * of_set * sizeof(real);
+}
+
+% section("step_functions")
+% local of_keys = cross and "key_position" or "position"
+/* Sinusoids of the positions of a set, of the keys and, channel by channel, of the queries; the weights of the layers
+ * that share it, head by head. */
+static void make_${name}_relative(const lh_cpu_step *step, int set) {
+    const parameters *p = step->parameters;
+    shared *s = step->shared;
+    const position_row *table = step->tables;
+% if positions.layer_index ~= "0" then
+    const int l = set;
+% end
+    const int32_t *position = s->${prefix}position[${positions.layer_index}];
+% if cross then
+    const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
+    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
+% else
+    int T = step->shape.length[${queries.stream}];
+% end
+    int stride = ${name}_place_stride(T);
+    real *codes = ${name}_codes(step, set), *places = ${name}_places(step, set);
+    memset(codes, 0, ${name}_code_elements(${S}) * sizeof(real));
+    memset(places, 0, (size_t)stride * WIDTH * sizeof(real));
+    for (int j = 0; j < ${S}; j++) memcpy(codes + j * WIDTH, table[${of_keys}[j]].sinusoid, WIDTH * sizeof(real));
+    for (int c = 0; c < WIDTH; c++)
+        for (int i = 0; i < T; i++) places[c * stride + i] = table[position[i]].sinusoid[c];
+    for (int of_layer = set; of_layer < ${stack.count}; of_layer += ${PREFIX}RELATIVE_SETS)
+        pack_heads(${H}, WIDTH, p->${stack.member}[of_layer].${prefix}relative, s->${stack.member}[of_layer].${prefix}relative);
+}
+
+% section("after_positions")
+% if positions.input_first then
+if (d > 0) make_${name}_relative(step, d - 1);
+% else
+make_${name}_relative(step, d);
+% end
+% section("sums")
+real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, from a head's channel */
+% include("attention/cpu/bias_sums_members.tpl")
+% section("sums_room")
+for (int l = 0; l < ${stack.count}; l++) {
+    sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
+    sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
+}
+% section("end_functions")
+static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+    for (int c = 0; c < WIDTH; c++)
+        for (int k = 0; k < WIDTH; k++) g->${prefix}relative[k * WIDTH + c] += sums->weights[l][c * WIDTH + k];
+    % include("attention/cpu/bias_sums_end.tpl")
+}
+
+% section("end_sums")
+for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]);

@@ -14,7 +14,8 @@ head->dscores = &w->sums.${name}.score[${scalar.set_of_layer}];
 % local pair = name .. "_score_pair"
 ${invoke(pair, "head->scores", "head->h", "group->first", "j", inner)}
 % section("open_score")
-${name}_open_score(head, group, j, ${inner})
+% local open = name .. "_open_score"
+${invoke(open, "head", "group", "j", inner)}
 % section("group_back")
 % if scalar.gathers then
 ${name}_score_group gathered;
@@ -37,6 +38,47 @@ vector dlogit = ${back};
 % section("heads")
 ${name}_score_tables scores;
 % call(name .. "_score_tables_of", "w->step", "l", "&scores")
-% section("tables")
+% section("traced")
 ${name}_score_tables tables;
 % call(name .. "_score_tables_of", "w->step", "l", "&tables")
+% section("tables")
+#include "score_${name}.inc"
+
+% section("sums")
+% if scalar.trains then
+${name}_score_tables score[${PREFIX}SCORE_SETS];
+% end
+% section("sums_room")
+% if scalar.trains then
+for (int set = 0; set < ${PREFIX}SCORE_SETS; set++)
+    % call("lay_out_" .. name .. "_scores", "&sums->score[set]", "memory", "used", T_S)
+% end
+% section("end_sums")
+% if scalar.trains then
+for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {
+    ${name}_score_tables tables;
+    % call(name .. "_score_tables_of", "step", "l", "&tables")
+    % call("end_" .. name .. "_score", "step", "l", "&tables", "&sums->score[l]", "g")
+}
+% end
+% section("after_positions")
+% local make = scalar.after == "positions" and "make_" .. name .. "_score_set"
+% if make and not positions.per_layer then
+for (int l = 0; l < ${PREFIX}SCORE_SETS; l++)
+    % call(make, "step", "l")
+% elseif make and positions.input_first then
+if (d > 0)
+    % call(make, "step", "d - 1")
+% elseif make then
+% call(make, "step", "d")
+% end
+% section("after_distances")
+% if scalar.after == "distances" then
+for (int l = d; l < ${PREFIX}SCORE_SETS; l += ${PREFIX}DISTANCE_DRAWS)
+    % call("make_" .. name .. "_score_set", "step", "l")
+% end
+% section("begin")
+% if scalar.after == "nothing" then
+for (int l = part; l < ${PREFIX}SCORE_SETS; l += parts)
+    % call("make_" .. name .. "_score_set", "step", "l")
+% end

@@ -1,7 +1,7 @@
 % local normalised, directional = terms.normalised, terms.directional
 % local least_total = precision == "float64" and "1e-12" or "1e-12f"
 % local more = directional and ", with one input more, the directions" or ""
-% include("parts/banner.tpl", { template = "attention/cpu/attention_geometric.inc.tpl", about = about.attention[name] })
+% include("parts/banner.tpl", { template = "attention/cpu/outwards.inc.tpl", about = about.attention[name] })
 
 /* What the layers call, with the workspace whole, is what it is with a softmax: attention_${name} and
  * attention_${name}_backward${more}.

@@ -1,0 +1,5 @@
+/* The row of the table for a distance. */
+INLINE int ${name}_table_row(int distance) {
+    int near = distance < ${rows.farthest} ? distance : ${rows.farthest};
+    return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
+}
