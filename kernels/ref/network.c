@@ -56,22 +56,6 @@ static node *new_node(run *r, int rows, int width) {
     return r->nodes[r->node_count++] = n;
 }
 
-/* By kind; blocks are their operations. */
-static operation *const FORWARD[] = {
-    [LH_REF_EMBED] = lh_ref_embed_forward,       [LH_REF_PLACE] = lh_ref_place_forward,
-    [LH_REF_PRODUCT] = lh_ref_product_forward,   [LH_REF_ACTIVATION] = lh_ref_activation_forward,
-    [LH_REF_GATE] = lh_ref_gate_forward,         [LH_REF_NORM] = lh_ref_norm_forward,
-    [LH_REF_ADD] = lh_ref_sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
-    [LH_REF_CLASSIFY] = lh_ref_classify_forward,
-};
-static operation *const BACKWARD[] = {
-    [LH_REF_EMBED] = lh_ref_embed_backward,       [LH_REF_PLACE] = lh_ref_place_backward,
-    [LH_REF_PRODUCT] = lh_ref_product_backward,   [LH_REF_ACTIVATION] = lh_ref_activation_backward,
-    [LH_REF_GATE] = lh_ref_gate_backward,         [LH_REF_NORM] = lh_ref_norm_backward,
-    [LH_REF_ADD] = lh_ref_sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
-    [LH_REF_CLASSIFY] = lh_ref_classify_backward,
-};
-
 /* Values of a scope at one repetition: those of the network around it where they come from outside. */
 static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
     node **frame = room((size_t)scope->value_count, sizeof *frame);
@@ -118,7 +102,7 @@ static void execute(run *r, const lh_ref_operation *op, const place_in_network *
                    .layer = here->layer,
                    .use = here->use,
                    .site = here->site};
-    FORWARD[op->kind](r, at);
+    lh_ref_forward[op->kind](r, at);
 }
 
 /* The input goes through all repetitions, each loop through the same tensors. The last result is the value of the
@@ -172,7 +156,7 @@ double lh_ref_run(lh_ref_model *model, const lh_ref_batch *batch, double *logits
     for (int b = 0; b < batch->sequences; b++) {
         run r = {.model = model, .batch = batch, .sequence = b, .logits = logits};
         loss += forward(&r);
-        for (int i = r.length - 1; batch->backward && i >= 0; i--) BACKWARD[r.tape[i].op->kind](&r, &r.tape[i]);
+        for (int i = r.length - 1; batch->backward && i >= 0; i--) lh_ref_backward[r.tape[i].op->kind](&r, &r.tape[i]);
         close_run(&r);
     }
     return loss;

@@ -92,7 +92,7 @@ static void add_noise(const run *r, const record *at, node *out) {
     }
 }
 
-void lh_ref_embed_forward(run *r, record *at) {
+static void embed_forward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
     const double *table = value_of(at, LH_REF_TABLE), *shift = value_of(at, LH_REF_SHIFT);
@@ -107,7 +107,7 @@ void lh_ref_embed_forward(run *r, record *at) {
     lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
-void lh_ref_embed_backward(run *r, record *at) {
+static void embed_backward(run *r, record *at) {
     node *out = out_of(at);
     const uint16_t *token = tokens_at(r, at);
     double *table = gradient_of(at, LH_REF_TABLE), *shift = gradient_of(at, LH_REF_SHIFT);
@@ -124,14 +124,14 @@ void lh_ref_embed_backward(run *r, record *at) {
     free(d);
 }
 
-void lh_ref_place_forward(run *r, record *at) {
+static void place_forward(run *r, record *at) {
     node *out = out_of(at);
     memcpy(out->x, read(at, 0)->x, count_of(out) * sizeof *out->x);
     add_positions(r, at, out);
     lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
-void lh_ref_place_backward(run *r, record *at) {
+static void place_backward(run *r, record *at) {
     node *out = out_of(at);
     double *d = doubles(count_of(out));
     lh_ref_drop_at(r, at, count_of(out), out->d, d);
@@ -142,7 +142,7 @@ void lh_ref_place_backward(run *r, record *at) {
 
 /* ---- rows ---- */
 
-void lh_ref_product_forward(run *r, record *at) {
+static void product_forward(run *r, record *at) {
     (void)r;
     node *x = read(at, 0), *out = out_of(at);
     for (int i = 0, first = 0; i < at->op->parts; i++) {
@@ -155,7 +155,7 @@ void lh_ref_product_forward(run *r, record *at) {
     }
 }
 
-void lh_ref_product_backward(run *r, record *at) {
+static void product_backward(run *r, record *at) {
     (void)r;
     node *x = read(at, 0), *out = out_of(at);
     double *dx = doubles(count_of(x));
@@ -172,13 +172,13 @@ void lh_ref_product_backward(run *r, record *at) {
     free(dx);
 }
 
-void lh_ref_activation_forward(run *r, record *at) {
+static void activation_forward(run *r, record *at) {
     node *out = out_of(at);
     lh_ref_activation(at->op->f, (int)count_of(out), read(at, 0)->x, out->x);
     lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
-void lh_ref_activation_backward(run *r, record *at) {
+static void activation_backward(run *r, record *at) {
     node *x = read(at, 0);
     double *dx = doubles(count_of(x));
     lh_ref_drop_at(r, at, count_of(x), out_of(at)->d, dx);
@@ -187,13 +187,13 @@ void lh_ref_activation_backward(run *r, record *at) {
     free(dx);
 }
 
-void lh_ref_gate_forward(run *r, record *at) {
+static void gate_forward(run *r, record *at) {
     node *out = out_of(at);
     lh_ref_gate(at->op->f, out->rows, out->width, read(at, 0)->x, out->x);
     lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
 }
 
-void lh_ref_gate_backward(run *r, record *at) {
+static void gate_backward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     double *dx = doubles(count_of(x)), *dy = doubles(count_of(out));
     lh_ref_drop_at(r, at, count_of(out), out->d, dy);
@@ -203,7 +203,7 @@ void lh_ref_gate_backward(run *r, record *at) {
     free(dy);
 }
 
-void lh_ref_norm_forward(run *r, record *at) {
+static void norm_forward(run *r, record *at) {
     (void)r;
     node *x = read(at, 0), *out = out_of(at);
     const double *scale = value_of(at, LH_REF_SCALE);
@@ -211,7 +211,7 @@ void lh_ref_norm_forward(run *r, record *at) {
     else lh_ref_layer_norm(x->rows, x->width, x->x, scale, value_of(at, LH_REF_OFFSET), out->x);
 }
 
-void lh_ref_norm_backward(run *r, record *at) {
+static void norm_backward(run *r, record *at) {
     (void)r;
     node *x = read(at, 0), *out = out_of(at);
     double *dx = doubles(count_of(x)), *dscale = gradient_of(at, LH_REF_SCALE);
@@ -222,13 +222,13 @@ void lh_ref_norm_backward(run *r, record *at) {
     free(dx);
 }
 
-void lh_ref_sum_forward(run *r, record *at) {
+static void sum_forward(run *r, record *at) {
     node *out = out_of(at);
     lh_ref_drop_at(r, at, count_of(out), read(at, 1)->x, out->x);
     add(count_of(out), out->x, read(at, 0)->x);
 }
 
-void lh_ref_sum_backward(run *r, record *at) {
+static void sum_backward(run *r, record *at) {
     node *out = out_of(at);
     double *d = doubles(count_of(out));
     lh_ref_drop_at(r, at, count_of(out), out->d, d);
@@ -279,7 +279,7 @@ static double loss_of(const run *r, const double *logits, double *d) {
     return loss;
 }
 
-void lh_ref_classify_forward(run *r, record *at) {
+static void classify_forward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes;
     size_t width = (size_t)x->width;
@@ -293,7 +293,7 @@ void lh_ref_classify_forward(run *r, record *at) {
     free(weight);
 }
 
-void lh_ref_classify_backward(run *r, record *at) {
+static void classify_backward(run *r, record *at) {
     node *x = read(at, 0), *out = out_of(at);
     int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
     double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
@@ -309,3 +309,19 @@ void lh_ref_classify_backward(run *r, record *at) {
     free(dweight);
     free(dx);
 }
+
+/* By kind; blocks are their operations. */
+operation *const lh_ref_forward[] = {
+    [LH_REF_EMBED] = embed_forward,       [LH_REF_PLACE] = place_forward,
+    [LH_REF_PRODUCT] = product_forward,   [LH_REF_ACTIVATION] = activation_forward,
+    [LH_REF_GATE] = gate_forward,         [LH_REF_NORM] = norm_forward,
+    [LH_REF_ADD] = sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
+    [LH_REF_CLASSIFY] = classify_forward,
+};
+operation *const lh_ref_backward[] = {
+    [LH_REF_EMBED] = embed_backward,       [LH_REF_PLACE] = place_backward,
+    [LH_REF_PRODUCT] = product_backward,   [LH_REF_ACTIVATION] = activation_backward,
+    [LH_REF_GATE] = gate_backward,         [LH_REF_NORM] = norm_backward,
+    [LH_REF_ADD] = sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
+    [LH_REF_CLASSIFY] = classify_backward,
+};

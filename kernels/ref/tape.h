@@ -107,15 +107,8 @@ void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *
 /* An operation at work: what a record says, forward or backward. */
 typedef void operation(run *r, record *at);
 
-/* Forward, and backward: adds to the gradients of what was read. */
-operation lh_ref_embed_forward, lh_ref_embed_backward;
-operation lh_ref_place_forward, lh_ref_place_backward;
-operation lh_ref_product_forward, lh_ref_product_backward;
-operation lh_ref_activation_forward, lh_ref_activation_backward;
-operation lh_ref_gate_forward, lh_ref_gate_backward;
-operation lh_ref_norm_forward, lh_ref_norm_backward;
-operation lh_ref_sum_forward, lh_ref_sum_backward;
+/* By kind, forward, and backward: adds to the gradients of what was read. */
+extern operation *const lh_ref_forward[], *const lh_ref_backward[];
 operation lh_ref_attention_forward, lh_ref_attention_backward;
-operation lh_ref_classify_forward, lh_ref_classify_backward;
 
 #endif
