@@ -113,11 +113,6 @@ function back.relu_grad(b)
   return { b.to }, "gradient of relu", { name_of(b.op.out) }
 end
 
-for kind, about in next, ops.over_rows() do
-  back[kind .. "_grad"] = function(b)
-    return { b.to }, "gradient of " .. about.what(b.op), { name_of(b.op.x) }
-  end
-end
 
 function back.attention_grad(b)
   local reads = operands_of(b.op)
@@ -155,6 +150,11 @@ function back.place_grad(b)
     .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
 end
 
+-- Of all other operations.
+local function otherwise(b)
+  return { b.to }, "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
+end
+
 local WRITES_PARAMETERS = {
   weight_grad = function(b)
     return b.op.weight, { b.op.p.rows.count, b.op.p.columns.count }
@@ -168,7 +168,7 @@ local WRITES_PARAMETERS = {
 }
 
 local function backward_entry(net, b)
-  local writes, what, reads, factor = back[b.kind](b)
+  local writes, what, reads, factor = (back[b.kind] or otherwise)(b)
   local names, shape = {}, nil
   for _, buffer in ipairs({ writes[1] or false, writes[2] or false, writes[3] or false }) do
     names[#names + 1] = buffer and buffer.name or nil
