@@ -167,7 +167,7 @@ typedef struct lh_eval_defaults {
 } lh_eval_defaults;
 
 typedef struct lh_optimizer {
-    const char *kind; /* "adam", "adamw", "sgd" */
+    const char *kind; /* as the spec names it */
     int states;
     const char *state_name[LH_MAX_STATES]; /* "first_moment" and "second_moment"; "momentum" */
     double clip_norm;                      /* global L2 norm; 0: no clipping */
