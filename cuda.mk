@@ -65,7 +65,7 @@ $(OUT)/obj/images.o: runtime/images.c $(SOURCES)/device.cu $(OUT)/obj/images/mad
 		-MMD -MP -c -o $@ $<
 
 $(OUT)/obj/cuda.o: $(SOURCES)/cuda.c $(OUT)/obj/images/made Makefile cuda.mk $(B)/compiler
-	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) $(if $(IMAGES),-DLH_CUDA_TOOLKIT='"$(word 2,$(TOOLKIT))"') \
+	$(CC) $(RUNTIME_CFLAGS) $(GENERATED_CFLAGS) $(CHECKS) $(if $(IMAGES),-DLH_CUDA_TOOLKIT='"$(word 2,$(TOOLKIT))"') \
 		$(if $(JIT),-DLH_CUDA_SOURCE) -MMD -MP -c -o $@ $<
 endif
 

@@ -69,7 +69,7 @@ $(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels $(T
 
 $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c $(TEST_RULES) $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(RUNTIME_CFLAGS) $$(CHECKS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(RUNTIME_CFLAGS) $$(GENERATED_CFLAGS) $$(CHECKS) -MMD -MP -c -o $$@ $$<
 
 $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c $(TEST_RULES) $(B)/compiler
 	@mkdir -p $$(@D)

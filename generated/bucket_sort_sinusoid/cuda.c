@@ -143,12 +143,10 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
 }
 
 static size_t shared_bytes(const lh_shape *longest) {
-    (void)longest;
     return 0;
 }
 
 static size_t partial_bytes(const lh_shape *longest) {
-    (void)longest;
     return 253952 * sizeof(real);
 }
 

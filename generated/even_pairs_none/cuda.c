@@ -111,12 +111,10 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 static size_t shared_bytes(const lh_shape *longest) {
-    (void)longest;
     return 0;
 }
 
 static size_t partial_bytes(const lh_shape *longest) {
-    (void)longest;
     return 253952 * sizeof(real);
 }
 

@@ -173,7 +173,6 @@ typedef struct position_row {
 } position_row;
 
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
-    (void)longest;
     return MAX_POSITION;
 }
 

@@ -31,7 +31,6 @@ typedef struct position_row {
 } position_row;
 
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
-    (void)longest;
     return MAX_POSITION;
 }
 
@@ -330,7 +329,6 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 
 /* The first of the part's tokens of sequence s. */
 INLINE int first_of(const workspace *w, const row_set *part, int s) {
-    (void)s;
     return w->all.count - part->count;
 }
 
@@ -494,8 +492,7 @@ static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
     end_self_sums(step, &sums.self, gradient);
 }
 
-static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
-    (void)mode;
+static size_t shared_bytes(const lh_shape *longest) {
     return self_end(longest);
 }
 

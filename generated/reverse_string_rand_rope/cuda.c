@@ -119,7 +119,6 @@ typedef struct position_row {
 } position_row;
 
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
-    (void)longest;
     return MAX_POSITION;
 }
 
@@ -159,12 +158,10 @@ static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *cons
 }
 
 static size_t shared_bytes(const lh_shape *longest) {
-    (void)longest;
     return 0;
 }
 
 static size_t partial_bytes(const lh_shape *longest) {
-    (void)longest;
     return 253952 * sizeof(real);
 }
 

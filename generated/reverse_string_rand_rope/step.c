@@ -32,7 +32,6 @@ typedef struct position_row {
 } position_row;
 
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
-    (void)longest;
     return MAX_POSITION;
 }
 
@@ -232,7 +231,6 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 
 /* The first of the part's tokens of sequence s. */
 INLINE int first_of(const workspace *w, const row_set *part, int s) {
-    (void)s;
     return w->all.count - part->count;
 }
 
@@ -323,9 +321,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }
 
-static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
-    (void)mode;
-    (void)longest;
+static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared);
 }
 

@@ -125,8 +125,9 @@ typedef struct lh_cpu_program {
     size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
-    /* Bytes that suffice for every shape up to this one in this mode. Memory is 64-byte aligned and zeroed once. */
-    size_t (*shared_bytes)(const lh_shape *longest, lh_mode mode);
+    /* Bytes that suffice for every shape up to this one: in all modes, in this one. Memory is 64-byte aligned and zeroed
+     * once. */
+    size_t (*shared_bytes)(const lh_shape *longest);
     size_t (*workspace_bytes)(const lh_shape *longest, lh_mode mode);
 
     /* Draws, and what every block of the step shares. Each of `parts` threads calls it once with its own part. */

@@ -33,7 +33,7 @@ static int largest_shard(const lh_spec *spec) {
 static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
-    size_t shared = cpu->program->shared_bytes(&shape, LH_MODE_TRAIN);
+    size_t shared = cpu->program->shared_bytes(&shape);
     int block = cpu->program->block_sequences(shape.length);
     shape.sequences = block < most->shard ? block : most->shard;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);

@@ -36,7 +36,7 @@ static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
     cut sequences = cut_of(cpu, shape.length, examples);
-    most->shared = larger(most->shared, cpu->program->shared_bytes(&shape, LH_MODE_EVALUATE));
+    most->shared = larger(most->shared, cpu->program->shared_bytes(&shape));
     lh_longer_streams(longest, shape.length);
     shape.sequences = sequences.together;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));

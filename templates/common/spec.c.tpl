@@ -29,9 +29,6 @@ static const char *const ${alphabet.name}[] = {
 % if not task.data then
 % for _, length in ipairs(task.lengths) do
 static int ${length.name}(int n) {
-% if length.constant then
-    (void)n;
-% end
     return ${length.formula};
 }
 % end

@@ -8,7 +8,6 @@ INLINE int first_of(const workspace *w, const row_set *part, int s) {
 % if readout == "probe" then
     return part->count < w->all.count ? w->block->place[s] : 0;
 % else
-    (void)s;
     return ${decoded}w->all.count - part->count;
 % end
 }

@@ -71,12 +71,10 @@ enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a to
 % include("cpu/shard.tpl")
 
 % end
-static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
-    (void)mode;
+static size_t shared_bytes(const lh_shape *longest) {
 % if last_behind then
     return ${last_behind}_end(longest);
 % else
-    (void)longest;
     return sizeof(shared);
 % end
 }

@@ -8,8 +8,7 @@
 
 % end
 % if streams[2] then
-static void trace_activation(const workspace *w, int tokens, const real *x, const lh_trace *to) {
-    (void)w;
+static void trace_activation(int tokens, const real *x, const lh_trace *to) {
     if (to->activation) memcpy(to->activation, x, (size_t)tokens * WIDTH * sizeof(real));
 }
 % else

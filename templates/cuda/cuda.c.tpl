@@ -55,7 +55,6 @@ static size_t shared_bytes(const lh_shape *longest) {
 }
 % else
 static size_t shared_bytes(const lh_shape *longest) {
-    (void)longest;
     return 0;
 }
 % end
@@ -64,7 +63,6 @@ static size_t shared_bytes(const lh_shape *longest) {
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${of_longest}); }
 % elseif cuda.products == "library" then
 static size_t partial_bytes(const lh_shape *longest) {
-    (void)longest;
     return GRADIENT_BYTES;
 }
 % elseif cuda.sums then
@@ -73,7 +71,6 @@ static size_t partial_bytes(const lh_shape *longest) {
 }
 % else
 static size_t partial_bytes(const lh_shape *longest) {
-    (void)longest;
     return ${parameter_storage} * sizeof(real);
 }
 % end

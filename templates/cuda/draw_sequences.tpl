@@ -9,7 +9,6 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[${at}];
-    (void)distances;
     for (int s = 0; s < shape->sequences; s++, out += T)
         if (positions[${at}]) memcpy(out, positions[${at}], (size_t)T * sizeof(int));
         else lh_draw_sequence(from, ${at}, from->first + (uint32_t)s, ${first}, ${range}, T, ${positions.sorted_text}, out, scratch);

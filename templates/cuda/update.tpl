@@ -211,14 +211,13 @@ INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimiz
 % end
 
 /* The same for each of a thread's elements of a piece. */
-INLINE quad decay_of_piece(int piece, real share) {
+% define("INLINE quad decay_of_piece", "int piece", "real share")
     quad shares;
 % if optimizer.spared then
     const int first = piece * PIECE + 4 * (int)threadIdx.x;
 #pragma unroll
     for (int i = 0; i < 4; i++) shares.v[i] = is_spared(first + i) ? 0 : share;
 % else
-    (void)piece;
 #pragma unroll
     for (int i = 0; i < 4; i++) shares.v[i] = share;
 % end
@@ -266,7 +265,7 @@ INLINE bool update(double squares, double loss) {
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
         double parameters, changes;
-        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and "decay_of_piece(piece, share)", "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "&parameters", "&changes")
+        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and invoke("decay_of_piece", "piece", "share"), "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "&parameters", "&changes")
         if (threadIdx.x == 0) {
             r->piece_sums[PIECES + piece] = parameters;
             r->piece_sums[2 * PIECES + piece] = changes;

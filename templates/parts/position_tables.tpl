@@ -13,7 +13,6 @@ static int position_rows(const int longest[LH_MAX_STREAMS]) {
 % end
     return rows;
 % elseif any_draws then
-    (void)longest;
     return MAX_POSITION;
 % else
     return longest[0];

@@ -142,7 +142,7 @@ static cpu_side open_cpu(const problem *p, lh_mode mode) {
         program->make_tables(c.tables, p->shape.length);
     }
     c.step.tables = c.tables;
-    c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape, mode));
+    c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape));
     c.workspace = lh_model_reserve(program->workspace_bytes(&p->shape, mode));
     program->begin_step(&c.step, 0, 1);
     return c;

@@ -54,7 +54,7 @@ $(B)/ptx/$(1)/counted.o: build/ptx/specs/$(1)/spec.c Makefile $(B)/compiler
 
 $(B)/ptx/$(1)/cuda.o: build/ptx/specs/$(1)/cuda.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(RUNTIME_CFLAGS) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(RUNTIME_CFLAGS) $$(GENERATED_CFLAGS) -MMD -MP -c -o $$@ $$<
 
 $(B)/ptx/$(1)/step.o: build/ptx/specs/$(1)/step.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)

@@ -92,7 +92,7 @@ static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *
         d->step.tables = d->tables = reserve(program->tables_bytes(d->step.shape.length));
         program->make_tables(d->tables, d->step.shape.length);
     }
-    d->step.shared = reserve(program->shared_bytes(&d->step.shape, LH_MODE_EVALUATE));
+    d->step.shared = reserve(program->shared_bytes(&d->step.shape));
     program->begin_step(&d->step, 0, 1);
     d->memory = reserve(program->decode_bytes(&d->step.shape));
     d->want = reserve((size_t)(SEQUENCES * d->labels) * d->row);

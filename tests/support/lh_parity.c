@@ -209,8 +209,7 @@ void lh_parity_check_memory(const lh_spec *spec) {
         const lh_planned *want = planned_of(spec->id, (*program)->level);
         lh_shape shape = {want->sequences, {want->length[0], want->length[1]}, 1};
         size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;
-        size_t got[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN),
-                        (*program)->shared_bytes(&shape, LH_MODE_TRAIN), tables};
+        size_t got[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN), (*program)->shared_bytes(&shape), tables};
         size_t planned[] = {want->workspace, want->shared, want->tables};
         for (int i = 0; i < 3; i++)
             if (got[i] != planned[i])
@@ -241,7 +240,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .distances = {drawn},
                            .parameters = t.parameters,
                            .tables = t.tables,
-                           .shared = lh_parity_reserve(program->shared_bytes(&shape, mode))};
+                           .shared = lh_parity_reserve(program->shared_bytes(&shape))};
     for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
     return t;
 }

@@ -24,8 +24,7 @@ static int block_sequences(const int length[LH_MAX_STREAMS]) {
     return length[1] > 0 && length[0] + length[1] > 8 ? 1 : 2;
 }
 
-static size_t shared_bytes(const lh_shape *longest, lh_mode mode) {
-    (void)mode;
+static size_t shared_bytes(const lh_shape *longest) {
     return (size_t)(longest->labels + POSITION_ROWS) * sizeof(int32_t);
 }
 

@@ -42,7 +42,7 @@ static result run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_b
     size_t classes = (size_t)spec->classes, labels = (size_t)batch->labels;
     double *parameters = lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double));
     void *tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
-    void *shared = lh_parity_reserve(program->shared_bytes(&shape, mode));
+    void *shared = lh_parity_reserve(program->shared_bytes(&shape));
     void *workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
     result r = {lh_parity_reserve(SEQUENCES * labels * classes * sizeof(double)),
                 lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double)),

@@ -106,7 +106,7 @@ static double gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     double *parameters = lh_engine_memory(TOY_STORAGE * sizeof *parameters, "the test", &error),
            workspace[WORKSPACE] = {0};
     double *tables = lh_engine_memory(toy_double.tables_bytes(shape.length), "the test", &error);
-    void *shared = lh_engine_memory(toy_double.shared_bytes(&shape, LH_MODE_TRAIN), "the test", &error);
+    void *shared = lh_engine_memory(toy_double.shared_bytes(&shape), "the test", &error);
     lh_initialise(spec, 7, 8, parameters);
     toy_double.make_tables(tables, shape.length);
     lh_assert_ok(lh_batch_open(&batch, spec, n, spec->train.batch, &error), &error);

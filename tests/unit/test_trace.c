@@ -325,7 +325,7 @@ static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program,
                             .distances = {b->positions},
                             .parameters = b->state.parameters,
                             .tables = b->tables,
-                            .shared = reserve(program->shared_bytes(&shape, LH_MODE_EVALUATE))};
+                            .shared = reserve(program->shared_bytes(&shape))};
     program->begin_step(&b->step, 0, 1);
 }
 

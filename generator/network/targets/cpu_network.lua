@@ -43,7 +43,8 @@ local function trace_records(cpu)
   for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
     list[#list + 1] = record
     if record.kind == "embed" then
-      calls.append("cpu", list, "trace", { self = record.self, x = record.out, tokens = record.traced })
+      calls.append("cpu", list, "trace", { self = not record.traced and record.self, x = record.out,
+        tokens = record.traced })
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
       record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)

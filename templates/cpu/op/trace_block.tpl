@@ -4,5 +4,5 @@ for (int l = 0; l < ${uses}; l++) {
 % for _, family in ipairs(families) do
     % call("trace_attention_" .. family, self, layer, ("&w.%s[0]"):format(name), "to++")
 % end
-    % call("trace_activation", self, traced, output, "to++")
+    % call("trace_activation", not traced and self, traced, output, "to++")
 }
