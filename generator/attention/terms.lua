@@ -47,96 +47,42 @@
 
 local kinds = require("attention.kinds")
 local names = require("attention.names")
+local pages = require("facets.pages")
 
 local M = {}
 
-local function positions(family)
-  return { page = "draws", properties = { sided = family.positions.kind == "randomized" and family.cross } }
-end
-
--- Keys to the right and to the left gain what a learned map of the block's input says.
-local function contribution(family)
-  local normaliser = family.normaliser
-  return normaliser.directional and { page = "directions", wider = normaliser.direction_width > 2 * family.heads,
-    properties = { directional = true } } or nil
-end
-
-local function row_map(family)
-  local rotation = family.rotation
-  return rotation.kind ~= "none" and { page = "turns", draw = rotation.draw, properties = { turns = true } } or nil
-end
-
-local VECTORS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_turn" }
-
-local function pair_vector(family)
-  local relative = family.relative
-  if relative.kind == "none" then
-    return nil
-  end
-  local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
-  return { page = VECTORS[form], vectors = relative.vectors, rows = relative,
-    properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
-      first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } }
-end
-
-local function pair_scalar(family)
-  local score = family.score
-  return score.kind ~= "none" and { page = "scalar", scalar = score,
-    properties = { scaled = true, numbered = true, again = score.recomputes, trains = score.trains,
-      changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true, after_positions = score.after == "positions" } } or nil
-end
-
-local DOMAINS = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
-
-local function domain(family)
-  local mask = family.mask
-  if mask.kind == "none" then
-    return nil
-  end
-  local page = DOMAINS[mask.kind]
-  local band, listed = page == "band", page == "segments"
-  return { page = page, seen = mask,
-    properties = { spans = true, hides = not listed, gains = listed, numbered = listed, opens = band,
-      opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } }
-end
-
-local function row_function(family)
-  local normaliser = family.normaliser
-  local outwards = normaliser.kind == "geometric"
-  return { page = outwards and "outwards" or "exponential", loops = outwards and "outwards" or "attention",
-    properties = { outwards = outwards,
-    normalised = normaliser.normalised, sums = outwards,
-    reads_output = not outwards or normaliser.normalised } }
-end
-
+-- Dropout is the model's rather than a facet's.
 local function weight_map(family)
-  return family.drops and { page = "dropped", site = family.drops.place, rate = family.drops.name,
+  return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.place, rate = family.drops.name,
     properties = { drops = true, numbered = true } } or nil
 end
-
-local OF_KIND = { position_source = positions, contribution = contribution, row_map = row_map,
-  pair_vector = pair_vector, pair_scalar = pair_scalar, domain = domain, row_function = row_function,
-  weight_map = weight_map }
 
 M.PROPERTIES = { "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes",
   "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "gains", "sees_all", "outwards", "normalised",
   "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output", "made", "after_positions" }
 
+local function enter(terms, term)
+  terms[#terms + 1] = term
+  terms.vectors, terms.loops = term.vectors or terms.vectors, term.loops or terms.loops
+  for name, value in next, term.properties do
+    assert(terms[name] ~= nil, name)
+    terms[name] = terms[name] or value or false
+  end
+end
+
 function M.of(family)
-  local terms = { vectors = family.relative.vectors or 2, scalar = family.score }
+  local terms, found = { vectors = 2, scalar = family.score }, { weight_map(family) or nil }
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
+  for _, list in ipairs(pages.said("terms", family)) do
+    table.move(list, 1, #list, #found + 1, found)
+  end
   for _, kind in ipairs(kinds) do
-    local term = OF_KIND[kind.name] and OF_KIND[kind.name](family)
-    if term then
-      term.kind, term.rank = kind.name, kind.rank
-      terms[#terms + 1] = term
-      terms.loops = term.loops or terms.loops
-      for name, value in next, term.properties do
-        assert(terms[name] ~= nil, name)
-        terms[name] = terms[name] or value or false
+    for _, term in ipairs(found) do
+      if term.kind == kind.name then
+        term.rank = kind.rank
+        enter(terms, term)
       end
     end
   end

@@ -141,4 +141,15 @@ function M.export(family, given)
     temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 
+-- Keys to the right and to the left may gain what a learned map of the block's input says.
+function M.terms(family)
+  local normaliser = family.normaliser
+  local outwards, normalised = normaliser.kind == "geometric", normaliser.normalised
+  return { { kind = "row_function", page = outwards and "outwards" or "exponential",
+    loops = outwards and "outwards" or "attention", properties = { outwards = outwards, normalised = normalised,
+      sums = outwards, reads_output = not outwards or normalised } },
+    normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
+      wider = normaliser.direction_width > 2 * family.heads } or nil }
+end
+
 return M

@@ -24,6 +24,8 @@
 --   banner(family)           a sentence at the head of the file of an attention
 --   choices(plan, families, add)   what the generator chose, by add(what, value, why); device_choice(family): the same
 --                            of attention on a device
+--   terms(family)            what it adds to loops over queries and keys: a list of terms with kinds
+--                            (attention/terms.lua), nil where it is off
 --   export(family, given), exported   names that templates of Python read, by a table; given: crosses (two streams),
 --                            memory (what names of the keys' stream begin with), formula, net, and to add to needs
 --                            and pages (lab/export/facets.lua); or true: the network's operations have all of it

@@ -384,4 +384,9 @@ function M.export(family)
   return { by_sequence = family.positions.kind == "sequence", cyclic = family.positions.period or false }
 end
 
+function M.terms(family)
+  return { { kind = "position_source", page = "draws",
+    properties = { sided = family.positions.kind == "randomized" and family.cross } } }
+end
+
 return M

@@ -170,4 +170,17 @@ function M.export(family, given)
     relative_rows = relative.rows or false }
 end
 
+local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_turn" }
+
+function M.terms(family)
+  local relative = family.relative
+  if relative.kind == "none" then
+    return nil
+  end
+  local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
+  return { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
+    properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
+      first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } } }
+end
+
 return M

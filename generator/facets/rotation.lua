@@ -130,4 +130,10 @@ function M.export(family, given)
   return { rope = rope }
 end
 
+function M.terms(family)
+  local rotation = family.rotation
+  return rotation.kind ~= "none" and { { kind = "row_map", page = "turns", draw = rotation.draw,
+    properties = { turns = true } } } or nil
+end
+
 return M

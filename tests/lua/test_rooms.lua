@@ -15,7 +15,7 @@ local ROOMS = {
   { "facets", "base expression" },
   { "spec", "base expression facets" },
   { "network", "base" },
-  { "attention" },
+  { "attention", "facets" },
   { "plan.deriving", "base facets spec network attention" },
   { "plan.pages", "base facets plan.deriving" },
   { "plan", "base attention plan.deriving plan.pages" },
