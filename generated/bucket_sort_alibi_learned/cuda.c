@@ -163,12 +163,12 @@ INLINE size_t score_gradient_bytes(int T) {
 
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
-    char *score; /* SCORE_SETS sets of score_gradients */
+    char *score; /* a set of score_gradients */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
     sums->score = memory ? memory + *used : (char *)0;
-    *used += SCORE_SETS * score_gradient_bytes(T);
+    *used += score_gradient_bytes(T);
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -180,14 +180,14 @@ INLINE size_t sum_bytes(int T) {
 
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
-    char *score; /* SCORE_SETS sets of score_tables */
+    char *score; /* a set of score_tables */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
     t->score = memory ? memory + used : (char *)0;
-    used += SCORE_SETS * score_bytes(T);
+    used += score_bytes(T);
     t->sums = memory ? memory + used : (char *)0;
     used += sum_bytes(T);
     return used;
@@ -222,7 +222,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "5d59b708c7233045",
+        .source_digest = "c4432c9abb961841",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

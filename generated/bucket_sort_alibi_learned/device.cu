@@ -1136,12 +1136,12 @@ INLINE size_t score_gradient_bytes(int T) {
 
 /* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
 typedef struct table_sums {
-    char *score; /* SCORE_SETS sets of score_gradients */
+    char *score; /* a set of score_gradients */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
     sums->score = memory ? memory + *used : (char *)0;
-    *used += SCORE_SETS * score_gradient_bytes(T);
+    *used += score_gradient_bytes(T);
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -1153,14 +1153,14 @@ INLINE size_t sum_bytes(int T) {
 
 /* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
-    char *score; /* SCORE_SETS sets of score_tables */
+    char *score; /* a set of score_tables */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
     t->score = memory ? memory + used : (char *)0;
-    used += SCORE_SETS * score_bytes(T);
+    used += score_bytes(T);
     t->sums = memory ? memory + used : (char *)0;
     used += sum_bytes(T);
     return used;
@@ -1202,8 +1202,6 @@ typedef struct block_state {
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
-
-enum { SCORE_STAGES = 1 };
 
 /* Fills the tables: of each the entries first, first + stride, ... */
 INLINE void make_score(const step_view *v, const score_tables *s, int first, int stride) {
@@ -1248,14 +1246,9 @@ INLINE void end_score(const step_view *v, const score_gradients *d, parameters *
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
-    for (int stage = 0; stage < SCORE_STAGES; stage++) {
-        for (int l = 0; l < SCORE_SETS; l++) {
-            score_tables tables;
-            score_tables_of(v, &tables);
-            make_score(v, &tables, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
-        }
-        if (stage + 1 < SCORE_STAGES) team_barrier(t);
-    }
+    score_tables tables;
+    score_tables_of(v, &tables);
+    make_score(v, &tables, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
 }
 
@@ -1875,10 +1868,10 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-    for (int l = 0; t->rank == 0 && l < SCORE_SETS; l++) {
+    if (t->rank == 0) {
         score_gradients d;
         used = 0;
-        lay_out_score_gradients(&d, sums.score + (size_t)l * score_gradient_bytes(v->T), &used, v->T);
+        lay_out_score_gradients(&d, sums.score, &used, v->T);
         __syncthreads();
         end_score(v, &d, g, staging());
     }

@@ -69,7 +69,7 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
     for (int l = 0; l < SCORE_SETS; l++)
         % call("lay_out_score", "&tables[l]", "a.memory", "&used", "T", "T")
 % if c.stages[1] then
-    for (int stage = 0; stage < SCORE_STAGES; stage++) {
+    for (int stage = 0; stage < ${c.stage_count}; stage++) {
         for (int l = 0; l < SCORE_SETS; l++)
             % call("make_score", "stage", "&v", "l", "&tables[l]", "first", "THREADS")
         __syncthreads();

@@ -14,10 +14,10 @@ static __device__ const real ${list.name}[] = {
 % if scalar.constants[1] then
 
 % end
-enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
-
 % if c.stages[1] then
 % if c.stages[2] then
+enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
+
 /* Fills the tables of a stage${c.of_layer}: of each the entries first, first + stride, ... A stage reads what
  * those before it have made. */
 % else

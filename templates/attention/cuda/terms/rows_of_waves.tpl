@@ -93,15 +93,14 @@ sums->${prefix}row_sums = take_reals(memory, used, ${stack.count} * (size_t)${in
 % slot("distance_of_row")
 /* Sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
+% if rows.sets > 1 then
     const int room = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
     for (int set = 0; set < ${PREFIX}RELATIVE_SETS; set++) {
-        const int count = ${invoke(row_count, "v", "set")};
-        for (int e = first; e < count * WIDTH; e += stride) {
-            const int c = e % WIDTH, distance = ${invoke(attends.distance_of_row, "v", "set", "e / WIDTH")};
-            const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
-            v->shared.${prefix}codes[(size_t)set * room * WIDTH + e] = distance < 0 && c < WIDTH / 2 ? -code : code;
-        }
+        % include("attention/cuda/codes.tpl", { set = "set", place = "(size_t)set * room * WIDTH + e" })
     }
+% else
+    % include("attention/cuda/codes.tpl", { set = "0", place = "e" })
+% end
 }
 
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""

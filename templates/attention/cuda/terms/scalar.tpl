@@ -1,5 +1,7 @@
 % local c, T = scalar.cuda, "block()->view." .. attends.T
 % local S = "block()->view." .. attends.S
+% local sets = scalar.sets > 1 and PREFIX .. "SCORE_SETS * " or ""
+% local sets_about = scalar.sets > 1 and PREFIX .. "SCORE_SETS sets of" or "a set of"
 % section("members")
 const ${prefix}score_tables *score;
 % section("set_members")
@@ -94,61 +96,63 @@ ${prefix}attend_heads();
     % call(prefix .. "lay_out_score", "s", "v->shared." .. prefix .. "score" .. of_layer, "&used", "v->" .. attends.T, "v->" .. attends.S)
 }
 % section("shared_tables")
-char *${prefix}score; /* ${PREFIX}SCORE_SETS sets of score_tables */
+char *${prefix}score; /* ${sets_about} score_tables */
 % if scalar.trains and c.work[1] then
 reals ${prefix}scratch; /* of end_score */
 % end
 % section("lay_out_tables")
 % local bytes, scratch = prefix .. "score_bytes", prefix .. "score_scratch"
 t->${prefix}score = memory ? memory + used : (char *)0;
-used += ${PREFIX}SCORE_SETS * ${invoke(bytes, attends.T, attends.S)};
-% if scalar.trains and c.work[1] and attends.end_by_layer then
-t->${prefix}scratch = take_reals(memory, &used, ${PREFIX}SCORE_SETS * ${invoke(scratch, attends.T, attends.S)});
-% elseif scalar.trains and c.work[1] then
-t->${prefix}scratch = take_reals(memory, &used, ${invoke(scratch, attends.T, attends.S)});
+used += ${sets}${invoke(bytes, attends.T, attends.S)};
+% if scalar.trains and c.work[1] then
+% local sets = attends.end_by_layer and sets or ""
+t->${prefix}scratch = take_reals(memory, &used, ${sets}${invoke(scratch, attends.T, attends.S)});
 % end
 % section("table_sums")
 % if scalar.trains then
-char *${prefix}score; /* ${PREFIX}SCORE_SETS sets of score_gradients */
+char *${prefix}score; /* ${sets_about} score_gradients */
 % end
 % section("lay_out_sums")
 % if scalar.trains then
 % local bytes = prefix .. "score_gradient_bytes"
 sums->${prefix}score = memory ? memory + *used : (char *)0;
-*used += ${PREFIX}SCORE_SETS * ${invoke(bytes, attends.T, attends.S)};
+*used += ${sets}${invoke(bytes, attends.T, attends.S)};
 % end
 % section("begin_tables")
-% if c.stages[1] then
+% if c.stages[2] then
 for (int stage = 0; stage < ${PREFIX}SCORE_STAGES; stage++) {
-    for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {
-        ${prefix}score_tables tables;
-        % call(prefix .. "score_tables_of", "v", "l", "&tables")
-        % call(prefix .. "make_score", "stage", "v", "l", "&tables", "t->rank * THREADS + (int)threadIdx.x", "t->blocks * THREADS")
-    }
+    % include("attention/cuda/scalar_make.tpl")
     if (stage + 1 < ${PREFIX}SCORE_STAGES) team_barrier(t);
 }
+% elseif c.stages[1] then
+% include("attention/cuda/scalar_make.tpl")
 % end
 % section("end_tables")
 % if scalar.trains then
 % local bytes, scratch, room = prefix .. "score_gradient_bytes", prefix .. "score_scratch", "v->shared." .. prefix .. "scratch"
-% if attends.end_by_layer then
+% local sums, set = "sums." .. prefix .. "score", scalar.sets > 1 and "l" or "0"
+% if scalar.sets > 1 then
+% sums = sums .. " + (size_t)l * " .. invoke(bytes, attends.T_of_view, attends.S_of_view)
+% end
+% if scalar.sets == 1 then
+if (t->rank == 0) {
+% elseif attends.end_by_layer then
 % room = c.work[1] and room .. " + (size_t)l * " .. invoke(scratch, attends.T_of_view, attends.S_of_view)
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) {
 % else
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) {
 % end
-% local sums = "sums." .. prefix .. "score + (size_t)l * " .. invoke(bytes, attends.T_of_view, attends.S_of_view)
 % if c.finish.uses.s then
     ${prefix}score_tables tables;
 % end
     ${prefix}score_gradients d;
 % if c.finish.uses.s then
-    % call(prefix .. "score_tables_of", "v", "l", "&tables")
+    % call(prefix .. "score_tables_of", "v", set, "&tables")
 % end
     used = 0;
     % call(prefix .. "lay_out_score_gradients", "&d", sums, "&used", attends.T_of_view, attends.S_of_view)
     __syncthreads();
-    % call(prefix .. "end_score", "v", "l", "&tables", "&d", "g", room or "0", "staging()")
+    % call(prefix .. "end_score", "v", set, "&tables", "&d", "g", room or "0", "staging()")
 }
 % end
 % section("layout")
