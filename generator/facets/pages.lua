@@ -49,17 +49,20 @@ local M = {
   (require("facets.score")), -- the first of its values
 }
 
-features.pages = { table.unpack(M) }
-
 local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-M.written, M.at = {}, {}
+M.written, M.at, features.pages = {}, {}, M
 for _, page in ipairs(M) do
   M.at[page.name] = page
 end
 for i, name in ipairs(WRITTEN) do
   M.written[i] = M.at[name]
+end
+
+-- Adds a page from elsewhere behind all others, ahead of whoever reads them: the schema is made once.
+function M.enter(page)
+  M[#M + 1], M.written[#M.written + 1], M.at[page.name] = page, page, page
 end
 
 -- Calls what pages have under a name, in an order of pages.

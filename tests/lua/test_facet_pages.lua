@@ -1,0 +1,110 @@
+-- A facet is a page: one that is no part of the generator is read, checked, planned, described and told from others.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+
+local page = { name = "spacing", off = { kind = "all" }, decoders = { even = true } }
+
+page.fields = {
+  { path = "encoding.spacing", type = "table", left_out = "all", doc = "which offsets heads see" },
+  { path = "encoding.spacing.kind", type = "kind", default = "all", doc = "its form",
+    kinds = { { name = "all", doc = "each sees all" }, { name = "even", doc = "the first ones see even offsets" } } },
+  { path = "encoding.spacing.heads", type = "integer", min = 1, max = 64, required = true, only = { "even" },
+    doc = "how many heads do" },
+}
+
+function page.check(seen, say)
+  local encoding, heads = seen.resolved.encoding, seen.resolved.model.heads
+  local given = encoding.spacing
+  if given and given.heads and heads and given.heads > heads then
+    say.refuse("encoding.spacing.heads", "model.heads", heads, { what = ("%d heads"):format(given.heads),
+      expected = ("at most %d"):format(heads) })
+  end
+end
+
+function page.warn(seen, say)
+  local given = seen.resolved.encoding.spacing
+  if given and given.heads == seen.resolved.model.heads then
+    say.warn(say.named("encoding.spacing.heads") .. ": no head sees odd offsets")
+  end
+end
+
+function page.plan(encoding)
+  return encoding.spacing or { kind = "all" }
+end
+
+function page.phrase(family)
+  return family.spacing.kind == "even" and ("%d heads see even offsets"):format(family.spacing.heads) or nil
+end
+
+function page.terms(family)
+  return family.spacing.kind == "even" and { { kind = "domain", page = "even", count = family.spacing.heads,
+    properties = { hides = true, numbered = true } } } or nil
+end
+
+function page.identity(encoding)
+  return { spacing = encoding.spacing }
+end
+
+require("facets.pages").enter(page)
+
+local describe = require("plan.pages.describe")
+local plans = require("plans")
+local pytorch = require("lab.export.pytorch")
+local schema = require("spec.schema")
+
+local SPEC = "return { task = { kind = 'bucket_sort' }, model = { kind = '%s' }, encoding = { kind = 'rope', %s } }"
+
+local function plan_of(spacing, kind)
+  local resolved, info, d = support.check_text(SPEC:format(kind or "encoder", spacing))
+  assert(resolved, d:text())
+  return plans.build(resolved), info
+end
+
+local function terms_of(family)
+  local words = {}
+  for i, term in ipairs(family.terms) do
+    words[i] = term.page
+  end
+  return table.concat(words, " ")
+end
+
+TestPages = {}
+
+function TestPages.test_fields_are_documented_and_checked()
+  lu.assertStrContains(schema.fields_text(), "encoding.spacing.heads  (kind even)\n    how many heads do\n")
+  local _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'evn', heads = 1 }"))
+  lu.assertStrContains(d:text(), 'hint: did you mean "even"?')
+  _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'even', heads = 9 }"))
+  lu.assertStrContains(d:text(), "encoding.spacing.heads: 9 heads\n")
+end
+
+function TestPages.test_it_is_planned_described_and_told_from_others()
+  local without, off = plan_of(""), plan_of("spacing = { kind = 'all' }")
+  lu.assertEquals(off.digest, without.digest)
+  local plan, info = plan_of("spacing = { kind = 'even', heads = 8 }")
+  lu.assertEquals(info.warnings, { "encoding.spacing.heads: no head sees odd offsets" })
+  lu.assertStrContains(describe.encoding(plan), "; 8 heads see even offsets")
+  lu.assertNotEquals(plan.digest, without.digest)
+  lu.assertNotEquals(plan.model_digest, without.model_digest)
+  lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws turns even exponential", true })
+end
+
+-- What a spec gives for all attentions, and what one of them has.
+function TestPages.test_families_take_it_over_as_it_says()
+  local plan = plan_of("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
+    "encoder_decoder")
+  local heads = {}
+  for _, family in ipairs(plan.attentions) do
+    heads[family.name] = family.spacing.heads or 0
+  end
+  lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
+end
+
+function TestPages.test_what_it_does_not_export_is_refused_by_name()
+  local plan = plan_of("spacing = { kind = 'even', heads = 2 }")
+  lu.assertStrContains(pytorch.problem({ plan = plan, resolved = plan.resolved }), "does not know encoding.spacing = {")
+end
+
+support.run()
