@@ -3,6 +3,7 @@
 -- Input: a number, names or a text. Output: a word, or nil and what is wrong; lists of lines for templates.
 
 local tongues = require("base.tongues")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -37,18 +38,11 @@ end
 
 -- Names, each in quotes, between commas.
 function M.names(names)
-  local lines, line = {}, ""
+  local words = {}
   for i, name in ipairs(names) do
-    local piece = '"' .. tongues.c_string(name) .. '"' .. (i < #names and "," or "")
-    if line ~= "" and #line + 1 + #piece > COLUMNS then
-      lines[#lines + 1] = line
-      line = piece
-    else
-      line = line == "" and piece or line .. " " .. piece
-    end
+    words[i] = '"' .. tongues.c_string(name) .. '"' .. (i < #names and "," or "")
   end
-  lines[#lines + 1] = line
-  return lines
+  return wording.filled(words, COLUMNS)
 end
 
 -- One text in pieces, without the quotes around each.

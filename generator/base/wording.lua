@@ -1,6 +1,6 @@
--- Words that several verbs say: counts with their noun, the layers of a model, spans of time.
+-- Words that several verbs say: counts with their noun, the layers of a model, spans of time; words in lines.
 --
--- Input: numbers; a model's section of a resolved spec. Output: text.
+-- Input: numbers; a model's section of a resolved spec; words. Output: text.
 
 local M = {}
 
@@ -12,6 +12,21 @@ end
 -- "a", or "an" where the noun begins with a vowel.
 function M.article(noun)
   return noun:find("^[aeiouAEIOU]") and "an" or "a"
+end
+
+-- Lines of at most so many columns, as words fill them, with a space or `between` between two.
+function M.filled(words, columns, between)
+  local lines, line = {}, ""
+  between = between or " "
+  for _, word in ipairs(words) do
+    if line ~= "" and #line + #between + #word > columns then
+      lines[#lines + 1], line = line, word
+    else
+      line = line == "" and word or line .. between .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
 end
 
 -- How many layers a model has, of every stack; nil where that is not known.

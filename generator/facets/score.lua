@@ -30,6 +30,7 @@ local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
 local score_tables = require("facets.score.tables")
 local traced = require("expression.traced")
+local wording = require("base.wording")
 
 local M = { name = "score", off = "none", unreached = reach.unreached, export = python.export }
 
@@ -69,18 +70,11 @@ local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distanc
 
 -- Literals of a list as lines of text.
 local function literal_lines(build, values)
-  local lines, line = {}, ""
+  local words = {}
   for i, value in ipairs(values) do
-    local word = assert(build.real(value))
-    if #line + #word > 80 then
-      lines[#lines + 1] = line
-      line = word
-    else
-      line = i == 1 and word or line .. ", " .. word
-    end
+    words[i] = assert(build.real(value))
   end
-  lines[#lines + 1] = line
-  return lines
+  return wording.filled(words, 82, ", ")
 end
 
 local function constants(build, parameters)

@@ -5,6 +5,7 @@
 local shapes = require("expression.leaves")
 local text = require("expression.text")
 local torch = require("expression.torch")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -15,17 +16,11 @@ local function shape_text(p)
 end
 
 local function wrapped(values)
-  local lines, line = {}, ""
-  for _, value in ipairs(values) do
-    local word = text.number(value) .. (value == math.floor(value) and ".0," or ",")
-    if #line + #word > 100 then
-      lines[#lines + 1], line = line, word
-    else
-      line = line == "" and word or line .. " " .. word
-    end
+  local words = {}
+  for i, value in ipairs(values) do
+    words[i] = text.number(value) .. (value == math.floor(value) and ".0," or ",")
   end
-  lines[#lines + 1] = line
-  return lines
+  return wording.filled(words, 101)
 end
 
 local function add_parameters(facts, parameters)

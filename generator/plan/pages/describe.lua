@@ -3,6 +3,7 @@
 -- Input: a plan. Output: text, or lines of it. Nothing is decided here.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 local wording = require("base.wording")
 
@@ -108,16 +109,11 @@ end
 local function wrapped(...)
   local lines = {}
   for _, text in ipairs({ ... }) do
-    local line = ""
+    local words = {}
     for word in text:gmatch("%S+") do
-      if line ~= "" and #line + 1 + #word > BANNER_COLUMNS then
-        lines[#lines + 1] = line
-        line = word
-      else
-        line = line == "" and word or line .. " " .. word
-      end
+      words[#words + 1] = word
     end
-    lines[#lines + 1] = line
+    lines = lists.join(lines, wording.filled(words, BANNER_COLUMNS))
   end
   return lines
 end
