@@ -152,4 +152,10 @@ function M.terms(family)
       wider = normaliser.direction_width > 2 * family.heads } or nil }
 end
 
+function M.bytes(family, sizes)
+  local normaliser = family.normaliser
+  return normaliser.kind == "geometric" and { sums = family.layers
+    * sizes.taken((sizes.width + (normaliser.directional and 3 or 2)) * sizes.vector) } or nil
+end
+
 return M

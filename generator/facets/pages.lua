@@ -24,6 +24,8 @@
 --   banner(family)           a sentence at the head of the file of an attention
 --   choices(plan, families, add)   what the generator chose, by add(what, value, why); device_choice(family): the same
 --                            of attention on a device
+--   bytes(family, sizes, T, S)   of T queries and S keys on the CPU (plan/deriving/memory.lua): sums, what the blocks
+--                            of a shard add up; behind, what begin_step makes for all threads; draws
 --   terms(family)            what it adds to loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil where it is off
 --   export(family, given), exported   names that templates of Python read, by a table; given: crosses (two streams),

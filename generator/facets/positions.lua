@@ -389,4 +389,16 @@ function M.terms(family)
     properties = { sided = family.positions.kind == "randomized" and family.cross } } }
 end
 
+-- Draws of a pass, each with its scratch.
+function M.bytes(family)
+  local positions, distance, numbers = family.positions, family.positions.distance, 0
+  if positions.kind == "randomized" then
+    numbers = (#family.sides + 1) * positions.draws * positions.max_position
+  end
+  if distance.draws then
+    numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
+  end
+  return { draws = 4 * numbers }
+end
+
 return M

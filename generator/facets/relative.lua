@@ -183,4 +183,28 @@ function M.terms(family)
       first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } } }
 end
 
+M.TURNED_KEYS = 8 -- kernels/cpu/turned.h
+
+-- Of a shard's sums and of what begin_step makes: sums.tpl and tables.tpl count them.
+function M.bytes(family, sizes, T, S)
+  local relative, round_up, behind = family.relative, sizes.round_up, 0
+  if relative.kind == "none" then
+    return nil
+  end
+  local function stride(places)
+    return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
+  end
+  local rows = relative.turned and relative.width -- of the weight's gradient
+    or relative.toeplitz and T + S - 1 or relative.rows
+  if relative.turned then
+    behind = relative.sets * (round_up(S, M.TURNED_KEYS) + stride(T + sizes.lanes - 1)) * sizes.width
+  elseif relative.behind then
+    local codes = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
+    local coded = relative.biases and relative.sets + family.layers or 0
+    behind = coded * codes + family.layers * stride(T + S + sizes.lanes - 2) * relative.width
+  end
+  return { behind = sizes.reals(behind), sums = family.layers * (sizes.reals(rows * relative.width)
+    + (relative.biases and sizes.reals(2 * sizes.width * sizes.lanes) or 0)) }
+end
+
 return M

@@ -350,4 +350,19 @@ function M.terms(family)
       sums = score.trains, first_query = true, after_positions = score.after == "positions" } } } or nil
 end
 
+-- Of sets of tables: score.inc.tpl counts them.
+function M.bytes(family, sizes, T, S)
+  local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
+  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
+    distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
+  local bytes, behind = 0, family.ranged and sizes.lanes or 0
+  for _, t in ipairs(family.score.tables or {}) do
+    local more = (t.class == "query" or t.class == "pair") and behind or 0
+    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
+      + (t.row and sizes.reals(counts[t.class]) or 0)
+  end
+  bytes = (family.score.sets or 0) * bytes
+  return { behind = bytes, sums = family.score.trains and bytes or 0 }
+end
+
 return M

@@ -7,13 +7,14 @@
 -- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
 
 local levels = require("plan.deriving.levels")
+local pages = require("facets.pages")
+local relative = require("facets.relative")
 local tuning = require("plan.deriving.tuning")
 
 local M = {}
 
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
-local TURNED_KEYS = 8 -- kernels/cpu/turned.h
 local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/engine/engine.c
 local PROGRAM = 2.5e6 -- of a process that has no engine: `trainer info`, gcc 12.2 and glibc 2.36
 
@@ -31,8 +32,8 @@ end
 local function sizes_of(plan, level)
   level = level or levels[1]
   local real = plan.precision == "float64" and 8 or 4
-  local sizes = { real = real, lanes = level.vector // real, vector = level.vector,
-    tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
+  local sizes = { round_up = round_up, taken = taken, width = plan.width, real = real, lanes = level.vector // real,
+    vector = level.vector, tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
     local part = math.min(family.head_part, sizes.lanes)
@@ -94,65 +95,18 @@ local function family_scratch(family, sizes, queries, keys)
     rows = rows + (beside and sizes.reals(pairs) + sizes.reals(queries * 2 * family.head_width + lanes) or 0)
   end
   local turned = family.relative.turned
-    and sizes.reals(family.relative.width * lanes) + sizes.reals(round_up(keys, TURNED_KEYS) * lanes) or 0
+    and sizes.reals(family.relative.width * lanes) + sizes.reals(round_up(keys, relative.TURNED_KEYS) * lanes) or 0
   local keep = family.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
   return rows + sizes.reals(dlogits) + turned + keep
 end
 
--- A set of the score's tables for T queries and S keys: score.inc.tpl.
-local function score_set(family, sizes, T, S)
-  local queries, keys = round_up(T, sizes.lanes), round_up(S, sizes.lanes)
-  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
-    distance = round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
-  local bytes, behind = 0, family.ranged and sizes.lanes or 0
-  for _, t in ipairs(family.score.tables or {}) do
-    local more = (t.class == "query" or t.class == "pair") and behind or 0
-    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
-      + (t.row and sizes.reals(counts[t.class]) or 0)
+-- What the pages of a family's facets say of T queries and S keys: sums (sums.tpl), behind, draws.
+local function facet_bytes(family, sizes, what, T, S)
+  local bytes = 0
+  for _, part in ipairs(pages.said("bytes", family, sizes, T, S)) do
+    bytes = bytes + (part[what] or 0)
   end
   return bytes
-end
-
--- Rows of vectors of distances for T queries and S keys, at most.
-local function relative_rows(family, T, S)
-  local relative = family.relative
-  if relative.turned then
-    return relative.width -- of the weight's gradient
-  end
-  return relative.toeplitz and T + S - 1 or relative.rows
-end
-
--- What the blocks of a shard add up: sums.tpl.
-local function family_sums(plan, family, sizes, T, S)
-  local relative, normaliser, bytes = family.relative, family.normaliser, 0
-  if relative.kind ~= "none" then
-    bytes = family.layers * (sizes.reals(relative_rows(family, T, S) * relative.width)
-      + (relative.biases and sizes.reals(2 * plan.width * sizes.lanes) or 0))
-  end
-  if family.score.trains then
-    bytes = bytes + family.score.sets * score_set(family, sizes, T, S)
-  end
-  if normaliser.kind == "geometric" then
-    bytes = bytes + family.layers * taken((plan.width + (normaliser.directional and 3 or 2)) * sizes.vector)
-  end
-  return bytes
-end
-
--- What lies behind the struct `shared` for an attention: relative_tables.tpl, score.inc.tpl.
-local function family_behind(plan, family, sizes, T, S)
-  local relative, real, bytes = family.relative, sizes.real, 0
-  local function stride(places)
-    return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
-  end
-  if relative.turned then
-    local of_set = round_up(S, TURNED_KEYS) + stride(T + sizes.lanes - 1)
-    bytes = taken(relative.sets * of_set * plan.width * real)
-  elseif relative.behind then
-    local codes = relative.biases and round_up(relative_rows(family, T, S), sizes.tile_rows) * plan.width or 0
-    local sets = relative.biases and relative.sets + family.layers or 0
-    bytes = taken((sets * codes + family.layers * stride(T + S + sizes.lanes - 2) * relative.width) * real)
-  end
-  return bytes + (family.score.kind ~= "none" and family.score.sets * score_set(family, sizes, T, S) or 0)
 end
 
 -- ---- a workspace ----
@@ -194,7 +148,7 @@ function M.rooms(plan, size, sequences, level)
   end
   for _, family in ipairs(plan.attentions) do
     local T, S = sides(family, size)
-    local sums = family.sums and family_sums(plan, family, sizes, T, S) or 0
+    local sums = facet_bytes(family, sizes, "sums", T, S)
     add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
   end
   local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- the first stream's
@@ -278,17 +232,6 @@ end
 
 -- ---- what threads share ----
 
-local function draws(family)
-  local positions, distance, numbers = family.positions, family.positions.distance, 0
-  if positions.kind == "randomized" then
-    numbers = (#family.sides + 1) * positions.draws * positions.max_position -- and scratch
-  end
-  if distance.draws then
-    numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
-  end
-  return numbers * INTEGER
-end
-
 -- Packed weights, the output's among them, draws, and tables behind them.
 function M.shared(plan, size, level)
   local sizes = sizes_of(plan, level)
@@ -302,8 +245,8 @@ function M.shared(plan, size, level)
     bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
   end
   for _, family in ipairs(plan.attentions) do
-    bytes = bytes + draws(family)
-    behind = behind + (family.behind and family_behind(plan, family, sizes, sides(family, size)) or 0)
+    bytes = bytes + facet_bytes(family, sizes, "draws", sides(family, size))
+    behind = behind + facet_bytes(family, sizes, "behind", sides(family, size))
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
   return plan.last_behind and taken(bytes) + behind or bytes
