@@ -47,12 +47,11 @@ function PAGES.domain(term)
   return { term.page == "band" and term.properties.sees_all and "band_or_all" or term.page }
 end
 
-function PAGES.pair_scalar()
-  return { "scalar" }
-end
-
-function PAGES.contribution()
-  return { "directions" }
+function PAGES.pair_scalar(term)
+  local scalar, list = term.scalar, { "scalar" }
+  list[2] = scalar.trains and "scalar_trains" or nil
+  list[#list + 1] = scalar.cuda.gathers.uniform and "sums_of_heads" or nil
+  return list
 end
 
 function PAGES.row_function(term, terms)
@@ -62,9 +61,6 @@ function PAGES.row_function(term, terms)
   return { term.properties.normalised and "normalised" or "as_they_are", not terms.directional and "one_offset" or nil }
 end
 
-function PAGES.weight_map()
-  return { "dropped" }
-end
 
 -- A copy of a list of terms with its properties.
 local function copied(terms)
@@ -85,7 +81,7 @@ function M.terms(family)
     terms[i] = nil
   end
   for _, term in ipairs(family.terms) do
-    for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms, family) or {}) do
+    for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms, family) or { term.page }) do
       terms[#terms + 1] = with_page(term, page)
     end
     has_domain = has_domain or term.kind == "domain"

@@ -1,0 +1,55 @@
+% local c, T, S = scalar.cuda, "block()->view." .. attends.T, "block()->view." .. attends.S
+% local sets = scalar.sets > 1 and PREFIX .. "SCORE_SETS * " or ""
+% local sets_about = scalar.sets > 1 and PREFIX .. "SCORE_SETS sets of" or "a set of"
+% section("behind_keys")
+% local bytes, of_layer = prefix .. "score_gradient_bytes", ""
+% if scalar.per_layer then
+% of_layer = " + (size_t)block()->l * " .. invoke(bytes, T, S)
+% end
+
+/* Where the gradients of the layer's tables go. */
+INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
+    size_t used = 0;
+    % call(prefix .. "lay_out_score_gradients", "d", "block()->sums." .. prefix .. "score" .. of_layer, "&used", T, S)
+}
+% section("shared_tables")
+% if c.work[1] then
+reals ${prefix}scratch; /* of end_score */
+% end
+% section("lay_out_tables")
+% if c.work[1] then
+% local scratch, of_each = prefix .. "score_scratch", attends.end_by_layer and sets or ""
+t->${prefix}scratch = take_reals(memory, &used, ${of_each}${invoke(scratch, attends.T, attends.S)});
+% end
+% section("table_sums")
+char *${prefix}score; /* ${sets_about} score_gradients */
+% section("lay_out_sums")
+% local bytes = prefix .. "score_gradient_bytes"
+sums->${prefix}score = memory ? memory + *used : (char *)0;
+*used += ${sets}${invoke(bytes, attends.T, attends.S)};
+% section("end_tables")
+% local bytes, scratch, room = prefix .. "score_gradient_bytes", prefix .. "score_scratch", "v->shared." .. prefix .. "scratch"
+% local sums, set = "sums." .. prefix .. "score", scalar.sets > 1 and "l" or "0"
+% if scalar.sets > 1 then
+% sums = sums .. " + (size_t)l * " .. invoke(bytes, attends.T_of_view, attends.S_of_view)
+% end
+% if scalar.sets == 1 then
+if (t->rank == 0) {
+% elseif attends.end_by_layer then
+% room = c.work[1] and room .. " + (size_t)l * " .. invoke(scratch, attends.T_of_view, attends.S_of_view)
+for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) {
+% else
+for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) {
+% end
+% if c.finish.uses.s then
+    ${prefix}score_tables tables;
+% end
+    ${prefix}score_gradients d;
+% if c.finish.uses.s then
+    % call(prefix .. "score_tables_of", "v", set, "&tables")
+% end
+    used = 0;
+    % call(prefix .. "lay_out_score_gradients", "&d", sums, "&used", attends.T_of_view, attends.S_of_view)
+    __syncthreads();
+    % call(prefix .. "end_score", "v", set, "&tables", "&d", "g", room or "0", "staging()")
+}

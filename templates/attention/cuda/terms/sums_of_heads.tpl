@@ -1,0 +1,38 @@
+% local c = scalar.cuda
+% section("start_query")
+real gathered[${c.uniform_count}] = {0};
+% section("gather_by_query")
+% call(prefix .. "score_grad_uniform", "a.score", "a.T", "a.S", "a.h", "i", "j", "logit", attends.dscore, "gathered")
+% section("finish_query")
+${attends.once}for (int k = 0; k < ${c.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
+% section("behind_owners")
+
+/* What the queries of a shard got for the numbers of the heads: a warp per number, in a fixed order. */
+INLINE void ${prefix}attend_heads(void) {
+    const workspace *w = &block()->work;
+    const int T = block()->view.${attends.T}, sequences = block()->sequences;
+% if not scalar.per_layer then
+    const int l = block()->l;
+% end
+    ${prefix}score_gradients gathered, *d = &gathered;
+    ${prefix}score_gradients_of(d);
+    const int lane = threadIdx.x % WARP;
+    for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
+        real sum;
+% for k, t in ipairs(c.gathers.uniform) do
+% local at = k - 1
+        sum = 0;
+        for (int e = lane; e < sequences * T; e += WARP)
+            sum += w->${prefix}head_sums[((${at} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
+        sum = warp_sum(sum);
+% if scalar.per_layer then
+        if (lane == 0) ${t.target} = sum;
+% else
+        if (lane == 0) ${t.target} = l == ${stack.count} - 1 ? sum : ${t.target} + sum;
+% end
+% end
+    }
+    __syncthreads();
+}
+% section("end_backward")
+${prefix}attend_heads();
