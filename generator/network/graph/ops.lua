@@ -10,7 +10,7 @@
 --   kinds      of those that have several: name -> words
 --   method     the arguments of the builder's method of that name (handles.lua)
 -- Of those that go over the rows of one value, and read it once more on the way back, dropped out at a rate:
---   header     of kernels/cpu, where it is another than those that every network has
+--   header     its kernels' file in kernels/cpu and kernels/cuda, where not every network has it
 --   kernel     from the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) of each target
 --   what       from the operation: what it is, in words
 --   width      of the result from (value, fail), else that of the value

@@ -143,8 +143,8 @@ local function kernels(plan, device, multiplies)
   if device.rms then
     list[#list + 1] = "cuda/rms_norm.cu"
   end
-  if device.rows[1] then
-    list[#list + 1] = "cuda/activations.cu"
+  for _, name in ipairs(plan.operation_kernels) do
+    list[#list + 1] = ("cuda/%s.cu"):format(name)
   end
   return list
 end

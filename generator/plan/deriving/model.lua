@@ -7,8 +7,9 @@
 -- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (identity.lua), nil for
 -- the network that all checkpoints from before there were others have; cpu (cpu_network.lua); widths, { name, count }
 -- of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
--- (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name; network_sizes, which fields of the
--- model a network of the user's own has read, else nil. Into every family ranged, tiles, partial and drops.
+-- (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name, and operation_kernels, those of both
+-- targets that operations ask for; network_sizes, which fields of the model a network of the user's own has read, else
+-- nil. Into every family ranged, tiles, partial and drops.
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
 -- or with the field of the spec that it is about.
 
@@ -359,7 +360,7 @@ function M.attentions(plan, additive, file)
   return { attentions = list, first = list[1] or known[1] }
 end
 
--- The headers of kernels that operations ask for, each once; without an operation of its own relu has a gradient.
+-- The kernels of both targets that operations ask for, each file once; relu has a gradient without an operation.
 local function headers_of(executed)
   local list, known = {}, {}
   local function want(header)
@@ -441,7 +442,7 @@ local function alike(plan, noise, net, executed, labelled)
 end
 
 -- Headers of the kernels.
-local function cpu_headers(plan, noise, executed)
+local function cpu_headers(plan, noise, of_operations)
   local wanted, list = {}, {}
   for _, family in ipairs(plan.attentions) do
     wanted.turned = wanted.turned or family.relative.turned
@@ -452,9 +453,7 @@ local function cpu_headers(plan, noise, executed)
   for _, header in ipairs({ "rotation", "turned", "score", "geometric" }) do
     list[#list + 1] = wanted[header] and header or nil
   end
-  for _, header in ipairs(headers_of(executed)) do
-    list[#list + 1] = header
-  end
+  table.move(of_operations, 1, #of_operations, #list + 1, list)
   list[#list + 1] = noise and "noise" or nil
   return list
 end
@@ -470,7 +469,8 @@ function M.of(plan, file)
   part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
   part.widths, part.trace_sites = widths(net), trace_sites(net)
   part.trace_site_count = #part.trace_sites
-  part.cpu_headers = cpu_headers(plan, part.noise, executed)
+  part.operation_kernels = headers_of(executed)
+  part.cpu_headers = cpu_headers(plan, part.noise, part.operation_kernels)
   local room = buffers.derive(net, executed, part.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, executed),
     decoding.stream(net, plan.decoder, part.eval_dropout)
