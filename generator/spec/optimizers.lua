@@ -12,7 +12,8 @@
 --     constants   of the CPU's call, in order: { type, name, value } or with values, of a struct
 --     numbers     of device code: { name, value }, or { name, rest }, which is 1 - rest; struct: of a step's numbers
 --     corrects    { beta1, beta2 } where the host gives rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
---     decay       the share per unit of the learning rate that parameters lose, or false
+--     decay       the share per unit of the learning rate that parameters lose (kernels/cpu/adamw.h has what spreads
+--                 it), or false
 --     formula     lines of it; source: where it is from
 -- A new one needs besides its page its kernels, a twin in kernels/ref and its declaration in kernels/ref/ref.h.
 
