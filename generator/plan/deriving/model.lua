@@ -7,7 +7,7 @@
 -- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (identity.lua), nil for
 -- the network that all checkpoints from before there were others have; cpu (cpu_network.lua); widths, { name, count }
 -- of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
--- (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name, and operation_kernels, those of both
+-- (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name; operation_kernels, those of both
 -- targets that operations ask for; network_sizes, which fields of the model a network of the user's own has read, else
 -- nil. Into every family ranged, tiles, partial and drops.
 -- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
