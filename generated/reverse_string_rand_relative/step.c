@@ -157,10 +157,8 @@ typedef struct self_sums {
 
 static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
     size_t rows = (size_t)self_distance_count(T);
-    for (int l = 0; l < LAYERS; l++) {
-        sums->rows[l] = take(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
-        sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
-    }
+    for (int l = 0; l < LAYERS; l++) sums->rows[l] = take(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
+    for (int l = 0; l < LAYERS; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
 }
 
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */

@@ -9,6 +9,7 @@ return {
   { name = "contribution", rank = 20, about = "what the network makes for the attention of a block's input" },
   { name = "row_map", rank = 30, about = "rows of queries and keys before their products" },
   { name = "pair_vector", rank = 40, about = "what the logit of a pair gains by a vector and its query" },
+  { name = "row_source", rank = 45, about = "what the rows of a pair vector are made of" },
   { name = "pair_scalar", rank = 50, about = "what becomes of the logit of a pair" },
   { name = "domain", rank = 60, about = "which pairs there are" },
   { name = "row_function", rank = 70, about = "how the logits of a query become weights" },

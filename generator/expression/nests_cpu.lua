@@ -9,8 +9,8 @@
 --                                  differ from lane to lane
 --   finish(build, nest, class)     when all effects of a nest are there
 --
--- Texts name what templates/attention/cpu/score.inc.tpl declares: s and d, the tables and their gradients; p and g, the
--- parameters and theirs; T, and S keys of cross-attention; h, l, i, j, o, t: head, layer, query, key, query - key,
+-- Texts name what templates/attention/cpu/scalar.inc.tpl declares: s and d, the tables and their gradients; p and g,
+-- the parameters and theirs; T, and S keys of cross-attention; h, l, i, j, o, t: head, layer, query, key, query - key,
 -- query + key.
 
 local emit = require("expression.emit")

@@ -178,9 +178,14 @@ function M.terms(family)
     return nil
   end
   local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
-  return { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
+  local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
     properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
       first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } } }
+  if form == "by_offset" then
+    terms[2] = { kind = "row_source", page = relative.biases and "rows_of_waves" or "rows_of_table", rows = relative,
+      properties = {} }
+  end
+  return terms
 end
 
 M.TURNED_KEYS = 8 -- kernels/cpu/turned.h

@@ -2,7 +2,7 @@
 -- loop.
 --
 -- M.derive. Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
--- { kind = "none" }, or what templates/attention/cpu/score.inc.tpl prints:
+-- { kind = "none" }, or what templates/attention/cpu/scalar.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }

@@ -40,7 +40,7 @@ local function file_list(plan)
   }
   for _, family in ipairs(plan.attentions) do
     if family.score.kind ~= "none" then
-      files[#files + 1] = { template = "attention/cpu/score.inc.tpl", path = ("score_%s.inc"):format(family.name),
+      files[#files + 1] = { template = "attention/cpu/scalar.inc.tpl", path = ("score_%s.inc"):format(family.name),
         family = family }
     end
     files[#files + 1] = { template = ("attention/cpu/%s.inc.tpl"):format(family.terms.loops),

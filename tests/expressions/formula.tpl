@@ -18,7 +18,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 }
 % end
 % include("attention/cpu/behind_shared.tpl")
-% include("attention/cpu/score.inc.tpl")
+% include("attention/cpu/scalar.inc.tpl")
 % include("attention/cpu/behind_end.tpl")
 
 /* Scores, weighted gradients of the logits and those of the parameters, added to g. Arrays [LAYERS][HEADS][keys][queries];

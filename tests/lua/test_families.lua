@@ -92,7 +92,7 @@ function TestFamilies.test_drawn_distances_of_one_family()
   local drawn = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
   local plan = derive(two_families(drawn, { score = false }))
   lu.assertEquals(plan.attentions[2].positions.kind, "index")
-  local text = render.render("attention/cpu/score.inc.tpl", plan, template, nil, plan.attentions[1])
+  local text = render.render("attention/cpu/scalar.inc.tpl", plan, template, nil, plan.attentions[1])
   lu.assertStrContains(text, "static vector self_distances_from(const int32_t *drawn, int o, int T) {")
   lu.assertStrContains(text, "const int32_t *drawn = ((const shared *)step->shared)->self_distance[l];")
   lu.assertStrContains(text, "self_drawn_distance(drawn, ")
@@ -115,7 +115,7 @@ function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do(
   local known = signatures.new()
   write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
   write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
-  write("attention/cpu/score.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
+  write("attention/cpu/scalar.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
   for _, family in ipairs(plan.attentions) do
     local skeleton = ("attention/cpu/%s.inc.tpl"):format(family.terms.loops)
     write(skeleton, ("attention_%s.inc"):format(family.name), plan, family, known)

@@ -1,7 +1,6 @@
 % local key_argument = cross and "const real *restrict key, " or ""
 % local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
-% local live_weight = terms.drops and "keep_where(keep, weight)" or "load(weights + j * LANES)"
 /* Gradients of queries, and the rows that the keys' pass reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
         ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
@@ -60,19 +59,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES);
 % end
             % slot("pair_back")
-% if paired then
-            if (${PREFIX}PAIRED) {
-                store(${paired.pairs} + 2 * j * LANES, interleave_elements(${live_weight}, dlogit, 0));
-                store(${paired.pairs} + (2 * j + 1) * LANES, interleave_elements(${live_weight}, dlogit, LANES / 2));
-% if not terms.beside then
-            } else {
-                store(dlogits + j * LANES, dlogit);
-% end
-            }
-% end
-% if terms.beside or not paired then
-            store(dlogits + j * LANES, dlogit);
-% end
+            % include("attention/cpu/store_gradient.tpl")
             UNROLL
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
         }

@@ -1,11 +1,7 @@
 % local from, to = bounded and "head->first_query" or "0", bounded and "head->end_query" or "T"
 for (int t = ${from}; t < ${to}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
-% if terms.drops then
-    real dout_factor = inverse_sum[t] * ${drops.name}_KEEP_SCALE, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
-% else
-    real dout_factor = inverse_sum[t], query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
-% end
+    real dout_factor = ${inline("row_factor", "inverse_sum[t]")}, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % if paired and not terms.beside then
     if (${PREFIX}PAIRED) {
         const real factors[2] = {dout_factor, query_factor};

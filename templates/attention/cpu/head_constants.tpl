@@ -16,6 +16,6 @@ enum {
 };
 typedef real ${name}_part
         __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
-% if normaliser.kind == "softmax" then
+% if not terms.outwards then
 static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH)${tempered} */
 % end

@@ -54,3 +54,7 @@ drop_${name}_weights(w, layer, s, &head);
 % else
 if (w->step->mode == LH_MODE_TRAIN) drop_${name}_weights(w, layer, s, &head);
 % end
+% section("row_factor")
+${inner} * ${rate}_KEEP_SCALE
+% section("live_weight")
+keep_where(keep, weight)

@@ -16,11 +16,11 @@ for (int h = 0; h < ${PREFIX}HEADS; h++) {
 for (int j = 0; j < ${S}; j++) {
     % include("parts/statements.tpl", { list = nest.key })
     for (int i = 0; i < s->queries; i += LANES) {
-        % include("attention/cpu/score_lane.tpl", { nest = nest })
+        % include("attention/cpu/scalar_lane.tpl", { nest = nest })
     }
 }
 % else
 ${loops[nest.class]}
-    % include("attention/cpu/score_lane.tpl", { nest = nest })
+    % include("attention/cpu/scalar_lane.tpl", { nest = nest })
 }
 % end

@@ -3,7 +3,7 @@
 % for _, sum in ipairs(nest.sums) do
     vector ${sum.name}[${sum.extent}] = {{0}};
 % end
-    % include("attention/cpu/score_loops.tpl", { nest = nest })
+    % include("attention/cpu/scalar_loops.tpl", { nest = nest })
 % for _, sum in ipairs(nest.sums) do
 % if sum.extent == "1" then
     ${sum.member}[0] += sum_lanes(${sum.name}[0]);
@@ -13,5 +13,5 @@
 % end
 }
 % else
-% include("attention/cpu/score_loops.tpl", { nest = nest })
+% include("attention/cpu/scalar_loops.tpl", { nest = nest })
 % end

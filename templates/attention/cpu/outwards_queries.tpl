@@ -1,0 +1,96 @@
+% local normalised, directional = terms.normalised, terms.directional
+/* Where the gradients of a head go. */
+typedef struct ${name}_head_grad {
+    ${name}_number_sums *sums; /* the layer's */
+    vector *content_bias; /* [${PREFIX}HEAD_WIDTH] of the sums */
+    real *query; /* [T] rows, ${PREFIX}QUERY_STRIDE apart, written; keys and values WIDTH and 2 WIDTH further on */
+% if directional then
+    real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart, written */
+% end
+} ${name}_head_grad;
+
+/* From a group's sums to the gradients of its queries and of what the layer has learned. right and left: sums of dlogits;
+ * dq [HEAD_WIDTH] is used up. */
+INLINE void end_${name}_queries(const ${name}_head *head, int first, const real *restrict query, vector right,
+        vector left, vector *dq, const ${name}_head_grad *grad) {
+    const int T = head->T;
+    bits live = lanes_before(T - first);
+    vector q[${PREFIX}HEAD_WIDTH], dscale = {0};
+    load_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, query, 1, q);
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+        dscale += (q[d] + head->content_bias[d]) * dq[d];
+        dq[d] *= head->scale;
+        grad->content_bias[d] += keep_where(live, dq[d]);
+    }
+    grad->sums->scale += keep_where(live, dscale);
+    grad->sums->offset += keep_where(live, right + left);
+% if directional then
+    vector direction[2], ddirection[2] = {right * head->direction_scale, left * head->direction_scale};
+    load_columns(2, T, first, ${PREFIX}DIRECTION_WIDTH, head->direction, 1, direction);
+    grad->sums->direction_scale += keep_where(live, right * direction[0] + left * direction[1]);
+    store_columns(2, T, first, ${PREFIX}DIRECTION_WIDTH, ddirection, grad->direction);
+% end
+    store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, grad->query);
+}
+
+% local of_many = normalised and "(dweight[u] - mean)" or "dweight[u]"
+/* gains [keys][LANES]: a weight times the gradient of its own. */
+% define("INLINE void write_" .. name .. "_gains", "int T", "const vector *g", "vector mean", "const real *restrict value", "const real *restrict weights", "real *restrict gains")
+    int j = 0;
+    for (; j + SIDE_BY_SIDE <= T; j += SIDE_BY_SIDE) {
+        vector dweight[SIDE_BY_SIDE];
+        dot_rows(${PREFIX}HEAD_WIDTH, SIDE_BY_SIDE, g, ${PREFIX}QUERY_STRIDE, value + j * ${PREFIX}QUERY_STRIDE, dweight);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++)
+            store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * ${of_many});
+    }
+% if normalised then
+    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE) - mean));
+% else
+    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE));
+% end
+}
+
+/* Gradients of queries${directional and " and directions" or ""}, and the rows that the keys' pass reads. */
+% define("INLINE void attend_" .. name .. "_queries", "const " .. name .. "_head *head", "const real *restrict query", "const real *restrict out", "const real *restrict dout", name .. "_kept kept", "const " .. name .. "_scratch *scratch", "const " .. name .. "_head_grad *grad")
+    const int T = head->T;
+    real *dlogits = scratch->dlogits;
+% if partial then
+    for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {
+% else
+    for (int first = 0; first < T; first += LANES) {
+% end
+        vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], right, left;
+        load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
+% if normalised then
+        vector o[${PREFIX}HEAD_WIDTH], mean = {0}, inverse = load(kept.inverse_total + first);
+        load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+            g[d] *= inverse;
+            mean += g[d] * o[d];
+        }
+        /* below LEAST_TOTAL the divisor is constant */
+        mean = keep_where(inverse < 1 / ${PREFIX}LEAST_TOTAL, mean);
+% end
+        % call("write_" .. name .. "_gains", "T", "g", "mean", "query + 2 * WIDTH", "kept.weights", "dlogits")
+        share_inwards(T, first, kept.chances, dlogits, head->along, head->across, &right, &left);
+        weighted_rows(${PREFIX}HEAD_WIDTH, T, dlogits, ${PREFIX}QUERY_STRIDE, query + WIDTH, dq);
+        end_${name}_queries(head, first, query, right, left, dq, grad);
+        kept.weights += kept.step;
+        kept.chances += kept.step;
+        dlogits += ${name}_group_weights(T);
+    }
+    for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
+        real *row = scratch->rows + t * 2 * ${PREFIX}HEAD_WIDTH;
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
+            const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
+            const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
+            const ${name}_part *bias = (const ${name}_part *)(head->content_bias + d);
+            *(${name}_part *)(row + d) = *g${normalised and " * kept.inverse_total[t]" or ""};
+            *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *bias) * head->scale;
+        }
+    }
+}

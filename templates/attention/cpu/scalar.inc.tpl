@@ -1,0 +1,92 @@
+% include("parts/banner.tpl", { template = "attention/cpu/scalar.inc.tpl", about = about.score[name] })
+
+% local scalar = terms.scalar
+% local tables_type = name .. "_score_tables"
+% for _, c in ipairs(scalar.constants) do
+% if #c.lines == 1 then
+static const real ${c.name}[] = {${c.lines[1]}};
+% else
+static const real ${c.name}[] = {
+% for _, line in ipairs(c.lines) do
+        ${line},
+% end
+};
+% end
+% end
+% if scalar.constants[1] then
+
+% end
+% include("attention/cpu/scalar_layout.tpl")
+
+INLINE size_t ${name}_score_bytes(${length_words}) {
+    ${name}_score_tables s;
+    size_t bytes = 0;
+    % call("lay_out_" .. name .. "_scores", "&s", "NULL", "&bytes", T_S)
+    return bytes;
+}
+
+/* The sets lie behind ${terms.made and "what vectors of distances need" or "the struct shared"}. */
+INLINE size_t ${name}_score_start(const lh_shape *shape) {
+% if terms.made then
+    return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
+% else
+    return ${name}_start(shape);
+% end
+}
+
+/* The set that layer l reads. */
+% define("static void " .. name .. "_score_tables_of", "const lh_cpu_step *step", "int l", tables_type .. " *s")
+    int T = step->shape.length[${queries.stream}];
+% if cross then
+    int S = step->shape.length[${keys.stream}];
+% end
+% if scalar.tables[1] then
+    char *tables = (char *)step->shared + ${name}_score_start(&step->shape);
+    size_t used = 0;
+% end
+% if scalar.per_layer then
+    % call("lay_out_" .. name .. "_scores", "s", ("tables + (size_t)l * %s_score_bytes(%s)"):format(name, T_S), "&used", T_S)
+% else
+    % call("lay_out_" .. name .. "_scores", "s", "tables", "&used", T_S)
+% end
+}
+
+% if scalar.uses.distance or scalar.end_uses.distance then
+/* LANES signed distances, of query - key = o, o + 1, ... */
+static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
+    vector x = {0};
+    for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
+    return x;
+}
+
+% end
+% if scalar.making[1] then
+/* Fills a set of tables${scalar.set_words}. */
+% define("static void make_" .. name .. "_score", "const lh_cpu_step *step", "int l", "const " .. tables_type .. " *s")
+    % include("attention/cpu/scalar_reads.tpl", { uses = scalar.uses })
+% for _, nest in ipairs(scalar.making) do
+    % include("attention/cpu/scalar_nest.tpl", { nest = nest })
+% end
+}
+
+% define("static void make_" .. name .. "_score_set", "const lh_cpu_step *step", "int l")
+    ${name}_score_tables s;
+    % call(name .. "_score_tables_of", "step", "l", "&s")
+    % call("make_" .. name .. "_score", "step", "l", "&s")
+}
+
+% end
+/* The score of LANES queries, from i on, with key j. */
+% define("INLINE vector " .. name .. "_score_pair", "const " .. tables_type .. " *s", "int h", "int i", "int j", "vector logit")
+    % include("parts/statements.tpl", { list = scalar.pair })
+}
+% if scalar.row and tiles then
+
+/* The score of query i with LANES keys, from j on. */
+% define("INLINE vector " .. name .. "_score_row", "const " .. tables_type .. " *s", "int h", "int i", "int j", "vector logit")
+    % include("parts/statements.tpl", { list = scalar.row })
+}
+% end
+% if scalar.grads then
+% include("attention/cpu/scalar_grad.tpl")
+% end

@@ -1,0 +1,51 @@
+% local scalar, tables_type = terms.scalar, name .. "_score_tables"
+% local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
+
+% if scalar.gathers then
+/* What the gradients of one group's queries add up on their way to the tables; diagonals move on by a lane per key. */
+typedef struct ${name}_score_group {
+% for _, t in ipairs(scalar.gathered) do
+    vector ${t.name};
+% end
+} ${name}_score_group;
+
+% end
+% if scalar.trains then
+/* From the gradient of the score that of the logit, both without the factor inverse_sum. weighted is that of the score
+ * with the factor, 0 in lanes beyond the last query. */
+% else
+/* From the gradient of the score that of the logit, both without the factor inverse_sum. */
+% end
+% define("INLINE vector " .. name .. "_score_pair_grad", "const " .. tables_type .. " *s", scalar.trains and "const " .. tables_type .. " *d", "int h", scalar.gathers and name .. "_score_group *group", "int i", "int j", scalar.recomputes and "vector logit", scalar.trains and "vector weighted", "vector dscore")
+    % include("parts/statements.tpl", { list = scalar.pair_gradient })
+}
+% if scalar.gathers then
+
+/* Adds what a group of queries, from i on, has gathered to the tables' gradients. */
+% define("INLINE void end_" .. name .. "_score_group", "const " .. tables_type .. " *d", "int h", "const " .. name .. "_score_group *group", span_words, "int i")
+% for _, t in ipairs(scalar.gathered) do
+% if t.class == "uniform" then
+    ${t.element} += sum_lanes(group->${t.name});
+% elseif t.class == "query" then
+    add_at(${t.address}, group->${t.name});
+% elseif t.class == "distance" then
+    store(d->${t.row} + i${less_begin} + LANES, (vector){0});
+    for (int o = i - ${to_key} + 1; o < i${less_begin} + LANES; o += LANES)
+        add_at(${t.address}, load(d->${t.row} + o));
+% elseif t.class == "sum" then
+    store(d->${t.row} + i + ${to_key} + LANES - 1, (vector){0});
+    for (int t = i${and_begin}; t < i + ${to_key} + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
+% end
+% end
+}
+% end
+% if scalar.trains then
+
+/* Takes the gradients of a set of tables back to the parameters. */
+% define("static void end_" .. name .. "_score", "const lh_cpu_step *step", "int l", "const " .. tables_type .. " *s", "const " .. tables_type .. " *d", "parameters *g")
+    % include("attention/cpu/scalar_reads.tpl", { uses = scalar.end_uses })
+% for _, nest in ipairs(scalar.gradients) do
+    % include("attention/cpu/scalar_nest.tpl", { nest = nest })
+% end
+}
+% end

@@ -1,0 +1,57 @@
+% section("members")
+real *drows; /* [rows], RELATIVE_WIDTH apart */
+% section("head")
+head.rows = ${name}_rows(w->step, l);
+% section("head_grad")
+head->drows = w->sums.${name}.rows[l];
+% section("logits")
+UNROLL
+for (int u = 0; u < N; u++) sum[u] = (vector){0};
+UNROLL
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+    UNROLL
+    for (int u = 0; u < N; u++)
+        sum[u] += group->query[d] * (key[u * ${K} + d] + load(group->rows + d * group->stride - j - u));
+}
+% section("queries_grad")
+
+% include("attention/cpu/rows_queries_words.tpl")
+% define("INLINE void " .. name .. "_relative_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "vector inverse", "vector *dq")
+    % include("attention/cpu/some_lengths.tpl", { of_T = not cross, of_S = cross })
+    const real *rows = head->rows + first + ${S} - 1;
+    for (int j = ${from_key}; j < ${to_key}; j++) {
+        vector dlogit = load(dlogits + j * LANES);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * load(rows + d * head->stride - j);
+    }
+}
+% section("tables")
+% include("attention/cpu/table_row.tpl")
+
+/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
+
+/* Behind the struct shared, by length: ${rows.behind_words}. */
+INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
+    real *rows = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return rows + (size_t)l * ${name}_row_elements(${of_step});
+}
+
+static size_t ${name}_relative_bytes(${length_words}) {
+    return ${stack.count} * ${name}_row_elements(${T_S}) * sizeof(real);
+}
+
+% section("step_functions")
+% include("attention/cpu/offset_rows.tpl")
+
+% section("end_functions")
+% local distance = invoke(name .. "_distance", "step", PREFIX .. "RELATIVE_SETS > 1 ? l : 0", "x")
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+    for (int x = 0; x < ${name}_distance_count(${of_step}); x++) {
+        int row = ${name}_table_row(${distance});
+        const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
+        real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) to[d] += sum[d];
+    }
+}
+

@@ -1,0 +1,91 @@
+% section("members")
+% include("attention/cpu/bias_members.tpl")
+real *drows; /* [rows], RELATIVE_WIDTH apart */
+% section("head")
+head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH * head.stride;
+% include("attention/cpu/bias_head.tpl")
+% section("head_grad")
+head->drows = w->sums.${name}.rows[l] + h * ${PREFIX}HEAD_WIDTH;
+head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
+% section("queries")
+vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
+% section("load")
+UNROLL
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
+    group->position[d] = group->content[d] + head->position_bias[d] * ${PREFIX}LOGIT_SCALE;
+    group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
+}
+% section("logits_room")
+vector far[SIDE_BY_SIDE]; /* chains of their own, so that they do not wait for the others */
+% section("logits")
+dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
+UNROLL
+for (int u = 0; u < N; u++) far[u] = group->position[0] * load(group->rows - j - u);
+UNROLL
+for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) {
+    UNROLL
+    for (int u = 0; u < N; u++) far[u] += group->position[d] * load(group->rows + d * group->stride - j - u);
+}
+UNROLL
+for (int u = 0; u < N; u++) sum[u] += far[u];
+% section("queries_grad")
+
+% include("attention/cpu/rows_queries_words.tpl")
+% define("INLINE void " .. name .. "_relative_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "vector inverse", "vector *dq")
+    % include("attention/cpu/some_lengths.tpl", { of_T = true, of_S = cross })
+    vector dposition[${PREFIX}HEAD_WIDTH];
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};
+    const real *rows = head->rows + first + ${S} - 1;
+    for (int j = ${from_key}; j < ${to_key}; j++) {
+        vector dlogit = load(dlogits + j * LANES);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] += dlogit * load(rows + d * head->stride - j);
+    }
+    vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
+    % include("attention/cpu/bias_sums.tpl")
+}
+% section("sums")
+% include("attention/cpu/bias_sums_members.tpl")
+% section("sums_room")
+for (int l = 0; l < ${stack.count}; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
+% section("tables")
+/* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
+INLINE size_t ${name}_code_elements(${length_words}) {
+    return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
+}
+
+/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
+
+/* Behind the struct shared, by length: ${rows.behind_words}. */
+INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
+    real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return codes + (size_t)set * ${name}_code_elements(${of_step});
+}
+INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
+    return ${name}_codes(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${of_step});
+}
+INLINE real *${name}_product(const lh_cpu_step *step, int l) {
+    return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_code_elements(${of_step});
+}
+
+static size_t ${name}_relative_bytes(${length_words}) {
+    return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_code_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real);
+}
+
+% section("step_functions")
+% include("attention/cpu/offset_products.tpl")
+
+% section("end_functions")
+NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
+    matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
+}
+
+static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
+    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
+    int count = ${name}_distance_count(${of_step});
+    ${name}_relative_weight_grad(count, ${name}_codes(step, set), sums->rows[l], g->${prefix}relative);
+    % include("attention/cpu/bias_sums_end.tpl")
+}
+

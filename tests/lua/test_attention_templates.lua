@@ -1,0 +1,88 @@
+-- Skeletons of attentions and the text of their terms: what decides about them names no facet, no template has many
+-- conditionals, and every section has a slot that asks for it.
+
+local support = dofile("tests/lua/support.lua")
+
+local lu = require("luaunit")
+
+local FOLDERS = { "templates/attention/cpu" }
+local FACETS = { "relative", "score", "rotation", "normaliser", "mask", "additive", "projections", "lines", "label" }
+local KINDS = { "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", "softmax", "causal", "window",
+  "antidiagonal", "lines", "none" }
+local MOST_CONDITIONALS = 15
+
+-- { path, text } of all templates of a folder and those below it.
+local function templates(folder)
+  local list = {}
+  for path in io.popen("find " .. folder .. " -name '*.tpl'"):lines() do
+    list[#list + 1] = { path = path, text = support.read(path) }
+  end
+  return list
+end
+
+-- Lines of control and what stands in holes.
+local function decisions(text)
+  local list = {}
+  for line in text:gmatch("[^\n]+") do
+    if line:find("^ *%%") then
+      list[#list + 1] = line
+    else
+      for hole in line:gmatch("%$(%b{})") do
+        list[#list + 1] = hole
+      end
+    end
+  end
+  return list
+end
+
+TestAttentionTemplates = {}
+
+function TestAttentionTemplates.test_no_facet_is_named()
+  for _, folder in ipairs(FOLDERS) do
+    for _, template in ipairs(templates(folder)) do
+      for _, text in ipairs(decisions(template.text)) do
+        for _, facet in ipairs(FACETS) do
+          lu.assertNil((" " .. text):find("[^%w_.]" .. facet .. "%.%a"), ("%s: %s"):format(template.path, text))
+        end
+        for _, kind in ipairs(KINDS) do
+          lu.assertNil(text:find(('"%s"'):format(kind), 1, true), ("%s: %s"):format(template.path, text))
+        end
+      end
+    end
+  end
+end
+
+function TestAttentionTemplates.test_no_template_has_many_conditionals()
+  for _, folder in ipairs(FOLDERS) do
+    for _, template in ipairs(templates(folder)) do
+      local count = 0
+      for _, text in ipairs(decisions(template.text)) do
+        local _, found = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
+        count = count + found
+      end
+      lu.assertTrue(count <= MOST_CONDITIONALS, ("%s has %d"):format(template.path, count))
+    end
+  end
+end
+
+function TestAttentionTemplates.test_sections_and_slots_meet()
+  for _, folder in ipairs(FOLDERS) do
+    local sections, slots = {}, {}
+    for _, template in ipairs(templates(folder)) do
+      for name in ("\n" .. template.text):gmatch('\n%% section%("([%w_]+)"%)') do
+        sections[name] = template.path
+      end
+      for call, name in template.text:gmatch('(%l+)%("([%w_]+)"') do
+        slots[name] = (call == "slot" or call == "inline") and template.path or slots[name]
+      end
+    end
+    for name, path in pairs(sections) do
+      lu.assertNotNil(slots[name], ("%s: no slot asks for the section %s"):format(path, name))
+    end
+    for name, path in pairs(slots) do
+      lu.assertNotNil(sections[name], ("%s: no term fills the slot %s"):format(path, name))
+    end
+  end
+end
+
+support.run()
