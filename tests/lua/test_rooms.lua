@@ -41,7 +41,8 @@ local ROOMS = {
     .. "lab.study.analyse.pictures lab.study.analyse" },
   { "lab.study.demo", "base lab.study.read lab.study.run lab.study.report.figures" },
   { "lab.tune", "base spec plan.deriving render.builds" },
-  { "lab.export", "base expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
+  { "lab.export",
+    "base expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
   { "main", "base spec plan.deriving plan.pages render.templates render.builds project cli lab.study.grid "
     .. "lab.study.run lab.study.slurm lab.study.bundle lab.study.report lab.study.analyse lab.study.calibrate "
     .. "lab.study.demo lab.tune lab.export" },
