@@ -25,7 +25,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family
-% local name, PREFIX, lined = family.name, family.PREFIX, family.mask.kind == "lines"
+% local name, PREFIX, by_head = family.name, family.PREFIX, family.terms.gains
 % local sizes = (".T = shape->length[%d]"):format(family.queries.stream)
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
@@ -33,7 +33,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % -- Pairs of queries that are left out and that a mask hides as well are counted once; a probe may lie anywhere and counts as the last.
 % local of_last = part and part.pairs[name] or false
 % local of_head = of_last and of_last / family.heads
-% if lined then
+% if by_head then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
         forward += ${f64(entry.of_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
