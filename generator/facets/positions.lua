@@ -15,7 +15,7 @@
 --   range          L, how many there are to draw from
 --   first          the least of them, 0 or 1
 --   max_position   behind the last of them: tables of positions have so many rows
---   first_text, range_text   C text of the first two
+--   range_text     C text of the range
 --   sorted, sorted_text
 --   draws          rows of shared->position, and of shared->key_position where queries and keys are of two streams
 --   site_offset    C text: what is added to a draw's index for its site
@@ -269,7 +269,6 @@ local function drawn_positions(positions)
   return {
     range = positions.max_position,
     first = is_one_based(positions) and 1 or 0,
-    first_text = is_one_based(positions) and "FIRST_POSITION" or "0",
     range_text = is_one_based(positions) and "MAX_POSITION - 1" or "MAX_POSITION",
     max_position = behind_last(positions),
     sorted = positions.sorted,
