@@ -258,8 +258,8 @@ TestFamilies = {}
 -- The texts of device.cu and cuda.c of a spec: its encoding, and the fields of its model.
 local function generated(encoding, model)
   local path = support.write("families.lua", ([[
-return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { dropout = 0.1, heads = 4, %s } }
-]]):format(encoding, model))
+return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { dropout = 0.1, %s%s } }
+]]):format(encoding, model:find("heads") and "" or "heads = 4, ", model))
   local spec, message = project:plan(path, {})
   assert(spec, message)
   local text = {}
@@ -274,6 +274,14 @@ local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, 
 local function contains(text, list)
   for _, words in ipairs(list) do
     lu.assertStrContains(text, words)
+  end
+end
+
+-- Threads that share a head may have parts of it that are not even: each family asks its own function.
+function TestFamilies.test_uneven_heads_ask_functions_that_are_there()
+  local device = generated('use = "none"', "heads = 16, " .. PAIR:format(320))
+  for name in device:gmatch("([%w_]*has_channel)%(") do
+    lu.assertTrue(device:find("INLINE bool " .. name .. "(int d)", 1, true) ~= nil, name)
   end
 end
 
