@@ -41,13 +41,15 @@ local function add_reports(say, context)
   end
 end
 
+local OF_CONTEXT = { named = holders.named, place = holders.place, longest_tokens = lengths.longest_tokens,
+  longest_streams = lengths.longest_streams }
+
 function M.of(context, warnings)
   local say = {}
-  function say.named(path)
-    return holders.named(context, path)
-  end
-  function say.place(path)
-    return holders.place(context, path)
+  for name, of in next, OF_CONTEXT do
+    say[name] = function(...)
+      return of(context, ...)
+    end
   end
   function say.warn(text)
     warnings[#warnings + 1] = not warnings[text] and text or nil -- several attentions may have the same facets
@@ -58,12 +60,6 @@ function M.of(context, warnings)
   end
   function say.limit(...)
     lengths.limit(context, say, ...)
-  end
-  function say.longest_tokens()
-    return lengths.longest_tokens(context)
-  end
-  function say.longest_streams()
-    return lengths.longest_streams(context)
   end
   add_reports(say, context)
   return say
