@@ -1,6 +1,6 @@
 -- Facet `additive`: what is added to the vectors of tokens, and the dropout behind it.
 --
--- M.added. Input: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the
+-- Input of M.added: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the
 -- vectors of tokens, with what is added to them, or nil; in_blocks: added to the input of every block, there dropped
 -- out at dropout_rate; of a sinusoid interleaved: sines in even channels, grid: tokens of a row of the task's grid,
 -- where positions are its cells, or false, period: of positions that come again, or false, and member: of the tables of

@@ -1,7 +1,7 @@
 -- Facet `lines`: pairs of a query and a key on straight lines, and what their scores gain (Duan and Shi 2024, the bias
 -- of attention bias calibration).
 --
--- M.mask. Input: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where
+-- Input of M.mask: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where
 -- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
 --               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of

@@ -1,6 +1,6 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
--- M.plan. Input: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates
+-- Input of M.plan: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates
 -- need to draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, of positions that
 -- come again after `period`, which tables of positions have, and where positions would be drawn that nothing reads; and
 -- in `distance` the signed distances of pairs.

@@ -1,6 +1,6 @@
 -- Facet `relative`: vectors of a pair's signed distance in its logit.
 --
--- M.plan. Input: the resolved encoding, the family with its positions, the model's width. Output:
+-- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
 --   turned     transformer_xl by differences of positions: a pair has no row, queries are turned by their positions

@@ -1,6 +1,6 @@
 -- Facet `rotation`: how queries and keys turn.
 --
--- M.plan. Input: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
+-- Input of M.plan: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
 -- Output: kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a multiple
 -- of the head width and of the widest vector, 16 floats), and the index of its draw.
 

@@ -1,7 +1,7 @@
 -- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
 -- loop.
 --
--- M.derive. Input: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
+-- Input of M.derive: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
 -- { kind = "none" }, or what templates/attention/cpu/scalar.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
