@@ -27,6 +27,7 @@
 --                hides       of these a query may miss some
 --                opens       keys of the span before some key are open to all queries of a group
 --                opens_later ... and behind some key
+--                tests_all   there are no such keys, since a term hides pairs among them as well
 --                gains       what scores gain is written before them
 --                sees_all    a query that would see nothing sees all
 --   contribution: directional   logits of keys to the right and to the left gain numbers of the query
@@ -57,9 +58,12 @@ local function weight_map(family)
     properties = { drops = true, numbered = true } } or nil
 end
 
-M.PROPERTIES = { "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes",
-  "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "gains", "sees_all", "outwards", "normalised",
-  "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output", "made", "after_positions" }
+M.PROPERTIES = {
+  "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes", "gathers",
+  "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "outwards",
+  "normalised", "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output", "made",
+  "after_positions",
+}
 
 local function enter(terms, term)
   terms[#terms + 1] = term

@@ -76,6 +76,7 @@ typedef struct plain {
     int T, S, heads, query_stride, key_stride, at_key, at_value;
     double base;
     int own; /* causal, and with ALiBi */
+    int even; /* so many heads see even offsets alone */
 } plain;
 
 static double turned(const plain *f, const real *row, int t, int d) {
@@ -87,6 +88,7 @@ static double turned(const plain *f, const real *row, int t, int d) {
 static double score(const plain *f, const real *query, const real *key, int h, int i, int j) {
     const int width = WIDTH / f->heads;
     if (f->own && j > i) return -INFINITY;
+    if (h < f->even && (i - j) % 2) return -INFINITY;
     double sum = 0;
     for (int d = h * width; d < (h + 1) * width; d++)
         sum += turned(f, query + i * f->query_stride, i, d) * turned(f, key + j * f->key_stride + f->at_key, j, d);
@@ -143,7 +145,7 @@ static void check_attended(const plain *f, const real *query, const real *key, c
 static void copy(real *to, const real *from, int count) { memcpy(to, from, (size_t)count * sizeof(real)); }
 
 static void check_self(workspace *w, int T) {
-    const plain f = {"self", T, T, SELF_HEADS, 3 * WIDTH, 3 * WIDTH, WIDTH, 2 * WIDTH, ${f64(attentions[1].rotation.base)}, 1};
+    const plain f = {"self", T, T, SELF_HEADS, 3 * WIDTH, 3 * WIDTH, WIDTH, 2 * WIDTH, ${f64(attentions[1].rotation.base)}, 1, ${even_heads}};
     const int rows = SEQUENCES * T, last = (SEQUENCES - 1) * T;
     real *given = noise((size_t)rows * 3 * WIDTH), *packed = room((size_t)(rows * 3 * WIDTH + LANES) * sizeof(real));
     real *dout = noise((size_t)rows * WIDTH), *out = room((size_t)rows * WIDTH * sizeof(real));
@@ -167,7 +169,7 @@ static void check_self(workspace *w, int T) {
 }
 
 static void check_cross(workspace *w, int T, int S) {
-    const plain f = {"cross", T, S, CROSS_HEADS, WIDTH, 2 * WIDTH, 0, WIDTH, ${f64(attentions[2].rotation.base)}, 0};
+    const plain f = {"cross", T, S, CROSS_HEADS, WIDTH, 2 * WIDTH, 0, WIDTH, ${f64(attentions[2].rotation.base)}, 0, 0};
     const int last = (SEQUENCES - 1) * T, last_key = (SEQUENCES - 1) * S;
     const int queries = SEQUENCES * T * WIDTH, keys = SEQUENCES * S * 2 * WIDTH;
     real *given = noise((size_t)queries), *given_keys = noise((size_t)keys);

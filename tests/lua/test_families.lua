@@ -46,7 +46,19 @@ local function derive(plan, score)
   return plan
 end
 
+-- A term from elsewhere: a domain of each head, whose text lies beside the program.
+local even = 0
+require("facets.pages").enter({ name = "even", plan = function()
+  return { kind = "none" }
+end, terms = function(family)
+  return even > 0 and family.name == "self" and { { kind = "domain", page = "even", count = even,
+    properties = { hides = true, numbered = true, first_query = true, tests_all = true } } } or nil
+end })
+
 local function template(name)
+  if name == "attention/cpu/terms/even.tpl" then
+    return support.read("tests/families/even.tpl")
+  end
   return support.read((name:find("^families") and "tests/families/" or "templates/") .. name)
 end
 
@@ -109,9 +121,10 @@ function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
-function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
+local function compute_what_plain_loops_do()
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }"
   local plan = derive(two_families(self_facets, CROSS))
+  plan.even_heads = even
   local known = signatures.new()
   write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
   write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
@@ -125,6 +138,16 @@ function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do(
   local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/laps.c "
     .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))
   lu.assertTrue(good, text)
+end
+
+function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
+  even = 0
+  compute_what_plain_loops_do()
+end
+
+function TestFamilies.test_half_of_the_heads_see_even_offsets_alone()
+  even = 4
+  compute_what_plain_loops_do()
 end
 
 support.run()

@@ -1,7 +1,7 @@
-% local all_seen = not terms.spans or terms.opens and not terms.opens_later
-% local by_row, partly = all_seen and terms.row, terms.partly
+% local opens = terms.opens and not terms.opens_later and not terms.tests_all
+% local by_row, partly = (opens or not terms.hides) and terms.row, terms.partly
 % local score = (terms.scaled or terms.hides) and name .. "_score"
-% if terms.opens and not terms.opens_later then
+% if opens then
 % score = terms.scaled and name .. "_open_score"
 % end
 % local at_j, together = terms.spans and "begin + j" or "j", 1

@@ -1,9 +1,10 @@
+% local opens, opens_later = terms.opens and not terms.tests_all, terms.opens_later and not terms.tests_all
 % local shown = (terms.scaled or terms.hides) and name .. "_score"
 % local open = terms.scaled and name .. "_open_score"
 % local parts = { { to = to_key, through = shown } }
-% if terms.opens_later then
+% if opens_later then
 % parts = { { to = "open", through = shown }, { to = "shut", through = open }, { to = to_key, through = shown } }
-% elseif terms.opens then
+% elseif opens then
 % parts = { { to = "shut", through = open }, { to = to_key, through = shown } }
 % end
 /* weights [keys][LANES] of the queries from `first` on: exp(logit - largest), not yet divided by their sum, which is
@@ -17,10 +18,10 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
     % slot("gains", { from = from_key, to = to_key, room = "weights" })
-% if terms.opens_later then
+% if opens_later then
     int open, shut;
     ${name}_open_span(head, first, begin, end, &open, &shut);
-% elseif terms.opens then
+% elseif opens then
     const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
 % end
     % slot("far", { from = from_key, to = to_key })

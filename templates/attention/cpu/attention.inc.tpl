@@ -21,7 +21,7 @@
 % include("attention/cpu/head.tpl")
 
 % include("attention/cpu/logit.tpl")
-% if terms.spans then
+% if terms.spans or terms.hides then
 
 % include("attention/cpu/domain.tpl")
 % end

@@ -1,4 +1,5 @@
 % slot("domain")
+% if terms.spans then
 
 /* Pairs that the groups of the first so many queries of a head leave out. */
 static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
@@ -10,3 +11,4 @@ static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     }
     return pairs;
 }
+% end

@@ -10,7 +10,7 @@
 /* What the softmax sees of a group with key j. */
 % define("INLINE vector " .. name .. "_score", "const " .. name .. "_head *head", "const " .. name .. "_queries *group", "int j", "vector logit")
 % if terms.hides then
-% local visible = invoke(name .. "_visible", "head->T", "head->" .. S, "group->first", "j")
+% local visible = inline("visible", "all")
     vector score = ${inline("open_score", "logit")};
     return choose(${visible}, score, broadcast(-(real)__builtin_inf()));
 % else

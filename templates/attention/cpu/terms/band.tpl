@@ -50,3 +50,6 @@ INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, in
     *shut = high > *open ? high : *open;
 }
 % end
+% section("visible")
+% local visible, of_keys = name .. "_visible", "head->" .. S
+${invoke(visible, "head->T", of_keys, "group->first", "j")}

@@ -22,3 +22,6 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     *begin = low > 0 && !some_see_all ? low / 8 * 8 : 0;
     *end = high < S && !some_see_all ? high : S;
 }
+% section("visible")
+% local visible, of_keys = name .. "_visible", "head->" .. S
+${invoke(visible, "head->T", of_keys, "group->first", "j")}
