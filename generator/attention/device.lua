@@ -61,8 +61,7 @@ function PAGES.row_function(term, terms)
   return { term.properties.normalised and "normalised" or "as_they_are", not terms.directional and "one_offset" or nil }
 end
 
-
--- A copy of a list of terms with its properties.
+-- A copy of a term, or of a list of terms with its properties.
 local function copied(terms)
   local copy = {}
   for name, value in next, terms do
@@ -72,7 +71,9 @@ local function copied(terms)
 end
 
 local function with_page(term, page)
-  return setmetatable({ page = page }, { __index = term })
+  local copy = copied(term)
+  copy.page = page
+  return copy
 end
 
 function M.terms(family)

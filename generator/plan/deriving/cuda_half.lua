@@ -283,10 +283,22 @@ local function derive_families(plan, net, library)
   local places = placing(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = attends_of(plan, family, library)
-    family.on_device = setmetatable({ terms = device_terms.terms(family) }, { __index = family })
+    family.on_device = { terms = device_terms.terms(family) }
     family.attends.owners = device_terms.owners(family)
     family.attends.owners_words = family.attends.owners[1] and ", then what a table goes by" or ""
     draws_of(family, family.attends, places[family] or false)
+  end
+end
+
+-- What templates see of a family here: its names with the terms that it has on a device. The last step: a plan is data,
+-- so they are copied.
+local function name_families(plan)
+  for _, family in ipairs(plan.attentions) do
+    for name, value in next, family do
+      if name ~= "on_device" and name ~= "terms" then
+        family.on_device[name] = value
+      end
+    end
   end
 end
 
@@ -394,6 +406,7 @@ function M.of(plan, net, lists)
   cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil
   cuda.block_state = device and block_state(plan, device) or BLOCK_STATE
   cuda.kernels = device and kernels(plan, device, multiplies) or {}
+  name_families(plan)
   return { cuda = cuda, device = device, no_device_code = why,
     least_architecture = LEAST_ARCHITECTURE[plan.precision], cuda_files = {
       { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
