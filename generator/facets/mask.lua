@@ -1,6 +1,7 @@
 -- Facet `mask`: which keys a query sees, by the indices of both, and what its scores gain where lines say it.
 --
--- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent where all are seen:
+-- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent where all are
+-- seen:
 --   none
 --   causal, window   left and right: how many keys before and behind the query are seen (left is nil where that has no
 --                    limit)

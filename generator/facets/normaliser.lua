@@ -1,7 +1,7 @@
 -- Facet `normaliser`: how scores become weights.
 --
--- Input of M.plan: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, 1 unless given; for
--- geometric:
+-- Input of M.plan: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, 1 unless given;
+-- for geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector

@@ -1,9 +1,9 @@
 -- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
 --
--- Input of M.plan: the resolved encoding, the family's layers, whether the input draws apart. Output: what the templates
--- need to draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, of positions that
--- come again after `period`, which tables of positions have, and where positions would be drawn that nothing reads; and
--- in `distance` the signed distances of pairs.
+-- Input of M.plan: the resolved encoding, the family's layers, whether the input draws apart. Output: what the
+-- templates need to draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, of
+-- positions that come again after `period`, which tables of positions have, and where positions would be drawn that
+-- nothing reads; and in `distance` the signed distances of pairs.
 -- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
 -- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
 -- "pass" (Ruoss et al. 2023, released code). Of several streams each has draws, and sites, of its own; what is added
