@@ -135,13 +135,9 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 typedef struct table_sums {
     reals rows; /* [LAYERS][distances][WIDTH] of the vectors of distances */
     reals row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
-    reals rows; /* [LAYERS][distances][WIDTH] of the vectors of distances */
-    reals row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
     sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * WIDTH);
     sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
 }
@@ -158,17 +154,11 @@ typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
     real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
-    reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
-    reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
-    real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
-    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
     t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * WIDTH);
     t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
@@ -250,7 +240,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "a78314db9cdcbd56",
+        .source_digest = "05d45a11a51b9618",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

@@ -1098,13 +1098,9 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 typedef struct table_sums {
     reals rows; /* [LAYERS][distances][WIDTH] of the vectors of distances */
     reals row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
-    reals rows; /* [LAYERS][distances][WIDTH] of the vectors of distances */
-    reals row_sums; /* [LAYERS][HEADS][distances] of the logits at a distance */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
     sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * WIDTH);
     sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
 }
@@ -1121,17 +1117,11 @@ typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
     real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
-    reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
-    reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
-    real *row_bias; /* [LAYERS][HEADS][distances] of a row with the position bias, times LOGIT_SCALE */
     char *sums; /* table_sums, folded */
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
-    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
     t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * WIDTH);
     t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
@@ -1223,54 +1213,10 @@ NOINLINE void make_rows(const step_view *v, int l, int first) {
     }
 }
 
-/* The signed distance of pairs whose query - key is x - (T - 1), as layers of a set see it. */
-INLINE int relative_distance(const step_view *v, int set, int x) {
-    return drawn_distance(distances_of(v, set), v->T - 1 - x);
-}
-
-/* Sinusoids of the sets' signed distances: sines are odd, cosines even. */
-INLINE void make_codes(const step_view *v, int first, int stride) {
-    const int room = distance_count(v->T);
-    for (int set = 0; set < RELATIVE_SETS; set++) {
-        const int count = row_count(v);
-        for (int e = first; e < count * WIDTH; e += stride) {
-            const int c = e % WIDTH, distance = relative_distance(v, set, e / WIDTH);
-            const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
-            v->shared.codes[(size_t)set * room * WIDTH + e] = distance < 0 && c < WIDTH / 2 ? -code : code;
-        }
-    }
-}
-
-/* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
- * bias. */
-NOINLINE void make_rows(const step_view *v, int l, int first) {
-    const int room = distance_count(v->T), count = row_count(v), here = min(count - first, (int)TILE);
-    const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = first;
-    const real *bias = v->p->layer[l].position_bias;
-    real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
-    real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
-    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
-                  v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
-    for (int e = threadIdx.x; e < WIDTH / HEAD_WIDTH * here; e += THREADS) {
-        const int h = e / here, x = h * count + e % here;
-        real sum = 0;
-        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[x * HEAD_WIDTH + d] * bias[h * HEAD_WIDTH + d];
-        row_bias[x] = sum * LOGIT_SCALE;
-    }
-}
-
 /* Makes the tables that all blocks of the step read; on return they are there. */
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
-    make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
-    team_barrier(t);
-    int part = t->rank; /* blocks take tiles in turn, from layer to layer */
-    for (int l = 0; l < LAYERS; l++) {
-        const int tiles = (row_count(v) + TILE - 1) / TILE;
-        for (; part < tiles; part += t->blocks) make_rows(v, l, part * TILE);
-        part -= tiles;
-    }
     make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
     int part = t->rank; /* blocks take tiles in turn, from layer to layer */
@@ -1293,8 +1239,6 @@ typedef struct head {
     const real *rows; /* of query - key = 0; HEAD_WIDTH apart */
     const real *row_bias; /* likewise */
     const real *key_bias; /* [T] */
-    const real *row_bias; /* likewise */
-    const real *key_bias; /* [T] */
     int T;
 } head;
 
@@ -1304,10 +1248,6 @@ INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequenc
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
-    const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v) + v->T - 1;
-    a.rows = v->shared.rows + first_row * HEAD_WIDTH;
-    a.row_bias = v->shared.row_bias + first_row;
-    a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
     const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v) + v->T - 1;
     a.rows = v->shared.rows + first_row * HEAD_WIDTH;
     a.row_bias = v->shared.row_bias + first_row;
@@ -1387,25 +1327,6 @@ INLINE void bias_keys(void) {
     __syncthreads();
 }
 
-/* Products of a shard's keys with the content bias. */
-INLINE void bias_keys(void) {
-    const step_view *v = &block()->view;
-    const layer_state *s = &block()->layer;
-    const int sequences = block()->sequences;
-    const int l = block()->l;
-    for (int e = threadIdx.x; e < sequences * HEADS * v->T; e += THREADS) {
-        const int token = e % v->T, h = e / v->T % HEADS, sequence = e / v->T / HEADS;
-        const real *bias = v->p->layer[l].content_bias + h * HEAD_WIDTH;
-        const size_t row = (size_t)sequence * v->T + token;
-        const real *key = s->query_key_value + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
-        real x[HEAD_WIDTH], y[HEAD_WIDTH];
-        load_head(x, key);
-        load_head(y, bias);
-        s->key_bias[e] = dot_head(x, y) * LOGIT_SCALE;
-    }
-    __syncthreads();
-}
-
 /* A query's softmax so far: exponentials relative to the largest score. */
 typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
@@ -1442,7 +1363,6 @@ NOINLINE void attend(void) {
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
     const int l = block()->l;
-    bias_keys();
     bias_keys();
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
@@ -1530,13 +1450,8 @@ NOINLINE void attend_keys(int first, int count) {
             add_head(dkey, dlogit, query);
             add_head(dvalue, weight, dout);
             sum += dlogit;
-            sum += dlogit;
         }
         real *to = w->dquery_key_value + (size_t)(sequence * v->T + j) * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
-        real bias[HEAD_WIDTH];
-        load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH);
-        add_head(dkey, sum, bias);
-        w->key_sums[(sequence * v->T + j) * HEADS + h] = sum;
         real bias[HEAD_WIDTH];
         load_head(bias, v->p->layer[l].content_bias + h * HEAD_WIDTH);
         add_head(dkey, sum, bias);
@@ -1545,19 +1460,6 @@ NOINLINE void attend_keys(int first, int count) {
         store_head(dvalue, 1, to + WIDTH);
     }
     __syncthreads();
-}
-
-/* The gradient of the content bias: the keys, by what their logits got. */
-INLINE void content_bias_grad(real *dbias) {
-    is_global(dbias);
-    const int rows = block()->sequences * block()->view.T;
-    const real *keys = block()->layer.query_key_value + WIDTH, *key_sums = block()->work.key_sums;
-    for (int first = 0; first < WIDTH; first += SPAN) {
-        const int c = first + threadIdx.x % SPAN, h = c / HEAD_WIDTH;
-        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, QUERY_STRIDE, key_sums + h, HEADS) : 0;
-        const real sum = add_parts(part, SPAN);
-        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * LOGIT_SCALE;
-    }
 }
 
 /* The gradient of the content bias: the keys, by what their logits got. */
@@ -1618,7 +1520,6 @@ INLINE void attend_backward(layer_parameters *g) {
         __syncthreads();
         first += count;
     } while (first < sequences);
-    content_bias_grad(g->content_bias);
     content_bias_grad(g->content_bias);
     __syncthreads();
 }
@@ -2012,29 +1913,6 @@ INLINE void end_rows(int l, int first, const int columns, const real *rows, cons
     __syncthreads();
 }
 
-/* Of `columns` channels from the first on: the gradient of layer l's position bias; drows becomes that of the rows. */
-INLINE void end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
-        real *dbias) {
-    is_global(row_sums);
-    is_global(drows);
-    is_global(dbias);
-    const step_view *v = &block()->view;
-    const int count = row_count(v), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
-    const real *row = rows + (size_t)h * count * HEAD_WIDTH + channel % HEAD_WIDTH;
-    const real sum = add_parts(dot_rows(count, columns, row, HEAD_WIDTH, row_sums + h * count, 1), columns);
-    if ((int)threadIdx.x < columns) dbias[channel] = sum * LOGIT_SCALE;
-    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
-        const int x = e / columns, c = first + e % columns;
-        const quad bias = *(const quad *)(v->p->layer[l].position_bias + c);
-        const real row_sum = row_sums[c / HEAD_WIDTH * count + x];
-        quad drow = *(const quad *)(drows + x * WIDTH + c);
-#pragma unroll
-        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * bias.v[i]) * LOGIT_SCALE;
-        *(quad *)(drows + x * WIDTH + c) = drow;
-    }
-    __syncthreads();
-}
-
 /* Takes the folded gradients of the step's tables on to the parameters' gradient. */
 NOINLINE void end_tables(parameters *g) {
     is_global(g);
@@ -2043,15 +1921,6 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-    const int room = distance_count(v->T);
-    for (int l = t->rank; l < LAYERS; l += t->blocks) {
-        const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v);
-        real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
-        const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
-        end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
-        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows,
-                g->layer[l].relative);
-    }
     const int room = distance_count(v->T);
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
         const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v);

@@ -54,6 +54,11 @@ function PAGES.pair_scalar(term)
   return list
 end
 
+-- What fills rows is a page of the pair vector here, whichever way its rows are found.
+function PAGES.row_source()
+  return {}
+end
+
 function PAGES.row_function(term, terms)
   if not terms.outwards then
     return {}

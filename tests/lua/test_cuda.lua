@@ -277,6 +277,16 @@ local function contains(text, list)
   end
 end
 
+function TestFamilies.test_no_page_fills_a_slot_twice()
+  for _, encoding in ipairs(ENCODINGS) do
+    local seen = {}
+    for _, term in ipairs(made(encoding, NARROW).first.on_device.terms) do
+      lu.assertNil(seen[term.page], encoding .. ": " .. term.page)
+      seen[term.page] = true
+    end
+  end
+end
+
 -- Threads that share a head may have parts of it that are not even: each family asks its own function.
 function TestFamilies.test_uneven_heads_ask_functions_that_are_there()
   local device = generated('use = "none"', "heads = 16, " .. PAIR:format(320))
