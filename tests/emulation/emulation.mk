@@ -98,9 +98,10 @@ $(EMULATION_REFERENCE): $(B)/tests/emulation/test_%: tests/emulation/test_%.c $(
 	$(call link_emulated)
 
 $(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
+# Loops of device_formula.tpl name what any formula may read.
 $(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
-	$(CXX) $(EMULATION_CXXFLAGS) $(or $(DEVICE_O),-O0 -g0) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(CXX) $(EMULATION_CXXFLAGS) -Wno-unused-variable -Wno-unused-parameter $(or $(DEVICE_O),-O0 -g0) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(DEVICE_FORMULA_TESTS:=.o): $(B)/%.device.o: %.c $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)

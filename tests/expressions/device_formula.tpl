@@ -74,14 +74,10 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
             % call("make_score", "stage", "&v", "l", "&tables[l]", "first", "THREADS")
         __syncthreads();
     }
-% else
-    (void)v;
 % end
     for (int e = first; e < LAYERS * HEADS * T * T; e += THREADS) {
         const int i = e % T, j = e / T % T, h = e / (T * T) % HEADS, l = e / (T * T * HEADS);
-        (void)l;
         const score_tables *s = &tables[${score.set_of_layer}];
-        (void)s;
         a.scores[e] = ${invoke("score_pair", "s", "T", "T", "h", "i", "j", "a.logits[e]")};
 % if c.logit_grad then
         a.slopes[e] = ${invoke("score_logit_grad", "s", "T", "T", "h", "i", "j", "a.logits[e]", "a.weights[e]")};

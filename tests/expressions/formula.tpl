@@ -34,10 +34,12 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
 % if score.making[1] then
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("make_self_score_set", "&step", "l")};
 % end
+% if score.trains then
     char *sums = zeros(SCORE_SETS * self_score_bytes(TOKENS));
     self_score_tables gradients[SCORE_SETS];
     size_t used = 0;
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("lay_out_self_scores", "&gradients[l]", "sums", "&used", "TOKENS")};
+% end
     for (int l = 0; l < LAYERS; l++) {
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
@@ -53,14 +55,14 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
 % end
                 for (int j = 0; j < T; j++) {
                     size_t at = (size_t)((l * HEADS + h) * TOKENS + j) * TOKENS + (size_t)first;
-                    vector logit = load_some(logits + at, T - first);
-                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "h", "first", "j", "logit")});
+% local logit = "load_some(logits + at, T - first)"
+                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "h", "first", "j", logit)});
                     vector dscore = load_some(weights + at, T - first);
 % if score.trains then
                     vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
 % end
 % if score.grads then
-% local slope = invoke("self_score_pair_grad", "&tables", score.trains and "dscores", "h", score.gathers and "&gathered", "first", "j", score.recomputes and "logit", score.trains and "dscore * live_inverse", "dscore")
+% local slope = invoke("self_score_pair_grad", "&tables", score.trains and "dscores", "h", score.gathers and "&gathered", "first", "j", score.recomputes and logit, score.trains and "dscore * live_inverse", "dscore")
                     vector slope = ${slope};
                     store_some(slopes + at, T - first, slope);
 % else
@@ -79,9 +81,9 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
         % call("self_score_tables_of", "&step", "l", "&tables")
         % call("end_self_score", "&step", "l", "&tables", "&gradients[l]", "g")
     }
+    free(sums);
 % else
     (void)g;
 % end
-    free(sums);
     free(step.shared);
 }
