@@ -5,7 +5,7 @@ unset XDG_CACHE_HOME LONGHAND_CACHE LONGHAND_BUILD
 
 # As somebody who owns nothing of it, with a home of their own: command.
 as_user() {
-    setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" "$@"
+    setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" PATH="${LH_PATH:-$PATH}" "$@"
 }
 
 installs() {

@@ -4,6 +4,8 @@
 
 TINY=parity_dropout_rand_rope
 
+PATH=${LH_PATH:-$PATH}
+
 # Only make, a compiler and the shell's tools on the path.
 without_lua() {
     mkdir -p "$work/bin"
