@@ -33,15 +33,6 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# Half of what the system tests compile has been compiled before, for another trainer or in a copy of the tree. Tests that
-# need a compiler elsewhere, or for another user, find the PATH without the cache in LH_PATH.
-for compilers in /usr/lib/ccache/bin /usr/lib/ccache /usr/lib64/ccache; do
-    [ -x "$compilers/gcc" ] || continue
-    LH_PATH=$PATH PATH=$compilers:$PATH CCACHE_DIR=$(pwd -P)/build/tests/ccache
-    export LH_PATH PATH CCACHE_DIR
-    break
-done
-
 # Lua tests that --quick leaves out: they render or compile what most specs give.
 SLOW_LUA="cuda generated generated_compiler generated_sections generated_spec masks models network random score_cuda"
 # System tests that begin first.
@@ -255,6 +246,18 @@ layer_cuda() {
     count_lines $? "tests/ptx/check.sh"
 }
 
+# Nearly half of what system tests compile has been compiled before, for another trainer or in a copy of the tree: it comes
+# from a cache, where ccache is installed. Tests that need a compiler elsewhere, or for another user, find the PATH without
+# it in LH_PATH. In the other layers, which compile each file once, the cache would take time.
+compile_once() {
+    for compilers in /usr/lib/ccache/bin /usr/lib/ccache /usr/lib64/ccache; do
+        [ -x "$compilers/gcc" ] || continue
+        PATH=$compilers:$PATH CCACHE_DIR=$(pwd -P)/build/tests/ccache
+        export PATH CCACHE_DIR
+        return
+    done
+}
+
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
 # They run side by side, so that what more than one of them links is made before; one more than there are processors,
 # since some wait, and those that take longest first.
@@ -263,9 +266,11 @@ layer_system() {
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
     scripts=$(ls tests/device/test.sh tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
     scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
-    at_once=$((jobs + 1))
+    at_once=$((jobs + 1)) LH_PATH=$PATH
+    export LH_PATH
+    compile_once
     echo "$scripts" | each sh
-    at_once=''
+    at_once='' PATH=$LH_PATH
     for script in $scripts; do
         results_of "$script"
         good=$(grep -c '^ok ' "$file.out") bad=$(grep -c '^not ok ' "$file.out")
