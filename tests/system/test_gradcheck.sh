@@ -7,7 +7,7 @@
 family=gradcheck
 . tests/system/schemes.sh
 
-seeds=10 many="none relative fire_softcap"
+seeds=4 many="none relative fire_softcap"
 [ -z "${LONG_SEEDS:-}" ] || { seeds=$LONG_SEEDS many="$SCHEMES $MORE_SCHEMES" && SCHEMES=$many; }
 
 build_one() {
