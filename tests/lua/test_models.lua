@@ -692,6 +692,8 @@ function TestOwn.test_an_encoding_that_nothing_reads()
       lu.assertStrContains(message, words)
     end
   end
+  refused('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', with_block(FULL),
+    "encoding.lines: is read by nothing in net.lua", "an attention")
   refused("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
     "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
   refused("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
