@@ -59,7 +59,6 @@ static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
 /* Where the self-attention's tables begin: behind the struct shared. */
 INLINE size_t self_start(const lh_shape *shape) {
-    (void)shape;
     return (sizeof(shared) + 63) / 64 * 64;
 }
 

@@ -203,7 +203,6 @@ static size_t draw_count(const lh_shape *shape) { return 5 * (size_t)shape->leng
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[0];
-    (void)positions;
     for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
         if (distances[0]) memcpy(out, distances[0], (size_t)T * sizeof(int));
         else

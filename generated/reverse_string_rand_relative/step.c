@@ -99,7 +99,6 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 
 /* Where the self-attention's tables begin: behind the struct shared. */
 INLINE size_t self_start(const lh_shape *shape) {
-    (void)shape;
     return (sizeof(shared) + 63) / 64 * 64;
 }
 

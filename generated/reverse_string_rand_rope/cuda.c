@@ -154,7 +154,6 @@ static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *cons
         else
             lh_draw_positions(from, (uint32_t)d + 1, 0, MAX_POSITION, T, true, out, scratch);
     }
-    (void)distances;
 }
 
 static size_t shared_bytes(const lh_shape *longest) {

@@ -4,22 +4,12 @@
 % ends[#ends + 1] = invoke("end_" .. family.name .. "_sums", "step", "&sums." .. family.name, "gradient")
 % end
 % end
-% local unread = not laid_out:find("step", 1, true)
 static void begin_shard(const lh_cpu_step *step, void *memory) {
-% if unread then
-    (void)step;
-% end
     shard_sums sums;
     memset(memory, 0, ${laid_out});
 }
 
 static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
-% for _, text in ipairs(ends) do
-% unread = unread and not text:find("step", 1, true)
-% end
-% if unread then
-    (void)step;
-% end
     shard_sums sums;
     ${laid_out};
 % for _, text in ipairs(ends) do

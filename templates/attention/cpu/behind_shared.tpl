@@ -7,7 +7,6 @@ INLINE size_t ${name}_start(const lh_shape *shape) {
 % if behind_previous then
     return ${behind_previous}_end(shape);
 % else
-    (void)shape;
     return (sizeof(shared) + 63) / 64 * 64;
 % end
 }

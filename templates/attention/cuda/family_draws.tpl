@@ -24,9 +24,6 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
             lh_draw_positions(from, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text}, out, scratch);
     }
 % end
-% if not sides[1] then
-    (void)positions;
-% end
 % if attends.distance_rows > 1 then
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += 2 * T) {
         int *middle = out + T;
@@ -45,8 +42,6 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
         else
             lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T, out, scratch);
     }
-% else
-    (void)distances;
 % end
     % slot("end_draw")
 }
