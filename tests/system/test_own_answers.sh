@@ -23,9 +23,10 @@ learns() {
         grep -q "teacher-forced" "$work/table"
 }
 
+# Some answers end too early or do not end: which of the two hangs on the bits that this level and compiler train to.
 counts() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$checkpoint" 9 80 $END_TOKEN &&
-        awk '{ exit !($3 > 0 && $4 > 0) }' "$work/own/got"
+        awk '{ exit !($3 + $4 > 0) }' "$work/own/got"
 }
 
 # One example a line: their counts add up to the evaluation's, and each line says whose answers they are.
