@@ -15,8 +15,8 @@ local terms = require("attention.terms")
 TestFamilies = {}
 
 local CC = os.getenv("CC") or "gcc"
-local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-function -Wno-unknown-pragmas"
-  .. " -I. -Iinclude -Iruntime "
+local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-function -Wno-unused-parameter"
+  .. " -Wno-unknown-pragmas -I. -Iinclude -Iruntime "
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
 local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 
