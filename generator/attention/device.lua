@@ -54,7 +54,7 @@ function PAGES.pair_scalar(term)
   return list
 end
 
--- What fills rows is a page of the pair vector here, whichever way its rows are found.
+-- Rows are filled by a page of the pair vector here, whichever way they are found.
 function PAGES.row_source()
   return {}
 end

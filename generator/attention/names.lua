@@ -1,4 +1,4 @@
--- What loops over queries and keys call their bounds in C.
+-- Names of the bounds of loops over queries and keys, in C.
 --
 -- Input: a planned family of attentions with its terms. Output, all text:
 --

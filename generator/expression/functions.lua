@@ -209,7 +209,7 @@ M.rows = {
     gradient = pow_gradient },
 }
 
--- What is wrong with the argument of a function, or nil.
+-- A problem with the argument of a function, or nil.
 local function outside(name, row, x)
   local limit = row.above or row.from
   local function is_outside(v)

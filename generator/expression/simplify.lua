@@ -1,5 +1,5 @@
--- What each operation of a score expression means for types and ranges, and what it comes down to; of a function its
--- row says it (functions.lua).
+-- The meaning of each operation of a score expression for types and ranges, and its simplest form; that of a function
+-- stands in its row (functions.lua).
 --
 -- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. Nothing here changes a
 -- value beyond the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,

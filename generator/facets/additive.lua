@@ -114,7 +114,7 @@ function M.added(encoding, model, task)
   }
 end
 
--- What is added, and where it is placed if several streams draw that apart from their families.
+-- Words of the vectors that are added, and of their places if several streams draw these apart from their families.
 function M.words(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then

@@ -1,4 +1,4 @@
--- What a resolved encoding makes use of, where more than one facet decides it.
+-- Predicates of a resolved encoding that more than one facet decides.
 --
 -- Input: the resolved spec, or what a family sees of it; defaults of fields ask while it is being resolved, when a
 -- later facet may be missing. Output: yes or no. What a facet reads its page says; pages.lua enters the pages here.

@@ -62,7 +62,7 @@ local function meets_a_pair(line, queries, keys, causal)
   return line.line <= last and line.line > (line.direction == 0 and -1 or -queries)
 end
 
--- Of one attention: lines that no sequence is long enough for.
+-- A warning of lines of one attention that no sequence is long enough for.
 local function warn_beyond(seen, say, name, streams)
   local encoding, sides = seen.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys, beyond = streams[sides[1]], streams[sides[2]], {}
@@ -104,7 +104,7 @@ function M.warn(seen, say)
   end
 end
 
--- Where a line goes, as its words in the spec say it.
+-- The course of a line, as its words in the spec say it.
 local function placed(entry, columns)
   if entry.direction == 1 then
     return { step = 1, keys = 0, first = entry.line }

@@ -103,7 +103,7 @@ function M.identity(encoding)
   return { mask = encoding.mask }
 end
 
--- What pairs are hidden by the difference of their indices, which is `offset`; or of an anti-diagonal.
+-- The condition of a hidden pair, by the difference of its indices, which is `offset`; or of an anti-diagonal.
 local function mask_text(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

@@ -28,7 +28,7 @@ M.fields = {
 
 local KIND = "encoding.normaliser.kind"
 
--- What says how a pair's score changes or which pairs there are is made for softmax.
+-- Facets that change a pair's score or say which pairs there are are made for softmax.
 local function check_alone(encoding, say)
   local function refuse(path, there, what)
     if there then
@@ -111,7 +111,7 @@ local ATTENDS = {
     .. "matches, right before left at every distance.",
 }
 
--- What the file of an attention has.
+-- Words about the file of an attention.
 function M.banner(family)
   return ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self")
 end

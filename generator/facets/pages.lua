@@ -76,7 +76,7 @@ function M.call(order, name, ...)
   end
 end
 
--- What they say under a name, without those that say nothing.
+-- A list of their answers under a name, without those of pages that have none.
 function M.said(name, ...)
   local list = {}
   for _, page in ipairs(M) do

@@ -10,7 +10,7 @@
 -- to their embeddings, which is no family's, draws for itself (M.input): a draw is a function of its site and its
 -- range, so that those who share both have the same positions.
 --
--- Where positions are drawn:
+-- Places at which positions are drawn:
 --   kind           "randomized"; "sequence" where every sequence of the batch has a draw of its own, in the workspace
 --   range          L, how many there are to draw from
 --   first          the least of them, 0 or 1
@@ -115,7 +115,7 @@ local function check_grid(seen, say)
     "the score reads x.distance, x.query or x.key, one number each, and a cell has two", NO_WORDS)
 end
 
--- What would read a position that comes again as more than a name of its token.
+-- Facets that would read a position that comes again as more than a name of its token.
 local function check_cyclic(seen, say)
   local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
@@ -264,7 +264,7 @@ local function plan_distances(encoding, layers)
   return drawn_distances(encoding.positions, layers)
 end
 
--- What positions are drawn from, and how.
+-- The range that positions are drawn from, and how they are drawn.
 local function drawn_positions(positions)
   return {
     range = positions.max_position,
@@ -325,7 +325,7 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
--- What positions are drawn from: of a family, or of what is added to tokens.
+-- Words about the range that positions are drawn from: of a family, or of the vectors added to tokens.
 function M.drawn_words(positions)
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
@@ -361,7 +361,7 @@ local function add_choices(family, several, add)
   end
 end
 
--- What is drawn per pass: by the one family, or by each of several and for what is added to tokens.
+-- Draws of a pass: by the one family, or by each of several and for the vectors added to tokens.
 function M.choices(plan, families, add)
   local input, several = plan.input_draw, plan.streams[2] ~= nil
   if several and input then

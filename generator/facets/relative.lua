@@ -149,7 +149,7 @@ function M.identity(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- Where gradients of the vectors are summed by blocks of queries: from so many pairs on, blocks of so many.
+-- Blocks of queries by which gradients of the vectors are summed: from so many pairs on, of so many queries.
 function M.order_of_sums(plan)
   local list = {}
   for _, family in ipairs(plan.attentions) do

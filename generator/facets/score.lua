@@ -233,7 +233,7 @@ local function describe_sets(out, family)
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
--- Of the formula itself.
+-- A check of the formula itself.
 function M.derive(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
@@ -288,7 +288,7 @@ local function shape_words(family, t)
   return words ~= "" and words or "one number"
 end
 
--- Where a table's gradient goes on to: learned parameters and tables that its value reads, in the order of reading.
+-- Targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
 local function destinations(value)
   local names, seen = {}, {}
   local function visit(node)
@@ -310,7 +310,7 @@ local function destinations(value)
   return table.concat(names, ", ")
 end
 
--- Where each part of the score's formula went: the tables, then what is left for the pair loop.
+-- Parts of the score's formula: the tables, then the rest, which the pair loop computes.
 function M.choices(plan, families, add)
   local family = families[1]
   local score = family.score

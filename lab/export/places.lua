@@ -1,11 +1,11 @@
--- Where positions and distances come from in templates/python.
+-- Sources of positions and distances in templates/python.
 --
 -- Input: the facet `positions` of a family, what attentions need (facets.lua); or the streams of a network. Output: the
 -- places that they are made at, and what is written of draws.
 
 local M = {}
 
--- What is written of draws: their range, from 0 or 1 on, and their order.
+-- Words and text of draws: their range, from 0 or 1 on, and their order.
 local function add_draws(facts, positions)
   local distance = positions.distance
   local drawn = facts.draws_positions and positions or facts.draws_distances and distance

@@ -150,7 +150,7 @@ function back.place_grad(b)
     .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
 end
 
--- Of all other operations.
+-- Entries of all other operations.
 local function otherwise(b)
   return { b.to }, "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
 end

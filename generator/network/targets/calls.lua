@@ -69,7 +69,7 @@ CALLS.cuda = {
   rectify_grad = "rectify_grad(elements, x, to)",
   rotate = "routine(way, positions, T, stride, x)",
   weight_grad = "product_gradient(inner, columns, rows, x, dy, dweight)",
-  -- What the host of a wide model lists.
+  -- Entries of the list that the host of a wide model makes.
   list_input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
   list_phase = "phase('list', phase, layer)",
   list_weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",

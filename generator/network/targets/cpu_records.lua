@@ -40,7 +40,7 @@ local function norm_function(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
--- Which layer a counter of random numbers is for, where masks are of a layer.
+-- The layer in the counter of random numbers, where masks are of a layer.
 local function site_of(scope)
   return ("(uint32_t)%s + %d"):format((scope.loops or 1) > 1 and "use" or "l", scope.first_site)
 end
@@ -60,7 +60,7 @@ local function mask_of(cpu, at, op)
   return op.dropout and form:format(at.kept .. op.keep) or false
 end
 
--- What an operation gives is dropped out where it lies: its record, and those behind it.
+-- Results of an operation are dropped out where they lie: its record, and those behind it.
 local function dropped_in_place(cpu, at, op, record, elements)
   if not op.dropout then
     return record
@@ -80,7 +80,7 @@ function forward.product(cpu, at, op, place)
     panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) })
 end
 
--- What a sum is handed besides, and ahead of it the drawing of its masks.
+-- Further arguments of a sum, and ahead of it the drawing of its masks.
 local function sum_of(cpu, at, op, place, record)
   record.residual, record.branch, record.mask = place(op.residual), place(op.branch), mask_of(cpu, at, op)
   return op.dropout and drawn(cpu, at, op) or record, op.dropout and record

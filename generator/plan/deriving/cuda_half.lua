@@ -290,8 +290,8 @@ local function derive_families(plan, net, library)
   end
 end
 
--- What templates see of a family here: its names with the terms that it has on a device. The last step: a plan is data,
--- so they are copied.
+-- Names that templates see of a family here: its own, with the terms that it has on a device. They are copied in the
+-- last step, since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     for name, value in next, family do

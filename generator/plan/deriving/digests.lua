@@ -84,7 +84,7 @@ function M.plan(plan)
   return sha256.digest(canonical.text(identity))
 end
 
--- What of an encoding decides whether a checkpoint fits.
+-- The part of an encoding that decides whether a checkpoint fits.
 local function encoding_identity(encoding)
   local identity = {}
   for _, part in ipairs(pages.said("identity", encoding)) do

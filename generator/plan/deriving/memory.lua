@@ -100,7 +100,7 @@ local function family_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + turned + keep
 end
 
--- What the pages of a family's facets say of T queries and S keys: sums (sums.tpl), behind, draws.
+-- Memory by the pages of a family's facets, for T queries and S keys: sums (sums.tpl), behind, draws.
 local function facet_bytes(family, sizes, what, T, S)
   local bytes = 0
   for _, part in ipairs(pages.said("bytes", family, sizes, T, S)) do

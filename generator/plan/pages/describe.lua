@@ -11,7 +11,7 @@ local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
--- What is added to tokens and the facets of a family.
+-- Words about the vectors added to tokens and the facets of a family.
 local function family_encoding(plan, family)
   local parts, phrases = pages.said("words", family, plan), pages.said("phrase", family, plan)
   if #parts == 0 and not family.score_text then

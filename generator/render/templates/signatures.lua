@@ -6,7 +6,7 @@
 
 local M = {}
 
--- What is known of functions: by name a list that says of every parameter whether it stays; and those called so far.
+-- A record of functions: by name a list that says of every parameter whether it stays; and those called so far.
 function M.new()
   return { kept = {}, called = {} }
 end
