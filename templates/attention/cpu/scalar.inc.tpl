@@ -34,7 +34,7 @@ INLINE size_t ${name}_score_start(const lh_shape *shape) {
 % end
 }
 
-/* The set that layer l reads. */
+/* The set ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
 % define("static void " .. name .. "_score_tables_of", "const lh_cpu_step *step", "int l", tables_type .. " *s")
     int T = step->shape.length[${queries.stream}];
 % if cross then
