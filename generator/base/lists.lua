@@ -1,4 +1,4 @@
--- Questions about lists and tables of plain data.
+-- Lists and tables of plain data.
 
 local M = {}
 
@@ -39,13 +39,18 @@ function M.at(value, path)
   return value
 end
 
+-- The results of a function of (item, index), in order; items for which it gives nil are left out.
+function M.map(list, of)
+  local results = {}
+  for i, item in ipairs(list) do
+    results[#results + 1] = of(item, i)
+  end
+  return results
+end
+
 -- The names of things that have one.
 function M.names(list)
-  local names = {}
-  for i, one in ipairs(list) do
-    names[i] = one.name
-  end
-  return names
+  return M.map(list, function(one) return one.name end)
 end
 
 return M

@@ -3,6 +3,7 @@
 -- Input: a list of words, quoted by tongues.lua. The address-space limit that the launcher puts on Lua is lifted for
 -- them, and the launcher's descriptor is closed. Prints nothing itself.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -11,10 +12,7 @@ local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; unset LO
 
 -- A list of words as one line of shell.
 function M.line(words)
-  local quoted = {}
-  for i, word in ipairs(words) do
-    quoted[i] = tongues.shell(tostring(word))
-  end
+  local quoted = lists.map(words, function(word) return tongues.shell(tostring(word)) end)
   return table.concat(quoted, " ")
 end
 

@@ -7,6 +7,7 @@
 -- compares, for `stale`.
 
 local lfs = require("lfs")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -173,10 +174,7 @@ function M.files(dir, files)
     undo(staged, made)
     return nil, message .. "; nothing was written"
   end
-  local changed = {}
-  for _, item in ipairs(staged) do
-    changed[#changed + 1] = item.path
-  end
+  local changed = lists.map(staged, function(item) return item.path end)
   for _, name in ipairs(leftovers(dir, files)) do
     os.remove(dir .. "/" .. name)
     changed[#changed + 1] = name

@@ -16,6 +16,7 @@
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
 local groups = require("lab.export.composites")
+local lists = require("base.lists")
 local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
 local tongues = require("base.tongues")
@@ -159,10 +160,7 @@ local function composite_class(state, group, scope_name)
   class.folder = group.path
   class.arguments = "h"
   rates_of(class, group.list, {})
-  local items = {}
-  for i, op in ipairs(operations.own_items(group.list)) do
-    items[i] = operations.item(op, class)
-  end
+  local items = lists.map(operations.own_items(group.list), function(op) return operations.item(op, class) end)
   class.lines = forward.lines({ items = items, result = group.out, width = group.entry.width.count,
     stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
@@ -172,11 +170,7 @@ end
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function needed(class)
-  local list = {}
-  for _, need in ipairs(NEEDS) do
-    list[#list + 1] = class.needs[need] and need or nil
-  end
-  return list
+  return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
 end
 
 -- The same where the network's pass has made it, for what is of this stream.
@@ -337,10 +331,7 @@ end
 -- Numbers that all layers of a score share: dictionaries, by the folders of files that they lie in.
 local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
-    local entries = {}
-    for i, entry in ipairs(shared.entries) do
-      entries[i] = ('"%s": %s'):format(entry.name, entry.text)
-    end
+    local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
     local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
     state.shared[shared.path] = shared.path:find("%.") and class:module(shared, shared.path, text)
       or class:add(shared.path, { type = "nn.ParameterDict", entries = shared.entries })

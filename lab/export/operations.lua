@@ -6,6 +6,7 @@
 -- An operation that PyTorch has no words for here, or that has a field which is none of those below, ends as an error
 -- { unknown = words }.
 
+local lists = require("base.lists")
 local number = require("expression.text").number
 
 local M = {}
@@ -116,10 +117,7 @@ function items.product(op, class)
     reads[i] = op.x
   end
   return { reads = reads, rank = PRIMARY, text = #modules == 1 and call(modules[1]) or function(of)
-    local parts = {}
-    for i, module in ipairs(modules) do
-      parts[i] = ("%s(%s)"):format(module, of(i, 0))
-    end
+    local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, of(i, 0)) end)
     return ("torch.cat([%s], dim=-1)"):format(table.concat(parts, ", "))
   end }
 end

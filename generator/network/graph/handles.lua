@@ -7,6 +7,7 @@
 
 local base_names = require("base.names")
 local checks = require("network.graph.checks")
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -186,10 +187,7 @@ local function translated(name, options)
 end
 
 local function signature(name, method)
-  local words = {}
-  for i, argument in ipairs(method) do
-    words[i] = argument[1]
-  end
+  local words = lists.map(method, function(argument) return argument[1] end)
   if method.options then
     words[#words + 1] = "{ ... }"
   end

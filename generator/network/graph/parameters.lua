@@ -11,6 +11,7 @@
 --   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
 
+local lists = require("base.lists")
 local wording = require("base.wording")
 
 local M = {}
@@ -179,10 +180,7 @@ local function about(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment or p.about
   end
-  local parts = {}
-  for i, name in ipairs(p.tensors) do
-    parts[i] = name:match("[%w_]+$") .. " " .. p.width.text
-  end
+  local parts = lists.map(p.tensors, function(name) return name:match("[%w_]+$") .. " " .. p.width.text end)
   return ("[%s][%s]"):format(p.rows.text, table.concat(parts, " | "))
 end
 

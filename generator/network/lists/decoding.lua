@@ -8,6 +8,7 @@
 --
 -- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation drops out.
 
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -48,20 +49,12 @@ end
 
 -- What of a block, or of the network, runs ahead (true) or with every token (false).
 function M.part(list, stream, ahead)
-  local part = {}
-  for _, op in ipairs(list) do
-    part[#part + 1] = (op.out.stream ~= stream) == ahead and op or nil
-  end
-  return part
+  return lists.map(list, function(op) return (op.out.stream ~= stream) == ahead and op or nil end)
 end
 
 -- The attentions of a block whose queries are decoded.
 function M.attentions(block, stream)
-  local list = {}
-  for _, op in ipairs(block.ops) do
-    list[#list + 1] = op.kind == "attention" and op.q.stream == stream and op or nil
-  end
-  return list
+  return lists.map(block.ops, function(op) return op.kind == "attention" and op.q.stream == stream and op or nil end)
 end
 
 return M

@@ -12,6 +12,7 @@
 -- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
 -- twice the forward, without the output layer.
 
+local lists = require("base.lists")
 local memory = require("plan.deriving.memory")
 local outline = require("network.graph.outline")
 local tasks = require("spec.task.tasks")
@@ -24,11 +25,7 @@ local function all_sizes(lengths, facts)
   if facts.data then
     return { tasks.most_streams(facts) }
   end
-  local list = {}
-  for i, n in ipairs(tasks.lengths(lengths)) do
-    list[i] = tasks.streams(facts, n)
-  end
-  return list
+  return lists.map(tasks.lengths(lengths), function(n) return tasks.streams(facts, n) end)
 end
 
 -- Of the list: the longest of every stream, the means of tokens, and those of pairs by the streams of both sides.

@@ -6,6 +6,7 @@
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local literals = require("base.literals")
 local sha256 = require("base.sha256")
 local validation = require("spec.rules.validation")
@@ -36,10 +37,7 @@ end
 
 -- "0,0.5,1"
 local function noise_text(noise)
-  local words = {}
-  for i, deviation in ipairs(noise and noise.list or {}) do
-    words[i] = ("%.17g"):format(deviation)
-  end
+  local words = lists.map(noise and noise.list or {}, function(deviation) return ("%.17g"):format(deviation) end)
   return noise and table.concat(words, ",")
 end
 

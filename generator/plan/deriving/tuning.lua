@@ -9,6 +9,7 @@
 -- same bits, and tests/system/test_tune.sh compares them.
 
 local levels = require("plan.deriving.levels")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -256,10 +257,7 @@ end
 
 -- Values as text, the same for the same ones.
 function M.text(values)
-  local words = {}
-  for i, choice in ipairs(choices) do
-    words[i] = ("%s %s"):format(choice.name, values[choice.name])
-  end
+  local words = lists.map(choices, function(choice) return ("%s %s"):format(choice.name, values[choice.name]) end)
   return table.concat(words, ", ")
 end
 

@@ -6,6 +6,7 @@ local canonical = require("base.canonical")
 local choices = require("plan.pages.choices")
 local costs = require("plan.deriving.costs")
 local describe = require("plan.pages.describe")
+local lists = require("base.lists")
 local network_page = require("plan.pages.network_page")
 local wording = require("base.wording")
 
@@ -20,10 +21,7 @@ local function all_choices(plan)
 end
 
 function M.json(plan)
-  local tensors = {}
-  for i, t in ipairs(plan.tensors) do
-    tensors[i] = { name = t.name, shape = t.shape, offset = t.offset }
-  end
+  local tensors = lists.map(plan.tensors, function(t) return { name = t.name, shape = t.shape, offset = t.offset } end)
   return {
     id = plan.id, digest = plan.digest, parameters = plan.parameters,
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,

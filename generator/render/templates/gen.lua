@@ -8,6 +8,7 @@
 -- a user's own sampler, the kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels.
 -- spec.c and cuda.c carry them, so each is rendered last of its half.
 
+local lists = require("base.lists")
 local plan_page = require("plan.pages.plan_page")
 local prune = require("render.templates.prune")
 local render = require("render.templates.render")
@@ -58,10 +59,7 @@ local hashes = setmetatable({}, { __mode = "k" }) -- of lists of kernels, which 
 
 local function hash_of(kernels)
   if not hashes[kernels] then
-    local parts = {}
-    for i, file in ipairs(kernels) do
-      parts[i] = part_of(file, file.text)
-    end
+    local parts = lists.map(kernels, function(file) return part_of(file, file.text) end)
     hashes[kernels] = sha256.hex(table.concat(parts))
   end
   return hashes[kernels]

@@ -5,6 +5,7 @@
 -- diagnostics, origins to the context.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local nearest = require("base.nearest")
 local tree = require("spec.reading.tree")
 local values = require("spec.values")
@@ -17,10 +18,7 @@ local function choices_text(option)
   if option.first then
     return ("an integer from %d to %d: %s"):format(option.first, option.last, option.doc)
   end
-  local words = {}
-  for i, choice in ipairs(option.choices) do
-    words[i] = show(choice)
-  end
+  local words = lists.map(option.choices, function(choice) return show(choice) end)
   return table.concat(words, ", ") .. ": " .. option.doc
 end
 

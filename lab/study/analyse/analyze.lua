@@ -8,6 +8,7 @@
 
 local beside = require("lab.study.report.page.beside")
 local draw = require("lab.study.report.figures.draw")
+local lists = require("base.lists")
 local open = require("lab.study.report.open")
 local source = require("lab.study.analyse.source")
 local trained = require("lab.study.read.trained")
@@ -45,10 +46,7 @@ end
 
 -- Writes the files of an analysis with its picture, and says so. damage: what had to be left out, or nil.
 local function finish(options, out, files, damage)
-  local names = {}
-  for i, file in ipairs(files) do
-    names[i] = file.path
-  end
+  local names = lists.map(files, function(file) return file.path end)
   local _, problem, drawn = draw.run(files, { options.what })
   local written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
   if not written or problem then

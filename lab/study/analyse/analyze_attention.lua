@@ -5,6 +5,7 @@
 -- element-wise maximum of the heads of one attention, query by key, of one sequence; attentions are those that the
 -- trace has, in its order.
 
+local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local safetensors = require("base.safetensors")
 local wording = require("base.wording")
@@ -96,10 +97,7 @@ local function picture(rows, begin)
     end
     row.drawn = drawn
   end
-  local list = {}
-  for i, row in ipairs(rows) do
-    list[i] = row.drawn
-  end
+  local list = lists.map(rows, function(row) return row.drawn end)
   return panels.script({ name = "attention", title = "Attention: the largest weight of any head", note =
     "queries down, keys right; colours from 0 to the panel's largest", panel = 200, settings = SETTINGS, rows = list })
 end

@@ -7,6 +7,7 @@
 
 local heat = require("lab.study.analyse.pictures.heat")
 local input = require("base.input")
+local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local sheets = require("lab.study.analyse.sheets")
 local stop = require("lab.study.analyse.source").stop
@@ -22,11 +23,7 @@ local NONE = { text = "" }            -- what has no symbol
 
 -- The symbols of a list of tokens; nil where the list has none (-1).
 local function symbols_of(tokens, names)
-  local list = {}
-  for i, token in ipairs(tokens) do
-    list[i] = names[token + 1] or false
-  end
-  return list
+  return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
 -- The answer: { symbols { text, wrong, right } ..., known, wrong, count }, as far as it goes: how many are wrong, or
@@ -136,10 +133,7 @@ local function absent(list, layers)
 end
 
 local function words_of(answer)
-  local texts = {}
-  for i, symbol in ipairs(answer) do
-    texts[i] = symbol.text
-  end
+  local texts = lists.map(answer, function(symbol) return symbol.text end)
   return table.concat(texts), not answer.known and "right answer not known" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end

@@ -7,6 +7,7 @@
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local groups_module = require("lab.study.analyse.groups")
+local lists = require("base.lists")
 local noise = require("lab.study.analyse.noise")
 local sheets = require("lab.study.analyse.sheets")
 local statistics = require("lab.study.read.statistics")
@@ -55,11 +56,7 @@ end
 
 -- Percents of all runs of a group at a deviation.
 local function percents(group, i)
-  local values = {}
-  for k, list in ipairs(group.by_run) do
-    values[k] = 100 * list[i].accuracy
-  end
-  return values
+  return lists.map(group.by_run, function(list) return 100 * list[i].accuracy end)
 end
 
 local function deviation_text(options)
@@ -105,11 +102,7 @@ local function noise_csv(sets, options)
 end
 
 local function points(options, value_at)
-  local list = {}
-  for i, deviation in ipairs(options.noise) do
-    list[i] = { deviation, value_at(i) }
-  end
-  return list
+  return lists.map(options.noise, function(deviation, i) return { deviation, value_at(i) } end)
 end
 
 -- A group's mean, bold, and faint its seeds.

@@ -6,6 +6,7 @@
 
 local groups = require("lab.study.analyse.groups")
 local heat = require("lab.study.analyse.pictures.heat")
+local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local procrustes = require("lab.study.analyse.procrustes")
 local scatter = require("lab.study.analyse.pictures.scatter")
@@ -110,10 +111,7 @@ local function similarity_table(result, list, step)
     end
   end
   for i, a in ipairs(result.groups) do
-    local row = {}
-    for j, b in ipairs(result.groups) do
-      row[j] = number("%.4f", at[a][b] and at[a][b].mean)
-    end
+    local row = lists.map(result.groups, function(b) return number("%.4f", at[a][b] and at[a][b].mean) end)
     rows[i].cells = texts(table.unpack(row))
   end
   return { name = "similarity", title = ("Cosine of the tables themselves, %s"):format(STEP[step]),

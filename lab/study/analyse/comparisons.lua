@@ -18,6 +18,7 @@ local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyse.mathematics.exact")
 local groups = require("lab.study.analyse.groups")
 local inference = require("lab.study.analyse.mathematics.inference")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
@@ -76,10 +77,7 @@ local function describe(sets, metric, criterion, options)
 end
 
 local function pair_of(set, a, b)
-  local differences = {}
-  for i, mean in ipairs(a.means) do
-    differences[i] = mean - b.means[i]
-  end
+  local differences = lists.map(a.means, function(mean, i) return mean - b.means[i] end)
   local pair = { set = set, a = a, b = b, test = inference.welch(a.scores, b.scores) }
   pair.low, pair.high = inference.interval(differences)
   return pair

@@ -6,6 +6,7 @@
 -- with a score, by seed, at the learning rate of the best mean, as reports show it; and how many rates have one.
 
 local captions = require("lab.study.report.tables.captions")
+local lists = require("base.lists")
 local nearest = require("base.nearest")
 local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
@@ -17,10 +18,7 @@ local M = {}
 
 -- The axis of this name; without one, the last that has several values. nil and a message where there is none.
 function M.axis(study, wanted)
-  local names = {}
-  for _, axis in ipairs(study.axes) do
-    names[#names + 1] = #axis.values > 1 and axis.name or nil
-  end
+  local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   if #names == 0 then
     return nil, "there is a single cell; expected several to compare"
   end

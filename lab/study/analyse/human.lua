@@ -10,6 +10,7 @@
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local inference = require("lab.study.analyse.mathematics.inference")
+local lists = require("base.lists")
 local people = require("lab.study.read.people")
 local statistics = require("lab.study.read.statistics")
 
@@ -94,11 +95,7 @@ end
 
 -- Values of each measure in a list of comparisons, those that are there.
 local function values_of(list, measure)
-  local values = {}
-  for _, one in ipairs(list) do
-    values[#values + 1] = one[measure]
-  end
-  return values
+  return lists.map(list, function(one) return one[measure] end)
 end
 
 -- With intervals from bases drawn with replacement.
@@ -145,10 +142,7 @@ end
 local function mean_over_runs(group, count)
   local means = {}
   for puzzle = 1, count do
-    local values = {}
-    for i, accuracy in ipairs(group.by_run) do
-      values[i] = accuracy[puzzle]
-    end
+    local values = lists.map(group.by_run, function(accuracy) return accuracy[puzzle] end)
     means[puzzle] = statistics.mean(values)
   end
   return means

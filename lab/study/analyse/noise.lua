@@ -6,6 +6,7 @@
 -- Runs need not have been trained with noise in their spec: a trainer of the same model with it evaluates their
 -- checkpoints. Errors end the analysis: see source.lua.
 
+local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local source = require("lab.study.analyse.source")
 local trained = require("lab.study.read.trained")
@@ -16,10 +17,7 @@ local M = {}
 
 -- What is set in a spec so that its trainer has this noise.
 local function sets_of(options)
-  local words = {}
-  for i, deviation in ipairs(options.noise) do
-    words[i] = ("%.17g"):format(deviation)
-  end
+  local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
   return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")),
     ("eval.noise=%s"):format(options.relative and "relative" or "absolute") }
 end

@@ -2,6 +2,7 @@
 --
 -- Input: texts and numbers; models of tables as views.lua describes them. Output: text.
 
+local lists = require("base.lists")
 local open = require("lab.study.report.open")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
@@ -16,20 +17,12 @@ M.MISSING = "-"
 
 -- A row's cells, each with one text.
 function M.texts(...)
-  local cells = {}
-  for i, text in ipairs({ ... }) do
-    cells[i] = { texts = { text } }
-  end
-  return cells
+  return lists.map({ ... }, function(text) return { texts = { text } } end)
 end
 
 -- Columns of these titles.
 function M.columns(...)
-  local list = {}
-  for i, title in ipairs({ ... }) do
-    list[i] = { title = title }
-  end
-  return list
+  return lists.map({ ... }, function(title) return { title = title } end)
 end
 
 -- Numbers in a form; where there is none, MISSING.

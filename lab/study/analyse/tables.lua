@@ -10,6 +10,7 @@
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local groups_module = require("lab.study.analyse.groups")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local position_tables = require("lab.study.analyse.position_tables")
 local procrustes = require("lab.study.analyse.procrustes")
 local statistics = require("lab.study.read.statistics")
@@ -103,10 +104,7 @@ local function average(groups)
   M.each(groups, function(tables)
     tables.mean = {}
     for _, measure in ipairs({ "norm", "distance", "unit", "plain", "cosine" }) do
-      local values = {}
-      for _, one in ipairs(tables) do
-        values[#values + 1] = one.measures[measure]
-      end
+      local values = lists.map(tables, function(one) return one.measures[measure] end)
       tables.mean[measure] = statistics.mean(values)
     end
   end)

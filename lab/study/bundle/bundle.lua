@@ -10,6 +10,7 @@ local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
 local json = require("dkjson")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local notice = require("lab.study.bundle.notice")
 local overview = require("lab.study.run.overview")
 local packing = require("lab.study.slurm.packing")
@@ -122,10 +123,7 @@ local function one_line(command)
 end
 
 local function digests_of(cells)
-  local lines = {}
-  for i, cell in ipairs(cells) do
-    lines[i] = ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest)
-  end
+  local lines = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
   return table.concat(lines, "\n")
 end
 

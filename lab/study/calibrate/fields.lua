@@ -5,6 +5,7 @@
 -- of either family as found_lines.lua takes them; or nil and what is wrong.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local nearest = require("base.nearest")
 
 local M = {}
@@ -109,10 +110,7 @@ local function take(texts, word)
   if not name then
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
-    local names = {}
-    for i, known in ipairs(M.FIELDS) do
-      names[i] = known[1]
-    end
+    local names = lists.map(M.FIELDS, function(known) return known[1] end)
     local near = nearest.name(name, names)
     return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
   elseif field[2].read(value) == nil then

@@ -59,11 +59,7 @@ function M.only(texts)
 end
 
 local function names_of(list)
-  local names = {}
-  for i, one in ipairs(list) do
-    names[i] = one.name
-  end
-  return names
+  return lists.map(list, function(one) return one.name end)
 end
 
 local function unknown(d, one, name, kind, legal)

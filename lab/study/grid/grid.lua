@@ -19,6 +19,7 @@ local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
 local diagnostics = require("base.diagnostics")
 local file_digest = require("base.file_digest")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local lfs = require("lfs")
 local nearest = require("base.nearest")
@@ -108,10 +109,7 @@ end
 
 -- The names of the values; the first axis' name goes in front where they alone are no id, as 16 and 0.5.
 local function cell_id(axes, point)
-  local names = {}
-  for i, value in ipairs(point) do
-    names[i] = value.name:gsub("[^%w]", "_")
-  end
+  local names = lists.map(point, function(value) return value.name:gsub("[^%w]", "_") end)
   local id = table.concat(names, "_")
   return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
 end
@@ -173,10 +171,7 @@ local function fragments_of(study, point, made)
 end
 
 local function words_of(axes, point)
-  local words = {}
-  for i, axis in ipairs(axes) do
-    words[i] = ("%s %s"):format(axis.name, point[i].name)
-  end
+  local words = lists.map(axes, function(axis, i) return ("%s %s"):format(axis.name, point[i].name) end)
   return table.concat(words, ", ")
 end
 

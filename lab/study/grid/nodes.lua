@@ -5,6 +5,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local tree = require("spec.reading.tree")
@@ -149,10 +150,7 @@ function M.plain(node)
   if not tree.is_table(node) then
     return node.value
   end
-  local value = {}
-  for i, item in ipairs(node.items) do
-    value[i] = M.plain(item)
-  end
+  local value = lists.map(node.items, function(item) return M.plain(item) end)
   for name, inner in next, node.fields do
     value[name] = M.plain(inner)
   end

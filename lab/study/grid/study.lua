@@ -10,6 +10,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
@@ -180,10 +181,7 @@ end
 -- The values of other axes that a value stands with: { <axis> = { <value> = true } } in the place of its node.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
-    local others = {}
-    for _, other in ipairs(axes) do
-      others[#others + 1] = other ~= axis and other or nil
-    end
+    local others = lists.map(axes, function(other) return other ~= axis and other or nil end)
     for _, value in ipairs(axis.values) do
       value.with = value.with and nodes.cells(context, others, value.with, locate.join(value.path, "with"))
     end
@@ -278,20 +276,13 @@ end
 
 -- The items of a report; nil, which is the usual ones, where it only says what is scored.
 local function items_or_default(node)
-  local list = {}
-  for i, item in ipairs(node.items) do
-    list[i] = nodes.plain(item)
-  end
+  local list = lists.map(node.items, function(item) return nodes.plain(item) end)
   return (#list > 0 or not next(node.fields)) and list or nil
 end
 
 -- Metrics that are shares, so that a number of percent can say who generalises.
 local function shares()
-  local names = {}
-  for _, name in ipairs(measures.NAMES) do
-    names[#names + 1] = measures.of[name].unit == "percent" and name or nil
-  end
-  return names
+  return lists.map(measures.NAMES, function(name) return measures.of[name].unit == "percent" and name or nil end)
 end
 
 -- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.

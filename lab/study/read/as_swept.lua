@@ -22,11 +22,7 @@ local function count_evaluated(list)
 end
 
 local function read_version(root, version)
-  local list = {}
-  for i, dir in ipairs(version.dirs) do
-    list[i] = runs.read(root .. "/" .. dir, run_files.place(dir))
-  end
-  return list
+  return lists.map(version.dirs, function(dir) return runs.read(root .. "/" .. dir, run_files.place(dir)) end)
 end
 
 -- How many of a cell's own runs there are, by state: "2 failed"; nil of none.

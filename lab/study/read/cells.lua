@@ -84,11 +84,7 @@ local function differences(list, joined)
 end
 
 local function scores_of(list)
-  local scores = {}
-  for _, run in ipairs(list) do
-    scores[#scores + 1] = run.score
-  end
-  return scores
+  return lists.map(list, function(run) return run.score end)
 end
 
 -- The share of runs that generalises; nil where none says.

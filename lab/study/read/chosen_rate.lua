@@ -6,6 +6,7 @@
 -- score. Unless a study names the set (select), it is the first that all runs were evaluated on: validation, a stream
 -- of its own or the set of finite data; what of the test is in_distribution; what is scored.
 
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
@@ -52,10 +53,7 @@ end
 
 -- The mean of a metric over runs on a set; nil where none has it.
 function M.mean(list, set, metric)
-  local values = {}
-  for _, run in ipairs(list) do
-    values[#values + 1] = runs.score(run, set, metric)
-  end
+  local values = lists.map(list, function(run) return runs.score(run, set, metric) end)
   return statistics.mean(values)
 end
 

@@ -9,6 +9,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local inherit = require("spec.reading.inherit")
+local lists = require("base.lists")
 local schema = require("spec.schema")
 local tongues = require("base.tongues")
 
@@ -39,18 +40,12 @@ end
 
 -- Fields of a table whose names are given, in their order.
 local function write_fields(from, names, write)
-  local parts = {}
-  for _, name in ipairs(names) do
-    parts[#parts + 1] = ("%s = %s"):format(name, (write or write_value)(from[name]))
-  end
+  local parts = lists.map(names, function(name) return ("%s = %s"):format(name, (write or write_value)(from[name])) end)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
 local function write_list(list)
-  local parts = {}
-  for i, value in ipairs(list) do
-    parts[i] = write_value(value)
-  end
+  local parts = lists.map(list, function(value) return write_value(value) end)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 

@@ -8,6 +8,7 @@
 
 local canonical = require("base.canonical")
 local features = require("spec.rules.features")
+local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
 local wording = require("base.wording")
@@ -176,10 +177,7 @@ end
 
 -- Folders below one whose names fit a pattern, sorted.
 local function names_in(path, pattern)
-  local names = {}
-  for _, name in ipairs(write.names(path)) do
-    names[#names + 1] = name:find(pattern) and name or nil
-  end
+  local names = lists.map(write.names(path), function(name) return name:find(pattern) and name or nil end)
   table.sort(names)
   return names
 end

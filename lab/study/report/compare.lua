@@ -8,6 +8,7 @@ local curves = require("lab.study.report.figures.curves")
 local figure = require("lab.study.report.page.figure")
 local html = require("lab.study.report.page.html")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local measures = require("lab.study.read.metrics")
 local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
@@ -143,11 +144,7 @@ local function difference_text(a, b)
 end
 
 local function column(metrics, key)
-  local points = {}
-  for _, row in ipairs(metrics) do
-    points[#points + 1] = tonumber(row[key]) and { row.step, tonumber(row[key]) } or nil
-  end
-  return points
+  return lists.map(metrics, function(row) return tonumber(row[key]) and { row.step, tonumber(row[key]) } or nil end)
 end
 
 -- A line of bars, low to high between two values.

@@ -38,11 +38,7 @@ local function axis_of(study, name)
 end
 
 local function names_of(study)
-  local names = {}
-  for i, axis in ipairs(study.axes) do
-    names[i] = axis.name
-  end
-  return names
+  return lists.map(study.axes, function(axis) return axis.name end)
 end
 
 -- What is wrong with a name among some, and what was expected.

@@ -38,11 +38,7 @@ local COMMON = { kind = true, title = true, where = true, pages = true, over = t
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
 
 local function common(names, values)
-  local list = {}
-  for _, name in ipairs(names) do
-    list[#list + 1] = lists.has(values, name) and name or nil
-  end
-  return list
+  return lists.map(names, function(name) return lists.has(values, name) and name or nil end)
 end
 
 -- What the item does with each axis: field by axis. Or nil, the field at fault, what is wrong and what was expected.

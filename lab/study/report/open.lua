@@ -8,6 +8,7 @@ local as_swept = require("lab.study.read.as_swept")
 local cells = require("lab.study.read.cells")
 local grid = require("lab.study.grid.grid")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
 local trained = require("lab.study.read.trained")
@@ -63,10 +64,7 @@ local function expand(options, front)
   local found, problems = run_files.records(options.runs)
   local name = options.study or #found == 1 and file_of(found[1])
   if not name and #found > 1 then
-    local names = {}
-    for i, record in ipairs(found) do
-      names[i] = record.study
-    end
+    local names = lists.map(found, function(record) return record.study end)
     return nil, ("%s%s holds runs of several studies: %s\n  hint: --study says which"):format(front, options.runs,
       table.concat(names, ", "))
   elseif not name then

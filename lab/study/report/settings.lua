@@ -5,6 +5,7 @@
 
 local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")
+local lists = require("base.lists")
 local readings = require("lab.study.read.readings")
 local runs = require("lab.study.read.runs")
 local wording = require("base.wording")
@@ -166,11 +167,7 @@ end
 
 -- The settings in which ours differ from the paper's.
 function M.differing(list)
-  local names = {}
-  for _, item in ipairs(list) do
-    names[#names + 1] = item.differs and item.what or nil
-  end
-  return names
+  return lists.map(list, function(item) return item.differs and item.what or nil end)
 end
 
 return M

@@ -7,6 +7,7 @@
 local canonical = require("base.canonical")
 local inside = require("base.inside")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local snapshots = require("lab.study.read.snapshots")
 local write = require("base.write")
 
@@ -40,10 +41,7 @@ local function merge(before, study, sources)
 end
 
 local function text_of(study, entries)
-  local lines = {}
-  for i, entry in ipairs(entries) do
-    lines[i] = canonical.text(entry)
-  end
+  local lines = lists.map(entries, function(entry) return canonical.text(entry) end)
   local head = canonical.text({ study = study.name, path = study.path, scale = study.scale, title = study.title,
     axes = study.axes, scored = study.scored })
   return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lines, ",\n"))

@@ -37,11 +37,7 @@ local LOG_LINES = 8
 
 -- The cells that something is missing of; tried, by id, are those that a sweep has had before.
 local function cells_to_do(study, tried)
-  local cells = {}
-  for _, cell in ipairs(study.cells) do
-    cells[#cells + 1] = #cell.missing > 0 and not tried[cell.id] and cell or nil
-  end
-  return cells
+  return lists.map(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] and cell or nil end)
 end
 
 -- Cells at a time and threads of each. Runs of a cell train side by side, one thread each; where there are fewer of
@@ -241,10 +237,7 @@ function Sweep:train(items, most, threads)
   if not self:prepare(items, threads) then
     return "done"
   end
-  local lines = {}
-  for i, job in ipairs(self.jobs) do
-    lines[i] = job.line
-  end
+  local lines = lists.map(self.jobs, function(job) return job.line end)
   self:look_back()
   local how = jobs.run(self.options.project, lines, most, {
     start = function(i) self:start(i) end,

@@ -8,6 +8,7 @@ local failures = require("lab.study.run.failures")
 local input = require("base.input")
 local inside = require("base.inside")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local records = require("lab.study.slurm.records")
 local run_files = require("lab.study.read.run_files")
 local safetensors = require("base.safetensors")
@@ -139,10 +140,7 @@ end
 
 -- The one that got furthest of those that fit, and the rest of these.
 local function sort_out(list, own, keys)
-  local fitting = {}
-  for _, attempt in ipairs(list) do
-    fitting[#fitting + 1] = fits(attempt, own, keys) and attempt or nil
-  end
+  local fitting = lists.map(list, function(attempt) return fits(attempt, own, keys) and attempt or nil end)
   table.sort(fitting, function(a, b)
     return a.step > b.step or a.step == b.step and a.dir < b.dir
   end)

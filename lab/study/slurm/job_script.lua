@@ -4,6 +4,7 @@
 -- site's and the study's, and task.sh as it stands; the list has a line for each group, as task.sh says.
 
 local grid = require("lab.study.grid.grid")
+local lists = require("base.lists")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
@@ -94,10 +95,7 @@ function M.next_text(site, job, words)
 end
 
 local function names_of(group)
-  local names = {}
-  for i, run in ipairs(group.runs) do
-    names[i] = run.dir:match("[^/]*$")
-  end
+  local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   return table.concat(names, " ")
 end
 

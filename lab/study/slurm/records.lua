@@ -14,6 +14,7 @@ local input = require("base.input")
 local inside = require("base.inside")
 local json = require("dkjson")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local paths = require("base.paths")
 local script = require("lab.study.slurm.job_script")
 local sha256 = require("base.sha256")
@@ -61,11 +62,7 @@ end
 
 -- Those of a study.
 function M.of_study(list, name)
-  local own = {}
-  for _, record in ipairs(list) do
-    own[#own + 1] = record.study == name and record or nil
-  end
-  return own
+  return lists.map(list, function(record) return record.study == name and record or nil end)
 end
 
 -- Whether the name of a record's job is the one that this folder gives its array: a record that was copied here, or

@@ -6,6 +6,7 @@
 -- Invariants: every text is one line, fit to stand in a #SBATCH line or a shell script where job_script.lua puts it.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local lfs = require("lfs")
 local locate = require("spec.reading.locate")
@@ -110,11 +111,7 @@ function readers.lines(context, field, node)
 end
 
 local function names()
-  local list = {}
-  for i, field in ipairs(M.FIELDS) do
-    list[i] = field.path
-  end
-  return list
+  return lists.map(M.FIELDS, function(field) return field.path end)
 end
 
 local function read_fields(context)

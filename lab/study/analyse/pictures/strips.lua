@@ -5,6 +5,7 @@
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
+local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local tongues = require("base.tongues")
 
@@ -93,10 +94,7 @@ local function panel(set, layers, drawing)
   drawing[#drawing + 1] = ("set title %s"):format(tongues.gnuplot(set.name))
   drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#names + 0.5,
     table.concat(names, ", "))
-  local plots = {}
-  for i, layer in ipairs(layers) do
-    plots[i] = layer.plot
-  end
+  local plots = lists.map(layers, function(layer) return layer.plot end)
   drawing[#drawing + 1] = "plot " .. (#plots > 0 and table.concat(plots, ", ") or "NaN")
 end
 

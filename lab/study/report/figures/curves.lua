@@ -8,6 +8,7 @@
 -- align } }. legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is
 -- run here.
 
+local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
 local tongues = require("base.tongues")
 
@@ -53,10 +54,7 @@ end
 local function add_block(lines, name, points)
   lines[#lines + 1] = name .. " << EOD"
   for _, point in ipairs((M.thin(points))) do
-    local numbers = {}
-    for part, value in ipairs(point) do
-      numbers[part] = number(value)
-    end
+    local numbers = lists.map(point, function(value) return number(value) end)
     lines[#lines + 1] = table.concat(numbers, " ")
   end
   lines[#lines + 1] = "EOD"

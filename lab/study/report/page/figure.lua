@@ -6,6 +6,7 @@
 
 local curves = require("lab.study.report.figures.curves")
 local html = require("lab.study.report.page.html")
+local lists = require("base.lists")
 local picture = require("lab.study.report.page.picture")
 local tongues = require("base.tongues")
 
@@ -98,10 +99,7 @@ local function values(panel, series, xs)
       and ('<a href="#cell-%d">%s</a>'):format(cell, title) or title)
   end
   for i, x in ipairs(xs) do
-    local cells = {}
-    for j, one in ipairs(series) do
-      cells[j] = value_cell(panel, one, x)
-    end
+    local cells = lists.map(series, function(one) return value_cell(panel, one, x) end)
     rows[i] = ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(picture.x(panel, x), x, table.concat(cells))
   end
   local of = panel.title and panel.title ~= "" and panel.title or "the curves"

@@ -2,6 +2,7 @@
 --
 -- Input: text and tables. Output: text. Nothing here refers to another file.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 
@@ -39,10 +40,7 @@ end
 local function lines_of(model, row)
   local lines, count = {}, #model.subs
   for i, sub in ipairs(model.subs) do
-    local cells = {}
-    for j, cell in ipairs(row.cells) do
-      cells[j] = value(cell, i)
-    end
+    local cells = lists.map(row.cells, function(cell) return value(cell, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(tongues.html(sub)) or ""
@@ -53,10 +51,7 @@ local function lines_of(model, row)
 end
 
 local function notes_of(model)
-  local items = {}
-  for i, note in ipairs(model.notes) do
-    items[i] = "<li>" .. tongues.html(note) .. "</li>"
-  end
+  local items = lists.map(model.notes, function(note) return "<li>" .. tongues.html(note) .. "</li>" end)
   return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
     wording.count(#items, "note"), table.concat(items)) or ""
 end

@@ -6,6 +6,7 @@
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
+local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
 local tongues = require("base.tongues")
 
@@ -37,10 +38,7 @@ local function properties(style)
 end
 
 local function path(class, points, more)
-  local parts = {}
-  for i, point in ipairs(points) do
-    parts[i] = ("%.1f,%.1f"):format(point[1], point[2])
-  end
+  local parts = lists.map(points, function(point) return ("%.1f,%.1f"):format(point[1], point[2]) end)
   return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
 end
 
@@ -127,11 +125,7 @@ local function behind(panel, frame)
 end
 
 local function places_of(points, frame)
-  local places = {}
-  for i, point in ipairs((curves.thin(points))) do
-    places[i] = { frame.x(point[1]), frame.y(point[2]) }
-  end
-  return places
+  return lists.map((curves.thin(points)), function(point) return { frame.x(point[1]), frame.y(point[2]) } end)
 end
 
 -- Up along the upper quartiles and back along the lower ones.

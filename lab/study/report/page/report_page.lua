@@ -6,6 +6,7 @@
 local beside = require("lab.study.report.page.beside")
 local figure = require("lab.study.report.page.figure")
 local html = require("lab.study.report.page.html")
+local lists = require("base.lists")
 local page = require("lab.study.report.page.page")
 local readings = require("lab.study.read.readings")
 local tongues = require("base.tongues")
@@ -86,10 +87,7 @@ local function cell_body(report, cell)
 end
 
 local function cells_body(report)
-  local parts = {}
-  for i, cell in ipairs(report.study.cells) do
-    parts[i] = cell_body(report, cell)
-  end
+  local parts = lists.map(report.study.cells, function(cell) return cell_body(report, cell) end)
   return paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
     .. table.concat(parts, "\n")
 end
@@ -104,10 +102,7 @@ local function analysis_body(analysis)
 end
 
 local function problems_body(report)
-  local items = {}
-  for i, text in ipairs(report.problems) do
-    items[i] = "<li>" .. escape(text) .. "</li>"
-  end
+  local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
   return "<ul>" .. table.concat(items, "\n") .. "</ul>"
 end
 
@@ -122,10 +117,7 @@ function M.render(report)
   for _, analysis in ipairs(report.beside or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
   end
-  local tables = {}
-  for i, model in ipairs(report.every_cell) do
-    tables[i] = html.table(model)
-  end
+  local tables = lists.map(report.every_cell, function(model) return html.table(model) end)
   add("Every cell", table.concat(tables, "\n"))
   if #report.readings > 0 then
     add("Readings", readings_body(report))
@@ -134,10 +126,7 @@ function M.render(report)
   if #report.problems > 0 then
     add("What could not be read", problems_body(report))
   end
-  local lead = {}
-  for i, text in ipairs(report.lead) do
-    lead[i] = paragraph(text, report.flagged[i] and "flag" or nil)
-  end
+  local lead = lists.map(report.lead, function(text, i) return paragraph(text, report.flagged[i] and "flag" or nil) end)
   return page.render({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
     .. code_block(report.command), sections = sections })
 end

@@ -4,6 +4,7 @@
 -- Input: a study with its cells read (cells.lua), or what was cut out of it. Output: sentences; texts in lower case
 -- where they go into one.
 
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 
@@ -117,10 +118,7 @@ function M.rates(study)
 end
 
 local function sentences(list)
-  local parts = {}
-  for _, text in ipairs(list) do
-    parts[#parts + 1] = text and text:gsub("^%l", string.upper) .. "." or nil
-  end
+  local parts = lists.map(list, function(text) return text and text:gsub("^%l", string.upper) .. "." or nil end)
   return #parts > 0 and table.concat(parts, " ") or nil
 end
 

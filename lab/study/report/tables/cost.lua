@@ -7,6 +7,7 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local views = require("lab.study.report.tables.views")
 local wording = require("base.wording")
 
@@ -43,10 +44,7 @@ local function count_text(value)
 end
 
 local function rates_text(rates)
-  local texts = {}
-  for _, rate in ipairs(rates) do
-    texts[#texts + 1] = rate.rate > 0 and ("%g"):format(rate.rate) or nil
-  end
+  local texts = lists.map(rates, function(rate) return rate.rate > 0 and ("%g"):format(rate.rate) or nil end)
   if #texts > MOST_RATES then
     return ("%d, %s to %s"):format(#texts, texts[1], texts[#texts])
   end

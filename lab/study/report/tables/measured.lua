@@ -57,10 +57,7 @@ local function percent_on(run, set, metric)
 end
 
 local function median(list, set, metric)
-  local values = {}
-  for _, run in ipairs(list) do
-    values[#values + 1] = percent_on(run, set, metric)
-  end
+  local values = lists.map(list, function(run) return percent_on(run, set, metric) end)
   return statistics.quantile(values, 0.5)
 end
 

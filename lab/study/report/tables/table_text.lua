@@ -2,6 +2,7 @@
 --
 -- Input: a table and the page's width. Output: text that ends in a newline.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -69,10 +70,7 @@ local function pieces(model, first, page)
 end
 
 local function values(texts, piece)
-  local parts = {}
-  for i, width in ipairs(piece.widths) do
-    parts[i] = right(texts[i] or "", width)
-  end
+  local parts = lists.map(piece.widths, function(width, i) return right(texts[i] or "", width) end)
   return table.concat(parts, " ")
 end
 

@@ -6,6 +6,7 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local statistics = require("lab.study.read.statistics")
 
@@ -62,10 +63,7 @@ M.SETS = { epoch = "last epoch, while it was trained", train = "training", test 
   validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
 local function mark_column(rows, column, metric)
-  local list = {}
-  for i, row in ipairs(rows) do
-    list[i] = row.cells[column]
-  end
+  local list = lists.map(rows, function(row) return row.cells[column] end)
   entries.mark_best(list, metric)
 end
 
