@@ -11,9 +11,14 @@ function M.has(list, value)
   return false
 end
 
+-- Adds the items of another list behind those of a list, which is returned.
+function M.append(list, more)
+  return table.move(more, 1, #more, #list + 1, list)
+end
+
 -- A new list of the items of both, in this order.
 function M.join(first, second)
-  return table.move(second, 1, #second, #first + 1, table.move(first, 1, #first, 1, {}))
+  return M.append(table.move(first, 1, #first, 1, {}), second)
 end
 
 -- A copy of plain data that shares no table with it.
@@ -46,6 +51,39 @@ function M.map(list, of)
     results[#results + 1] = of(item, i)
   end
   return results
+end
+
+-- The first item that a function of it says yes to; nil where there is none.
+function M.find(list, fits)
+  for _, item in ipairs(list) do
+    if fits(item) then
+      return item
+    end
+  end
+end
+
+-- How many items a function of them says yes to.
+function M.count(list, fits)
+  return #M.map(list, function(item) return fits(item) and true or nil end)
+end
+
+-- Lists of the items that have the same `key`, a function of them, in the order in which the keys are met.
+function M.group(list, key_of)
+  local groups, at = {}, {}
+  for _, item in ipairs(list) do
+    local key = key_of(item)
+    if not at[key] then
+      at[key] = { key = key }
+      groups[#groups + 1] = at[key]
+    end
+    table.insert(at[key], item)
+  end
+  return groups
+end
+
+-- A list without the items that are in it before.
+function M.distinct(list)
+  return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end
 
 -- The names of things that have one.
