@@ -46,8 +46,8 @@
 --
 -- Nothing here is text of a target; skeletons know these names and no facet.
 
+local bounds = require("attention.bounds")
 local kinds = require("attention.kinds")
-local names = require("attention.names")
 local pages = require("facets.pages")
 
 local M = {}
@@ -97,7 +97,7 @@ end
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
     family.terms = M.of(family)
-    for name, text in next, names.of(family) do
+    for name, text in next, bounds.of(family) do
       family[name] = text
     end
   end

@@ -21,6 +21,26 @@ function M.join(first, second)
   return M.append(table.move(first, 1, #first, 1, {}), second)
 end
 
+-- The items as a set: true by item.
+function M.set(list)
+  local set = {}
+  for _, item in ipairs(list) do
+    set[item] = true
+  end
+  return set
+end
+
+-- A new table with the fields of all these, of the last one that has a field.
+function M.merged(...)
+  local new = {}
+  for _, each in ipairs({ ... }) do
+    for name, value in next, each do
+      new[name] = value
+    end
+  end
+  return new
+end
+
 -- A copy of plain data that shares no table with it.
 function M.copy(value)
   if type(value) ~= "table" then
@@ -60,6 +80,26 @@ function M.find(list, fits)
       return item
     end
   end
+end
+
+-- What a function gives for the first item for which that is neither nil nor false; else false.
+function M.any(list, of)
+  for _, item in ipairs(list) do
+    local found = of(item)
+    if found then
+      return found
+    end
+  end
+  return false
+end
+
+-- The sum of a function's numbers.
+function M.sum(list, of)
+  local sum = 0
+  for _, item in ipairs(list) do
+    sum = sum + of(item)
+  end
+  return sum
 end
 
 -- How many items a function of them says yes to.

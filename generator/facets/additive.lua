@@ -8,7 +8,7 @@
 -- value }, frozen: whether training leaves them as they are.
 
 local diagnostics = require("base.diagnostics")
-local features = require("facets.features")
+local placement = require("facets.placement")
 local positions = require("facets.positions")
 
 local M = { name = "additive", exported = true, of_input = true }
@@ -34,7 +34,7 @@ M.fields = {
   { path = "encoding.additive.rows", type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" },
     default = function(resolved)
-      return features.is_randomized(resolved) and resolved.encoding.positions.max_position or 2048
+      return placement.is_randomized(resolved) and resolved.encoding.positions.max_position or 2048
     end,
     default_text = "2048; randomized: max_position",
     doc = "positions that have a vector; no sequence can be longer" },

@@ -37,7 +37,7 @@
 --                            causal and formula; seen.say: as the spec has it
 -- A rule between two facets stands on the page of the one that cannot have the other.
 
-local features = require("facets.features")
+local placement = require("facets.placement")
 
 local M = {
   require("facets.positions"),
@@ -54,7 +54,7 @@ local M = {
 local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-M.written, M.at, features.pages = {}, {}, M
+M.written, M.at, placement.pages = {}, {}, M
 for _, page in ipairs(M) do
   M.at[page.name] = page
 end

@@ -34,7 +34,7 @@
 --   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and the
 --                          first to the right is element max_position
 
-local features = require("facets.features")
+local placement = require("facets.placement")
 
 local M = { name = "positions", serves = true }
 
@@ -43,10 +43,10 @@ M.fields = {
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
-      { name = "randomized", fingerprints = { "lh_draw_" }, used = features.positions_are_read,
+      { name = "randomized", fingerprints = { "lh_draw_" }, used = placement.positions_are_read,
         doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
       { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column of the cells of the task's grid" },
-      { name = "cyclic", fingerprints = { "cyclic" }, used = features.positions_are_read,
+      { name = "cyclic", fingerprints = { "cyclic" }, used = placement.positions_are_read,
         doc = "0, 1, ..., period - 1, and again from 0 on" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
@@ -55,18 +55,18 @@ M.fields = {
     unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
   { path = "encoding.positions.range", type = "choice", choices = { "zero_based", "one_based" },
     default = "zero_based", left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
-    used = features.draws_places,
+    used = placement.draws_places,
     doc = "with L = max_position: positions from 0 to L - 1, distances from 1 to L - 1; or both from 1 to L" },
   { path = "encoding.positions.sorted", type = "boolean", default = true, only = { "randomized" },
     doc = "whether drawn positions keep the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
-      return features.draws_by_sequence(resolved) and features.positions_are_read(resolved)
+      return placement.draws_by_sequence(resolved) and placement.positions_are_read(resolved)
     end,
     default = function(resolved)
       local rotation = resolved.encoding.rotation
       local turns = rotation ~= nil and rotation.kind == "rope"
-      return (turns or features.distances_are_read(resolved)) and "layer" or "pass"
+      return (turns or placement.distances_are_read(resolved)) and "layer" or "pass"
     end,
     default_text = "layer where rotation or relative is on or the score reads positions, else pass",
     doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
@@ -77,7 +77,7 @@ M.fields = {
   { path = "encoding.positions.sides", type = "choice", choices = { "mirrored", "independent" },
     default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
-      return features.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
+      return placement.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
     end,
     doc = "drawn distances to the left: those to the right, or a draw of their own" },
 }
@@ -111,7 +111,7 @@ local function check_grid(seen, say)
     BY_INDEX)
   refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
     "vectors are those of one signed distance, and two cells have two", BY_INDEX)
-  refuse("encoding.score", features.score_reads_positions(encoding),
+  refuse("encoding.score", placement.score_reads_positions(encoding),
     "the score reads x.distance, x.query or x.key, one number each, and a cell has two", NO_WORDS)
 end
 
@@ -122,7 +122,7 @@ local function check_cyclic(seen, say)
     "a learned table has a vector of its own for every index", '"sinusoid", or positions by index')
   refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
     "vectors are those of a distance, and positions that come again have none", BY_INDEX)
-  refuse("encoding.score", features.score_reads_positions(encoding),
+  refuse("encoding.score", placement.score_reads_positions(encoding),
     "the score reads x.distance, x.query or x.key, and positions that come again have no distance", NO_WORDS)
 end
 
@@ -135,7 +135,7 @@ local function check_draws(seen, say)
       what = '"one_based" does not go with clamped distances',
       expected = '"zero_based"; the released code, which clamped stands for, draws distances from 1 to L - 1' })
   end
-  if positions.draw == "sequence" and relative.kind and features.distances_are_read(seen.resolved) then
+  if positions.draw == "sequence" and relative.kind and placement.distances_are_read(seen.resolved) then
     local reader = relative.kind ~= "none" and "encoding.relative.kind" or "encoding.score"
     say.add({ "encoding.positions.draw" }, { what = '"sequence" does not go with distances between tokens',
       expected = '"pass" or "layer"; what relative and score read is made once for the whole batch',
@@ -143,7 +143,7 @@ local function check_draws(seen, say)
       notes = { say.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
-    local distances_alone = positions.range == "one_based" and not features.draws_places(seen.resolved)
+    local distances_alone = positions.range == "one_based" and not placement.draws_places(seen.resolved)
     say.limit("encoding.positions.max_position", positions.max_position, "the range of positions",
       "distinct positions are drawn from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
   end
@@ -176,7 +176,7 @@ end
 -- Whether both sides are drawn makes a difference for drawn distances alone.
 local function warn_sides(seen, say)
   local positions, path = seen.resolved.encoding.positions, "encoding.positions.sides"
-  local why = not features.distances_are_read(seen.resolved) and "nothing reads distances"
+  local why = not placement.distances_are_read(seen.resolved) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
     or positions.reading == "clamped" and "clamped reads the draw of the left side alone"
   if positions.sides == "independent" and why and not say.is_inherited(path) then
@@ -186,16 +186,16 @@ end
 
 local function warn_draws(seen, say)
   local resolved, path = seen.resolved, say.named("encoding.positions")
-  local positions, distances = resolved.encoding.positions, features.distances_are_read(resolved)
+  local positions, distances = resolved.encoding.positions, placement.distances_are_read(resolved)
   local turns = resolved.encoding.rotation.kind ~= "none"
-  if not features.positions_are_read(resolved) then
+  if not placement.positions_are_read(resolved) then
     say.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
       .. "score reads x.distance, x.query or x.key")
   elseif positions.draw == "layer" and not turns and not distances then
     say.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a layer")
   end
   if positions.sorted == false and distances and positions.reading ~= "difference"
-    and not features.places_are_read(resolved) then
+    and not placement.places_are_read(resolved) then
     say.warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
   end
   if positions.reading ~= "drawn" and not distances then
@@ -204,7 +204,7 @@ local function warn_draws(seen, say)
 end
 
 function M.warn(seen, say)
-  if features.is_randomized(seen.resolved) then
+  if placement.is_randomized(seen.resolved) then
     if not say.is_inherited(KIND) then
       warn_draws(seen, say)
     end
@@ -214,10 +214,10 @@ function M.warn(seen, say)
 end
 
 function M.told_length(resolved, sides)
-  if (sides.query or sides.key) and features.is_randomized(resolved) then
+  if (sides.query or sides.key) and placement.is_randomized(resolved) then
     local positions = resolved.encoding.positions
-    local distances = positions.reading ~= "difference" and features.distances_are_read(resolved)
-    return (distances or positions.sorted ~= false and features.draws_places(resolved))
+    local distances = positions.reading ~= "difference" and placement.distances_are_read(resolved)
+    return (distances or positions.sorted ~= false and placement.draws_places(resolved))
       and "draws as many random positions as a sequence has tokens"
   end
 end
@@ -226,7 +226,7 @@ end
 
 -- A score that reads no distances is given draws, too.
 local function reads_distances(encoding)
-  return encoding.score ~= nil or features.distances_are_read({ encoding = encoding })
+  return encoding.score ~= nil or placement.distances_are_read({ encoding = encoding })
 end
 
 local function is_one_based(positions)

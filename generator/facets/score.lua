@@ -17,18 +17,18 @@
 -- Letters and classes are those of expression/lower.lua.
 
 local canonical = require("base.canonical")
+local classes = require("facets.score.table_classes")
 local cpu = require("expression.nests_cpu")
 local expression_text = require("expression.text")
-local features = require("facets.features")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
 local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
+local placement = require("facets.placement")
 local python = require("facets.score.python")
 local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
-local score_tables = require("facets.score.tables")
 local traced = require("expression.traced")
 local wording = require("base.wording")
 
@@ -62,7 +62,7 @@ M.fields = {
 }
 
 function M.reads(encoding)
-  return features.score_reads_positions(encoding) and "distances"
+  return placement.score_reads_positions(encoding) and "distances"
 end
 
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
@@ -118,7 +118,7 @@ local function describe_tables(tables, heads, cross)
     t.stride = cross and t.class == "key" and "%s->keys" or nil
     local count = t.class == "uniform" and "1" or t.stride and t.stride:format("s") or COUNT[t.class]
     t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
-    t.about = score_tables.about(t, t.per_head)
+    t.about = classes.about(t, t.per_head)
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row, t.row_count_text = t.name .. "_row", COUNT[t.class]
     end
@@ -175,8 +175,8 @@ end
 -- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
 local function loop_nests(build, tables)
   local making, gradients = {}, {}
-  for _, class in ipairs(score_tables.CLASSES) do
-    local members = score_tables.by_class(tables, class)
+  for _, class in ipairs(classes) do
+    local members = classes.members(tables, class)
     if #members > 0 then
       making[#making + 1] = nests.making(build, class, members)
       local nest = nests.gradients(build, class, members)
@@ -260,7 +260,7 @@ end
 
 function M.told_length(resolved, sides)
   local names = { query_length = sides.query, key_length = sides.key }
-  return features.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
+  return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
 -- A softmax's score is divided by its temperature; without a score that is in the scale of the logits.

@@ -7,9 +7,9 @@
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("facets.features")
 local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
+local placement = require("facets.placement")
 local score = require("spec.score.score")
 local tree = require("spec.reading.tree")
 local values = require("spec.values")
@@ -30,7 +30,7 @@ local function resolve_formula(context, texts, encoding, family, of)
     causal = families.is_causal(context.resolved.model, of, encoding), score = nodes.score,
     parameters = nodes.parameters })
   if formula and encoding.positions.kind == "randomized"
-    and features.score_reads_positions(encoding)
+    and placement.score_reads_positions(encoding)
     and is_default(context, path .. ".positions.draw") then
     encoding.positions.draw = "layer"
   end
@@ -52,7 +52,7 @@ local function settle_cross(context, encoding, own)
   encoding.positions = lists.copy(given)
   encoding.positions.reading = "difference"
   return function()
-    if not features.distances_are_read({ encoding = encoding }) then
+    if not placement.distances_are_read({ encoding = encoding }) then
       encoding.positions = own and given or nil
     elseif not is_default(context, path) then
       context.read_otherwise = { path = path, value = given.reading }

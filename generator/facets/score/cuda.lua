@@ -15,13 +15,12 @@
 --                       count }; uniform_work: those that start at 0
 --   make, finish        uses: words that these functions declare
 
+local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
 local nests = require("expression.nests")
-local score_tables = require("facets.score.tables")
 
 local M = {}
 
-local CLASSES = score_tables.CLASSES
 local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
 local COUNT = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
@@ -31,7 +30,7 @@ local CROSS_COUNT = setmetatable({ key = "%s->keys" }, { __index = COUNT })
 local function member(build, t, per_head, set)
   local count = (build.cross and CROSS_COUNT or COUNT)[t.class]:format(set)
   local text = not per_head and count or t.class == "uniform" and build.heads or build.heads .. " * " .. count
-  return { name = t.name, class = t.class, count_text = text, about = score_tables.about(t, per_head) }
+  return { name = t.name, class = t.class, count_text = text, about = classes.about(t, per_head) }
 end
 
 local function members_of(build, tables)
@@ -45,7 +44,7 @@ end
 -- Gradients are those of each head, whether or not the heads share the table.
 local function gradients_of(build, gathers)
   local list = {}
-  for _, class in ipairs(CLASSES) do
+  for _, class in ipairs(classes) do
     for _, entry in ipairs(gathers[class] or {}) do
       list[#list + 1] = member(build, entry.table, true, "d")
     end
@@ -143,7 +142,7 @@ local function making(build, tables)
   for _, rank in ipairs(RANKS) do
     local stage = { number = #stages }
     for _, class in ipairs(rank) do
-      local own = score_tables.by_class(tables, class)
+      local own = classes.members(tables, class)
       if #own > 0 then
         stage[#stage + 1] = describe(build, nests.making(build, class, own), true)
         all[#all + 1] = stage[#stage]
@@ -160,8 +159,8 @@ end
 -- declares. Barriers: lists are read by threads that did not write them, and what one nest adds to the next adds to.
 local function back(build, tables)
   local list = {}
-  for i = #CLASSES, 1, -1 do
-    local nest = nests.gradients(build, CLASSES[i], score_tables.by_class(tables, CLASSES[i]))
+  for i = #classes, 1, -1 do
+    local nest = nests.gradients(build, classes[i], classes.members(tables, classes[i]))
     if nest then
       list[#list + 1] = describe(build, nest, false)
     end
@@ -193,7 +192,7 @@ local function describe_pair(out, build, score)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
   out.logit_grad = differs and logit_grad
   out.gathers, out.lists = gathers, {}
-  for _, class in ipairs(CLASSES) do
+  for _, class in ipairs(classes) do
     local list = gathers[class]
     if list then
       describe_gathered(list, class)

@@ -15,8 +15,8 @@
 local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
-local features = require("facets.features")
 local pages = require("facets.pages")
+local placement = require("facets.placement")
 local tree = require("spec.reading.tree")
 
 local M = {}
@@ -146,7 +146,7 @@ end
 
 -- Whether a score, as text, hangs on where query and key stand.
 function M.reads_places(formula)
-  return features.mentions(formula, PLACES)
+  return placement.mentions(formula, PLACES)
 end
 
 -- Whether cross-attention asks for a score in an encoding's table of the spec, or nil.

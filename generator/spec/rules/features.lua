@@ -1,4 +1,4 @@
--- Predicates of a resolved spec beside those of facets (facets/features.lua), where more than one field decides them.
+-- Predicates of a resolved spec beside those of facets (facets/placement.lua), where more than one field decides them.
 --
 -- Input: the resolved spec; defaults of fields ask while it is being resolved, when a later section may be missing.
 

@@ -8,10 +8,10 @@ local axes = require("spec.task.axes")
 local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local features = require("facets.features")
 local holders = require("spec.rules.holders")
 local lists = require("base.lists")
 local pages = require("facets.pages")
+local placement = require("facets.placement")
 local say_module = require("spec.rules.say")
 local tasks = require("spec.task.tasks")
 local validation = require("spec.rules.validation")
@@ -140,7 +140,7 @@ local function takers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
   local function add_taker(streams, path, view)
-    for _, stream in ipairs(features.draws_by_sequence(view) and streams or {}) do
+    for _, stream in ipairs(placement.draws_by_sequence(view) and streams or {}) do
       table.insert(by_stream[stream], { path = path, positions = view.encoding.positions })
     end
   end
@@ -150,7 +150,7 @@ local function takers(context)
   for _, name in ipairs(families.of(resolved.model)) do
     local view = holders.view(resolved, name)
     local path = holders.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
-    add_taker(features.places_are_read(view) and STREAMS[name] or {}, path, view)
+    add_taker(placement.places_are_read(view) and STREAMS[name] or {}, path, view)
   end
   return by_stream
 end

@@ -1,0 +1,21 @@
+-- The classes of a score's tables (expression/lower.lua), a list in the order of making, and what both halves say of
+-- the tables of each.
+
+local lists = require("base.lists")
+
+local M = { "uniform", "query", "key", "distance", "sum", "pair" }
+
+local SHAPES = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
+  pair = "[keys][queries]" }
+
+-- The comment of a member: its shape.
+function M.about(t, per_head)
+  local shape = (per_head and "[HEADS]" or "") .. SHAPES[t.class]
+  return shape ~= "" and (" /* %s */"):format(shape) or ""
+end
+
+function M.members(tables, class)
+  return lists.map(tables, function(t) return t.class == class and t or nil end)
+end
+
+return M
