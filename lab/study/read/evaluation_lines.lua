@@ -1,6 +1,6 @@
 -- Lines of eval.jsonl as rows that have the names of today, whatever version of a trainer wrote them.
 --
--- Input: what run.json says of the run (facts: spec, data), and a line. Output: a row, described at M.FIELDS, or what
+-- Input: what run.json says of the run (facts: spec, data), and a line. Output: a row, described at M.reader, or what
 -- is damaged. Lines of sampled tasks that are older say train and test where they mean lengths in_distribution, between
 -- and beyond those of training; older lines of generative models (spec/measures.lua) do not say that the target was
 -- given, and call the teacher-forced accuracy accuracy.
@@ -15,132 +15,69 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- Keys of a line that rows have under the same name. exact_match and loss are texts, "" where the line has none; length
--- is that of `by`, and `by` is nil where there is nothing else in it and the line is plain.
-M.FIELDS = { "set", "of", "order", "batch", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
-  "exact_match_low", "exact_match_high", "ended_early", "not_ended", "sd_over_draws", "sd_over_sequences", "beyond",
-  "trained", "novel", "data", "seed" }
-
 local SPLITS = { during = true, test = true, train = true, validation = true, in_distribution = true, between = true,
   beyond = true }
 local OLDER = { train = true, test = true }
 
--- Plain lines as the runtime writes them. Those whose numbers fit run_shapes.lua are taken apart by patterns; all
--- others, with keys in another order or more of them, and those that are damaged, go through the JSON decoder.
-local NUMBER = "([%d.e+-]+)"
-local OF_ENCODERS = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},"examples":(%d+),"draws":(%d+),"accuracy":'
-  .. NUMBER .. ',"exact_match":' .. NUMBER
-local OLDER_LINE = OF_ENCODERS .. ',"loss":' .. NUMBER .. ',"sd_over_draws":' .. NUMBER .. "}$"
-local LINE = OF_ENCODERS .. ',"exact_match_low":' .. NUMBER .. ',"exact_match_high":' .. NUMBER .. ',"loss":' .. NUMBER
-  .. ',"sd_over_draws":' .. NUMBER .. ',"sd_over_sequences":' .. NUMBER .. "}$"
+-- Plain lines as the runtime writes them are taken apart by patterns; all others, and those that are damaged, go
+-- through the JSON decoder.
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
-local PAIR = '^"([%a_]+)":([%d.e+-]+)([,}])()'
+local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
 
-local KNOWN_WORDS = { decoding = { greedy = true, teacher_forced = true }, order = { file = true } }
+local WORDS = { decoding = { greedy = true, teacher_forced = true }, order = { file = true } }
 local AS_TEXT = { exact_match = true, loss = true }
 
 local function fits(value, shape)
-  return value and value >= shape.min and value <= shape.max
+  return shape ~= nil and shape.min ~= nil and value >= shape.min and value <= shape.max
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
-local function clear(row)
-  for _, name in ipairs(M.FIELDS) do
-    row[name] = nil
-  end
-  row.by, row.exact_match, row.loss = nil, "", ""
-end
-
--- The front of a line, which all have.
-local function set_front(row, step, split, length)
-  local fields = run_shapes.evaluation.fields
-  row.step, row.split, row.length = tonumber(step), split, tonumber(length)
-  return SPLITS[split] and fits(row.step, fields.step) and fits(row.length, fields.by.fields.length)
-end
-
--- Takes what a pattern found of a line of an encoder.
-local function set_numbers(row, step, split, length, examples, draws, accuracy, exact, loss, spread)
-  local fields = run_shapes.evaluation.fields
-  clear(row)
-  row.examples, row.draws, row.accuracy = tonumber(examples), tonumber(draws), tonumber(accuracy)
-  row.exact_match, row.loss, row.sd_over_draws = exact, loss, tonumber(spread)
-  return set_front(row, step, split, length) and fits(row.examples, fields.examples) and fits(row.draws, fields.draws)
-    and fits(row.accuracy, fields.accuracy) and fits(tonumber(exact), fields.exact_match)
-    and fits(tonumber(loss), fields.loss) and fits(row.sd_over_draws, fields.sd_over_draws)
-end
-
-local function take_older(line, row)
-  local step, split, length, examples, draws, accuracy, exact, loss, spread = line:match(OLDER_LINE)
-  return step and set_numbers(row, step, split, length, examples, draws, accuracy, exact, loss, spread)
-end
-
-local function take_encoders(line, row)
-  local step, split, length, examples, draws, accuracy, exact, low, high, loss, spread, sequences = line:match(LINE)
-  if not step or not set_numbers(row, step, split, length, examples, draws, accuracy, exact, loss, spread) then
-    return false
-  end
-  local fields = run_shapes.evaluation.fields
-  row.exact_match_low, row.exact_match_high = tonumber(low), tonumber(high)
-  row.sd_over_sequences = tonumber(sequences)
-  return fits(row.exact_match_low, fields.exact_match_low) and fits(row.exact_match_high, fields.exact_match_high)
-    and fits(row.sd_over_sequences, fields.sd_over_sequences)
-end
-
--- One pair of a name and a value behind `at`; returns where the next begins and the mark between, or nil.
-local function take_pair(line, at, row, seen)
-  local name, text, mark, after = line:match(PAIR, at)
-  local value = name and tonumber(text)
-  if value then
-    local shape = run_shapes.evaluation.fields[name]
-    if not shape or not shape.min or not fits(value, shape) then
+-- The pairs of a line from a byte on, which are numbers that fit a shape, or known words, and are there once: a row; nil
+-- of any other line. texts: names of numbers that stay texts.
+function M.pairs(line, at, shape, texts)
+  local row, mark = {}, ","
+  repeat
+    local name, text, behind
+    name, text, mark, behind = line:match(PAIR, at)
+    local value = tonumber(text)
+    if not name then
+      name, value, mark, behind = line:match(WORD_PAIR, at)
+    end
+    local is_good = text and value and fits(value, shape.fields[name] or shape.others)
+      or not text and shape.fields[name] and WORDS[name] and WORDS[name][value]
+    if not is_good or row[name] then
       return nil
     end
-    value = AS_TEXT[name] and text or value
-  else
-    name, value, mark, after = line:match(WORD_PAIR, at)
-    if not (KNOWN_WORDS[name] or {})[value] then
-      return nil
-    end
-  end
-  if seen[name] then
+    row[name], at = texts[name] and text or value, behind
+  until mark == "}"
+  return at > #line and row or nil
+end
+
+local function take_plain(line)
+  local shape = run_shapes.evaluation
+  local step, split, length, at = line:match(FRONT)
+  local row = SPLITS[split] and M.pairs(line, at, shape, AS_TEXT)
+  if not row or row.step or not row.examples or not row.draws or run_shapes.unmeasured(row) then
     return nil
   end
-  seen[name], row[name] = true, value
-  return after, mark
+  row.step, row.split, row.length = tonumber(step), split, tonumber(length)
+  row.exact_match, row.loss = row.exact_match or "", row.loss or ""
+  return fits(row.step, shape.fields.step) and fits(row.length, shape.fields.by.fields.length) and row or nil
 end
 
-local function take_plain(line, row)
-  local step, split, length, at = line:match(FRONT)
-  if not step then
-    return false
-  end
-  clear(row)
-  row.examples, row.draws = nil, nil
-  local mark, seen = ",", {}
-  while at and mark == "," do
-    at, mark = take_pair(line, at, row, seen)
-  end
-  return at == #line + 1 and set_front(row, step, split, length) and row.examples and row.draws
-    and not run_shapes.unmeasured(row)
-end
-
-local function take_any(line, row)
-  local value, problem = input.decode(line)
-  problem = problem or shapes.problem(value, run_shapes.evaluation)
-  if problem then
-    return problem
-  elseif not SPLITS[value.split] then
-    return { field = "split", found = diagnostics.show(value.split),
+local function take_any(line)
+  local row, problem = input.decode(line)
+  problem = problem or shapes.problem(row, run_shapes.evaluation)
+  if not problem and not SPLITS[row.split] then
+    problem = { field = "split", found = diagnostics.show(row.split),
       expected = run_shapes.evaluation.fields.split.expected }
   end
-  clear(row)
-  for _, name in ipairs(M.FIELDS) do
-    row[name] = value[name]
+  if problem then
+    return nil, problem
   end
-  row.step, row.split, row.by, row.length = value.step, value.split, value.by, value.by.length
-  row.examples, row.draws = value.examples, value.draws
-  row.exact_match, row.loss = tostring(value.exact_match or ""), tostring(value.loss or "")
+  row.length, row.exact_match, row.loss = row.by.length, tostring(row.exact_match or ""), tostring(row.loss or "")
+  return row
 end
 
 -- ---- older lines ----
@@ -178,19 +115,20 @@ local function renaming(facts)
   end
 end
 
--- A function(line, row) that fills a row, the same table each time, and returns what is damaged, or nil. facts: what
--- run.json says, nil where nobody knows.
+-- A function of a line that returns its row, or nil and what is damaged. A row has the fields of its line, length, which
+-- is that of `by`, and exact_match and loss as texts, "" where the line has none; `by` is nil where there is nothing else
+-- in it and the line is plain. facts: what run.json says, nil where nobody knows.
 function M.reader(facts)
   local rename = facts and renaming(facts)
-  return function(line, row)
-    local problem
-    if not take_encoders(line, row) and not take_older(line, row) and not take_plain(line, row) then
-      problem = take_any(line, row)
+  return function(line)
+    local row, problem = take_plain(line), nil
+    if not row then
+      row, problem = take_any(line)
     end
-    if rename and not problem then
+    if row and rename then
       rename(row)
     end
-    return problem
+    return row, problem
   end
 end
 

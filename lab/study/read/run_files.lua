@@ -134,48 +134,24 @@ end
 local function decode_line(line, shape)
   local value, problem = input.decode(line)
   problem = problem or shapes.problem(value, shape)
-  if problem then
-    return nil, problem
-  end
-  return value
+  return not problem and value or nil, problem
 end
 
-M.splits = evaluation_lines.splits
-
--- Calls take(row) for every line of eval.jsonl: { step, split, length, by, examples, draws, exact_match, loss } and the
--- fields that evaluation_lines.lua names. length is nil where the line is of other axes, and then by has their numbers;
--- seed is nil for the standard one; set, of the split "during", where there are several. trained: the share of examples
--- that were trained on; novel: they were left out; beyond: axes on which no training example gets as far; of: how
--- many examples there are, where fewer were taken; order: "file" where those are the first; data: the first digits of
--- the SHA-256 of their file. facts: what run.json says, or { spec }, by which older lines get the names of today; nil:
--- rows are as they stand. The row is the same table each time. Returns nil, or what is damaged.
+-- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua gives it. length is nil where the line is of
+-- other axes, and then by has their numbers; seed is nil for the standard one; set, of the split "during", where there
+-- are several. trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no
+-- training example gets as far; of: how many examples there are, where fewer were taken; order: "file" where those are
+-- the first; data: the first digits of the SHA-256 of their file. facts: what run.json says, or { spec }, by which older lines get the names of today; nil:
+-- rows are as they stand. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take, facts)
-  local row, read = {}, evaluation_lines.reader(facts)
+  local read = evaluation_lines.reader(facts)
   return each_line(dir, "eval.jsonl", notes, function(line)
-    local problem = read(line, row)
-    if not problem then
+    local row, problem = read(line)
+    if row then
       take(row)
     end
     return problem
   end)
-end
-
--- A line of plain numbers, each name once, that fit run_shapes.lua; nil for any other.
-local function plain_metrics(line)
-  local row, at, shape = {}, 2, run_shapes.metrics
-  if line:byte() ~= ("{"):byte() then
-    return nil
-  end
-  repeat
-    local name, text, mark, behind = line:match('^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()', at)
-    local value = name and not row[name] and tonumber(text)
-    local of = value and (shape.fields[name] or shape.others)
-    if not value or value < of.min or value > of.max or of.type == "integer" and math.type(value) ~= "integer" then
-      return nil
-    end
-    row[name], at = value, behind
-  until mark == "}"
-  return at > #line and row.step and row or nil
 end
 
 -- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there. Older lines of generative models
@@ -183,8 +159,8 @@ end
 function M.metrics(dir, notes, take, facts)
   local generative = facts and measures.is_generative(facts.spec)
   return each_line(dir, "metrics.jsonl", notes, function(line)
-    local row, problem = plain_metrics(line), nil
-    if not row then
+    local row, problem = line:sub(1, 1) == "{" and evaluation_lines.pairs(line, 2, run_shapes.metrics, {}), nil
+    if not row or not row.step then
       row, problem = decode_line(line, run_shapes.metrics)
     end
     if row and generative and not row.accuracy_teacher_forced then

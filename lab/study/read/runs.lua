@@ -19,6 +19,7 @@
 local axes = require("spec.task.axes")
 local during = require("lab.study.read.during")
 local evaluations = require("lab.study.read.evaluations")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
 local tasks = require("spec.task.tasks")
@@ -53,7 +54,7 @@ end
 local function take(run, of, row, least)
   local quiet, noise = without_noise(row)
   if row.split == "during" then
-    return during.add(of.during, run.facts.spec, quiet)
+    return table.insert(of.during, quiet)
   elseif noise then
     of.noisy = of.noisy or {}
     of.noisy[noise] = of.noisy[noise] or { axis = run.axis }
@@ -82,19 +83,13 @@ end
 
 -- Whether anything was evaluated after training.
 local function has_evaluation(of)
-  for _, split in ipairs(evaluations.SPLITS) do
-    if of and of[split] then
-      return true
-    end
-  end
-  return false
+  return of ~= nil and lists.find(evaluations.SPLITS, function(split) return of[split] end) ~= nil
 end
 
 -- Of generative models, evaluations by their own answers and those that were given the target are two things: the run
 -- has those that its spec asks for, or the others where there are no such. by: them by decoding, "" of other models.
 local function choose_decoding(run, by)
-  local eval = run.facts.spec and run.facts.spec.eval
-  local wanted = eval and eval.decoding or "greedy"
+  local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
   local other = wanted == "greedy" and "teacher_forced" or "greedy"
   if by[""] then
     return by[""]
@@ -109,15 +104,14 @@ end
 -- those with or without the examples that were trained on where the spec says the other. Returns the evaluations, and
 -- what is damaged, or nil.
 local function read_evaluations(run)
-  local eval, by = run.facts.spec and run.facts.spec.eval, {}
-  local novel = not eval or eval.novel ~= false
-  local least = eval and eval.by and eval.by.noise and eval.by.noise.list[1]
+  local by, novel = {}, lists.at(run.facts, "spec.eval.novel") ~= false
+  local noises = lists.at(run.facts, "spec.eval.by.noise.list") or {}
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
     if row.seed == nil and is_of_its_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
       local decoding = row.decoding or ""
       by[decoding] = by[decoding] or { axis = run.axis, during = {} }
       run.novel = run.novel or row.novel
-      take(run, by[decoding], row, least)
+      take(run, by[decoding], row, noises[1])
     end
   end, run.facts)
   return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
@@ -125,18 +119,16 @@ end
 
 -- Whether a run was trained on examples of a file. Its lengths are then in run.json, not in the spec.
 local function has_data(run)
-  local spec = run.facts.spec
-  return spec ~= nil and spec.task.data ~= nil
+  return lists.at(run.facts, "spec.task.data") ~= nil
 end
 
 -- The lengths of section.lengths of a run's spec as a list; of examples of a file, those that the trainer met there.
 -- Empty where there are none, or none are recorded.
 function M.lengths(run, section)
-  local spec = run.facts.spec
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
   end
-  return tasks.lengths(spec and spec[section].lengths)
+  return tasks.lengths(lists.at(run.facts, "spec." .. section .. ".lengths"))
 end
 
 -- Whether the splits of a run's lines are the sets of finite data.
@@ -146,14 +138,11 @@ end
 
 -- How many lengths beyond training, and between those of training, the spec asks for; 0 where it cannot be told.
 local function lengths_asked(run)
-  local trained, count = {}, 0
+  local trained = {}
   for _, n in ipairs(M.lengths(run, "train")) do
     trained[n] = true
   end
-  for _, n in ipairs(M.lengths(run, "eval")) do
-    count = count + (trained[n] and 0 or 1)
-  end
-  return count
+  return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
 -- What evaluations.close should know of finite data; nil of sampled tasks.
@@ -188,12 +177,8 @@ local function score_within(run)
   run.parts = run.test and run.test.parts
 end
 
-local function count_lengths(...)
-  local count = 0
-  for _, evaluation in pairs({ ... }) do
-    count = count + #evaluation.lengths
-  end
-  return count
+local function count_lengths(evaluation)
+  return evaluation and #evaluation.lengths or 0
 end
 
 local function state_of(run)
@@ -202,7 +187,8 @@ local function state_of(run)
     return "failed"
   end
   local asked = run.within and #M.lengths(run, "eval") or lengths_asked(run)
-  local there = run.within and count_lengths(run.test) or count_lengths(run.beyond or run.test, run.between)
+  local there = run.within and count_lengths(run.test)
+    or count_lengths(run.beyond or run.test) + count_lengths(run.between)
   local whole = run.test and (exit == 0 or asked > 0 and there >= asked)
   return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
@@ -220,7 +206,7 @@ function M.read(dir, place)
     return damage and damaged(dir, damage)
   end
   local run = { dir = dir, notes = {}, during = {}, facts = facts }
-  run.axis = facts.data and facts.data.by and facts.data.by[1] or "length"
+  run.axis = (lists.at(facts, "data.by") or {})[1] or "length"
   for _, key in ipairs({ "id", "digest", "seed", "learning_rate", "exit" }) do
     run[key] = facts[key]
   end
@@ -229,8 +215,7 @@ function M.read(dir, place)
   if damage then
     return damaged(dir, damage)
   end
-  during.finish(of.during)
-  run.during, run.noisy = of.during, of.noisy
+  run.during, run.noisy = during(of.during, facts.spec), of.noisy
   local finite = finite_of(run)
   settle(run, of, finite)
   for _, loudness in pairs(run.noisy or {}) do
@@ -275,8 +260,8 @@ end
 
 -- What the lengths of a run's evaluation are, in words: digits in a frame are no length, and are told with their frame.
 function M.axis_text(run)
-  local options = run.axis == "digits" and run.facts.spec and run.facts.spec.task.options
-  return options and options.width and ("significant digits, in a frame of %d"):format(options.width) or run.axis
+  local width = run.axis == "digits" and lists.at(run.facts, "spec.task.options.width")
+  return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 
 -- The evaluation of a run by its name: a field of the run, or of finite data a part of its test, "in_distribution",
@@ -288,11 +273,7 @@ function M.evaluation(run, name)
   elseif parts[name] then
     return parts[name]
   end
-  for _, part in ipairs(parts.axes or {}) do
-    if part.name == name then
-      return part.evaluation
-    end
-  end
+  return (lists.find(parts.axes or {}, function(part) return part.name == name end) or {}).evaluation
 end
 
 -- The evaluations by length that a curve is drawn of: of sampled tasks all of the last step, of finite data the one of

@@ -4,6 +4,7 @@
 -- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
 
 local costs = require("plan.deriving.costs")
+local evaluation_lines = require("lab.study.read.evaluation_lines")
 local evaluations = require("lab.study.run.evaluated")
 local inside = require("base.inside")
 local lfs = require("lfs")
@@ -40,7 +41,7 @@ function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
-    eval_work = {}, split_of = #trained > 0 and run_files.splits(trained) or nil, epochs = resolved.train.epochs,
+    eval_work = {}, split_of = #trained > 0 and evaluation_lines.splits(trained) or nil, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
   wanted.files = evaluations.wanted(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
