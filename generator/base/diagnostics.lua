@@ -11,6 +11,7 @@
 -- sorted by position (files in the order they were given to d:source), at most LIMIT errors, then one closing line.
 -- Invariants: no I/O; the same records give the same text, whatever the order they were added in at one position.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -25,17 +26,12 @@ function M.new()
   return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, files = 0 }, Diagnostics)
 end
 
-local function split_lines(text)
-  local lines = {}
-  for line in (text .. "\n"):gmatch("(.-)\n") do
-    lines[#lines + 1] = line
-  end
-  return lines
-end
-
 -- Hands in the text of a file, so that errors in it can show their line. The first file given sorts first.
 function Diagnostics:source(path, text)
-  self.lines[path] = split_lines(text)
+  self.lines[path] = {}
+  for line in (text .. "\n"):gmatch("(.-)\n") do
+    table.insert(self.lines[path], line)
+  end
   if not self.rank[path] then
     self.files = self.files + 1
     self.rank[path] = self.files
@@ -61,8 +57,7 @@ function Diagnostics:add(record)
   end
   self.known[text] = true
   if self.remark then
-    record.notes = table.move(record.notes or {}, 1, #(record.notes or {}), 1, {})
-    table.insert(record.notes, { what = self.remark })
+    record.notes = lists.join(record.notes or {}, { { what = self.remark } })
   end
   record.order = #self.records + 1
   self.records[record.order] = record
@@ -77,22 +72,11 @@ function Diagnostics:count()
   return #self.records
 end
 
+-- "path:line:col: " in front of an error or a note, as far as that is known.
 local function place(record)
   local at = record.at or record
-  if at.set then
-    return at.set
-  end
-  if not at.path then
-    return nil
-  end
-  local text = at.path
-  if at.line then
-    text = text .. ":" .. at.line
-    if at.col then
-      text = text .. ":" .. at.col
-    end
-  end
-  return text
+  local text = at.set or at.path and table.concat({ at.path, at.line, at.line and at.col }, ":")
+  return text and text .. ": " or ""
 end
 
 -- Cuts a long line to the part around column col; returns the text to show and the column in it.
@@ -129,13 +113,11 @@ local function hint_of(record)
 end
 
 local function format(self, record, out)
-  local where = place(record)
   local what = record.field and record.field .. ": " .. record.what or record.what
-  out[#out + 1] = (where and where .. ": " or "") .. "error: " .. what
+  out[#out + 1] = place(record) .. "error: " .. what
   source_lines(self, record.at or record, out)
   for _, note in ipairs(record.notes or {}) do
-    local note_place = place(note)
-    out[#out + 1] = "  " .. (note_place and note_place .. ": " or "") .. "note: " .. note.what
+    out[#out + 1] = "  " .. place(note) .. "note: " .. note.what
     local at, error_at = note.at or note, record.at or record
     if at.path ~= error_at.path or at.line ~= error_at.line then
       source_lines(self, at, out)
@@ -150,25 +132,15 @@ local function format(self, record, out)
   end
 end
 
-local function sort_key(self, record)
-  local at = record.at or record
-  local rank = at.path and (self.rank[at.path] or self.files + 1) or 0
-  return rank, at.path or "", at.line or 0, at.col or 0, record.order
-end
-
+-- The errors by position, those of one place in the order in which they were added.
 local function sorted(self)
-  local list = {}
-  for i, record in ipairs(self.records) do
-    list[i] = { record = record, key = { sort_key(self, record) } }
+  local keys, list = {}, lists.join({}, self.records)
+  for _, record in ipairs(list) do
+    local at = record.at or record
+    local rank = at.path and (self.rank[at.path] or self.files + 1) or 0
+    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(rank, at.path or "", at.line or 0, at.col or 0, record.order)
   end
-  table.sort(list, function(a, b)
-    for i = 1, #a.key do
-      if a.key[i] ~= b.key[i] then
-        return a.key[i] < b.key[i]
-      end
-    end
-    return false
-  end)
+  table.sort(list, function(a, b) return keys[a] < keys[b] end)
   return list
 end
 
@@ -179,11 +151,10 @@ function Diagnostics:text()
     return ""
   end
   local out = {}
-  for i, entry in ipairs(sorted(self)) do
-    if i > LIMIT then
-      break
+  for i, record in ipairs(sorted(self)) do
+    if i <= LIMIT then
+      format(self, record, out)
     end
-    format(self, entry.record, out)
   end
   local total = count == 1 and "1 error" or count .. " errors"
   local more = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
@@ -193,18 +164,14 @@ end
 
 -- The same as data: a list of { path, line, col, set, field, what, expected, hint, notes = { { path, line, what } } }.
 function Diagnostics:list()
-  local list = {}
-  for i, entry in ipairs(sorted(self)) do
-    local record, notes = entry.record, {}
-    local at = record.at or record
-    for j, note in ipairs(record.notes or {}) do
+  return lists.map(sorted(self), function(record)
+    local at, notes = record.at or record, lists.map(record.notes or {}, function(note)
       local note_at = note.at or note
-      notes[j] = { path = note_at.path, line = note_at.line, what = note.what }
-    end
-    list[i] = { path = at.path, line = at.line, col = at.col, set = at.set, field = record.field, what = record.what,
+      return { path = note_at.path, line = note_at.line, what = note.what }
+    end)
+    return { path = at.path, line = at.line, col = at.col, set = at.set, field = record.field, what = record.what,
       expected = record.expected, hint = hint_of(record), notes = #notes > 0 and notes or nil }
-  end
-  return list
+  end)
 end
 
 -- That a path names no file of a kind; mode: what is there, as lfs.attributes says, or nil.
@@ -221,10 +188,8 @@ function M.show(value)
     end) .. '"'
   elseif math.type(value) == "float" then
     return M.number(value)
-  elseif type(value) == "table" then
-    return "a table"
-  elseif type(value) == "function" then
-    return "a function"
+  elseif type(value) == "table" or type(value) == "function" then
+    return "a " .. type(value)
   end
   return tostring(value)
 end

@@ -2,6 +2,7 @@
 --
 -- Input: a number, names or a text. Output: a word, or nil and what is wrong; lists of lines for templates.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 
@@ -14,8 +15,7 @@ local COLUMNS = 100
 local function literal(value, fewest, pack, suffix, largest)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
-  end
-  if value ~= value or math.abs(value) > largest then
+  elseif value ~= value or math.abs(value) > largest then
     return nil, ("%s has no literal of this type"):format(value)
   end
   local text
@@ -38,11 +38,9 @@ end
 
 -- Names, each in quotes, between commas.
 function M.names(names)
-  local words = {}
-  for i, name in ipairs(names) do
-    words[i] = '"' .. tongues.c_string(name) .. '"' .. (i < #names and "," or "")
-  end
-  return wording.filled(words, COLUMNS)
+  return wording.filled(lists.map(names, function(name, i)
+    return ('"%s"%s'):format(tongues.c_string(name), i < #names and "," or "")
+  end), COLUMNS)
 end
 
 -- One text in pieces, without the quotes around each.

@@ -3,6 +3,8 @@
 -- Input and output: paths as text. Reads folders, no files.
 
 local lfs = require("lfs")
+local lists = require("base.lists")
+local write = require("base.write")
 
 local M = {}
 
@@ -26,15 +28,17 @@ function M.absolute(path)
   return M.normalise(path)
 end
 
+local function parts_of(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
 -- An absolute path as seen from a folder, which is absolute too: "./a" or "../../a".
 function M.relative(path, folder)
-  local to, from, same = {}, {}, 0
-  for part in path:gmatch("[^/]+") do
-    to[#to + 1] = part
-  end
-  for part in folder:gmatch("[^/]+") do
-    from[#from + 1] = part
-  end
+  local to, from, same = parts_of(path), parts_of(folder), 0
   while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
     same = same + 1
   end
@@ -47,15 +51,9 @@ end
 
 -- Base names, without the ending, of the files in a folder; sorted.
 function M.names_in(path, ending)
-  local names = {}
-  if lfs.attributes(path, "mode") == "directory" then
-    for name in lfs.dir(path) do
-      local base = name:sub(-#ending) == ending and name:sub(1, -#ending - 1)
-      if base and base ~= "" then
-        names[#names + 1] = base
-      end
-    end
-  end
+  local names = lists.map(write.names(path), function(name)
+    return #name > #ending and name:sub(-#ending) == ending and name:sub(1, -#ending - 1) or nil
+  end)
   table.sort(names)
   return names
 end

@@ -45,6 +45,18 @@ function M.capture(words)
   return text, outcome(pipe:close())
 end
 
+-- The same with what it printed as an error, and without blanks at the end.
+function M.answer(words)
+  local text, code = M.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(words) })
+  return text:gsub("%s+$", ""), code
+end
+
+-- The words of a make in the repository, as if no other make had begun it, with settings and goals.
+function M.make(root, ...)
+  return { "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory", "-C",
+    root, ... }
+end
+
 -- A new folder that is nobody else's, for the caller to remove; or nil and a message.
 function M.temporary()
   local text, code = M.capture({ "mktemp", "-d" })

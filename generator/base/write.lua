@@ -25,10 +25,7 @@ function M.read(path)
   end
   local text = file:read("a")
   file:close()
-  if not text then
-    return nil, path .. ": is not a file"
-  end
-  return text
+  return text, not text and path .. ": is not a file" or nil
 end
 
 -- The number of this process as text; "0" where nobody tells.
@@ -155,8 +152,8 @@ function M.below(dir, name)
   return path
 end
 
--- Writes files into dir and removes leftovers of an earlier generation.
-function M.files(dir, files)
+-- Puts files into dir, all or none: what was staged of them, or nil and a message.
+local function put(dir, files)
   local made, message = M.make_directory(dir)
   if not made then
     return nil, message
@@ -164,15 +161,22 @@ function M.files(dir, files)
   local staged
   staged, message = stage(dir, files)
   for _, item in ipairs(staged) do
-    local ok
     if not message then
-      ok, message = os.rename(item.temporary, item.target)
-      item.renamed = ok
+      item.renamed, message = os.rename(item.temporary, item.target)
     end
   end
   if message then
     undo(staged, made)
     return nil, message .. "; nothing was written"
+  end
+  return staged
+end
+
+-- Writes files into dir and removes leftovers of an earlier generation.
+function M.files(dir, files)
+  local staged, message = put(dir, files)
+  if not staged then
+    return nil, message
   end
   local changed = lists.map(staged, function(item) return item.path end)
   for _, name in ipairs(leftovers(dir, files)) do
@@ -185,21 +189,8 @@ end
 -- Writes one file, whole or not at all; the folders of its path are made.
 function M.file(path, text)
   local dir, name = path:match("^(.*)/([^/]*)$")
-  local made, message = M.make_directory(dir and (dir ~= "" and dir or "/") or ".")
-  if not made then
-    return nil, message
-  end
-  local staged
-  staged, message = stage(dir or ".", { { path = name or path, text = text } })
-  local item = staged[1]
-  if item and not message then
-    item.renamed, message = os.rename(item.temporary, item.target)
-  end
-  if message then
-    undo(staged, made)
-    return nil, message .. "; nothing was written"
-  end
-  return true
+  local staged, message = put(dir == "" and "/" or dir or ".", { { path = name or path, text = text } })
+  return staged and true, message
 end
 
 -- How dir differs from the files: a list of { path, state }, state "missing", "differs" or "left over".

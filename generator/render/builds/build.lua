@@ -7,6 +7,8 @@
 
 local claim = require("base.claim")
 local lfs = require("lfs")
+local lists = require("base.lists")
+local paths = require("base.paths")
 local render = require("render.templates.render")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
@@ -36,8 +38,7 @@ end
 
 -- What a goal of the Makefile prints, and its exit code.
 local function ask(project, ...)
-  local text, code = shell.capture({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
-    "--no-print-directory", "-C", project.root, project:build_setting(), ... })
+  local text, code = shell.capture(shell.make(project.root, project:build_setting(), ...))
   return text:gsub("%s+$", ""), code
 end
 
@@ -76,11 +77,9 @@ function M.cuda(project, request, least)
   if request.jit and not request.arch then
     return text
   end
-  local root = request.cuda_root
-  root = root and (root:sub(1, 1) == "/" and root or lfs.currentdir() .. "/" .. root) or ""
-  local words, code = shell.capture({ "sh", "-c", 'sh "$@" 2>&1', "sh", project.root .. "/runtime/cuda/toolkit.sh",
-    "--build", project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
-  words = words:gsub("%s+$", "")
+  local root = request.cuda_root and paths.absolute(request.cuda_root) or ""
+  local words, code = shell.answer({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
+    project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
     return nil, words
   elseif not tongues.make((words:gsub(" ", ","))) then
@@ -106,6 +105,7 @@ function M.has_cuda(dir)
   return (write.read(dir .. "/stamp") or ""):find("\ncuda ", 1, true) ~= nil
 end
 
+-- Whether all words of a text are among those of another.
 local function covers(have, want)
   for level in want:gmatch("%S+") do
     if not (" " .. have .. " "):find(" " .. level .. " ", 1, true) then
@@ -157,7 +157,7 @@ end
 
 -- How make, which runs in the root, calls a folder; inside the repository the root's own name does not matter.
 local function seen_from_root(project, path)
-  path = (path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path):gsub("/+$", "")
+  path = paths.absolute(path)
   local root = project.root .. "/"
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
@@ -178,23 +178,9 @@ local function staging_folder(dir)
   return nil, ("cannot make a folder beside %s"):format(dir)
 end
 
--- The user's own file that a generated one is a copy of, or nil.
-local function original(files, name)
-  for _, file in ipairs(files) do
-    if file.path == name then
-      return file.original
-    end
-  end
-end
-
--- Names the template line behind a place in a generated file.
-local function origin(files, name, line)
-  for _, file in ipairs(files) do
-    local chain = file.path == name and file.map[line]
-    if chain then
-      return ("[%s]"):format(render.place(chain[1]))
-    end
-  end
+-- The generated file of a name, or nothing.
+local function generated(files, name)
+  return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
 
 -- File and line at a place in a compiler's words, as the C compiler, nvcc and its assembler write them.
@@ -214,14 +200,14 @@ function M.annotate(text, folder, files, shown)
   for line in text:gmatch("([^\n]*)\n?") do
     local at = line:find(folder .. "/", 1, true)
     local name, number = place_in(line, at and at + #folder + 1 or 1)
-    local where = at and name and origin(files, name, tonumber(number))
+    local origin = generated(files, at and name).map[tonumber(number)]
     local from, to = line:find(folder, 1, true)
     local base = from and line:match("^/([%w_.]+)", to + 1)
-    local copied = base and original(files, base)
+    local original = generated(files, base).original
     if from then
-      line = line:sub(1, from - 1) .. (copied or shown) .. line:sub(to + 1 + (copied and #base + 1 or 0))
+      line = line:sub(1, from - 1) .. (original or shown) .. line:sub(to + 1 + (original and #base + 1 or 0))
     end
-    lines[#lines + 1] = where and line .. " " .. where or line
+    lines[#lines + 1] = origin and ("%s [%s]"):format(line, render.place(origin[1])) or line
   end
   return (table.concat(lines, "\n"):gsub("%s+$", "")) .. "\n"
 end
@@ -235,20 +221,17 @@ end
 -- The command that compiles the sources in staging/src into staging/trainer.
 function M.compile_words(project, job, staging, threads)
   local words = job.cuda or ""
-  return {
-    "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory",
-    "-j" .. threads, "-C", project.root, project:build_setting(), "trainer", "ID=" .. job.id,
+  return shell.make(project.root, "-j" .. threads, project:build_setting(), "trainer", "ID=" .. job.id,
     "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
     "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
     "TARGETS=" .. (job.cuda and "cpu,cuda" or "cpu"), "JIT=" .. (words:find("text$") and "1" or ""),
-    "TOOLKIT=" .. words:gsub(" ?text$", ""),
-  }
+    "TOOLKIT=" .. words:gsub(" ?text$", ""))
 end
 
 -- Forces files to the disk, before they take the place of others, where there is a program for it; nil and a message.
 local function force(...)
-  local said, code = shell.capture({ "sh", "-c", 'exec sync "$@" 2>&1', "sync", ... })
-  return code == 0 or code == 127 or nil, (said:gsub("%s+$", ""))
+  local said, code = shell.answer({ "sync", ... })
+  return code == 0 or code == 127 or nil, said
 end
 
 -- Takes a folder for the moment in which its files are replaced, so that those of two builds do not mix: a claim; nil
@@ -316,7 +299,7 @@ end
 -- staging, words is the command that compiles, log takes its output, and compiled goes into the stamp; or nil, an exit
 -- code and text. threads: for make. Ends with M.finish and M.discard.
 function M.begin(project, job, dir, threads)
-  dir = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir:gsub("/+$", "")
+  dir = paths.absolute(dir)
   local refused, why = M.refused(project, dir, "--out")
   if refused then
     return nil, refused, why

@@ -56,9 +56,9 @@ function M.write(from, to, new)
     return nil
   end
   -- cp keeps that it may be executed.
-  local said, code = shell.capture({ "sh", "-c", 'exec cp -- "$1" "$2" 2>&1', "cp", from, to })
+  local said, code = shell.answer({ "cp", "--", from, to })
   if code ~= 0 then
-    return false, (said:gsub("%s+$", ""))
+    return false, said
   end
   local block = block_of(new)
   local written, message = overwrite(to, first - 1, block)

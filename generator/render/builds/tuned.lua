@@ -10,6 +10,7 @@ local input = require("base.input")
 local json = require("dkjson")
 local levels = require("plan.deriving.levels")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
@@ -28,12 +29,7 @@ function M.folder()
 end
 
 local function first_line(path)
-  local file = io.open(path, "rb")
-  local line = file and file:read("l")
-  if file then
-    file:close()
-  end
-  return line
+  return (write.read(path) or ""):match("^([^\n]+)")
 end
 
 -- Bytes of a core's data caches, by level.
@@ -51,17 +47,7 @@ end
 
 -- This machine: { name, l2 }, as tuning.lua wants it; name: processor and caches, for people and as its identity.
 function M.machine()
-  local name = "unknown processor"
-  local file = io.open("/proc/cpuinfo", "rb")
-  for line in file and file:lines() or function() end do
-    name = line:match("^model name%s*:%s*(.-)%s*$")
-    if name then
-      break
-    end
-  end
-  if file then
-    file:close()
-  end
+  local name = ("\n" .. (write.read("/proc/cpuinfo") or "")):match("\nmodel name[ \t]*:[ \t]*([^\n]-)%s*\n")
   local bytes = caches()
   return { l2 = bytes[2] or tuning.ANY_MACHINE.l2, name = ("%s, %s KB and %s KB of cache a core"):format(
     name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
@@ -70,8 +56,7 @@ end
 -- The compiler as its first line says, asked for once.
 function M.compiler(project)
   if not project.compiler_words then
-    local text = shell.capture({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
-      "--no-print-directory", "-C", project.root, "print-compiler" })
+    local text = shell.capture(shell.make(project.root, "print-compiler"))
     project.compiler_words = tongues.plain((text:gsub("%s+$", "")))
   end
   return project.compiler_words
@@ -142,10 +127,7 @@ function M.write(key, entry)
   if not path then
     return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
   end
-  local all = { date = entry.date, gain = entry.gain, choices = entry.choices }
-  for name, value in pairs(key) do
-    all[name] = value
-  end
+  local all = lists.merged({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
   -- Under a name of its own first: two searches at once would write into the same file.
   local own = ("%s.%016x"):format(path, math.random(0))
   local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")

@@ -21,15 +21,6 @@ local M = {}
 local DEVICE = "device.cu" -- cuda.mk knows it
 local TASK = "task.c" -- the Makefile knows it
 
-local function with_digest(plan, name, digest)
-  local copy = {}
-  for field, value in pairs(plan) do
-    copy[field] = value
-  end
-  copy[name] = digest
-  return copy
-end
-
 local function replaced(text, old, new)
   return (text:gsub(tongues.c_comment(old):gsub("%p", "%%%0"), new))
 end
@@ -83,31 +74,28 @@ end
 -- Appends the rendered entries to files, in their order; `carrier`, which is among them, after the others, with their
 -- digest under a name of the plan: digest(files) gives it. nil and the engine's error when one fails.
 local function render_half(half, plan, read, files)
-  local place
-  local known = signatures.new()
+  local known, carrier, place = signatures.new(), nil, nil
+  local function add(entry, names, at)
+    local text, map = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
+      entry.family, known)
+    table.insert(files, at, text and { path = entry.path, text = text, map = map, cuda = half.cuda,
+      loose = entry.loose, neutral = entry.neutral })
+    return not text and map
+  end
   for _, entry in ipairs(half.entries) do
+    local problem
     if entry.path == half.carrier then
-      place = { entry = entry, at = #files + 1 }
+      carrier, place = entry, #files + 1
     else
-      local text, map = render.render(entry.template, plan, read, entry.path == DEVICE and prune.prune or nil,
-        entry.family, known)
-      if not text then
-        return nil, map
-      end
-      files[#files + 1] = { path = entry.path, text = text, map = map, cuda = half.cuda, loose = entry.loose,
-        neutral = entry.neutral }
+      problem = add(entry, plan, #files + 1)
+    end
+    if problem then
+      return nil, problem
     end
   end
   local digest = half.digest(files)
-  if place then
-    local text, map = render.render(place.entry.template, with_digest(plan, half.name, digest), read, nil,
-      place.entry.family, known)
-    if not text then
-      return nil, map
-    end
-    table.insert(files, place.at, { path = half.carrier, text = text, map = map, cuda = half.cuda })
-  end
-  return digest
+  local problem = add(carrier, lists.merged(plan, { [half.name] = digest }), place)
+  return not problem and digest or nil, problem
 end
 
 local function cpu_half(plan, kernels)

@@ -5,97 +5,68 @@
 -- comments above them. A function begins with INLINE or NOINLINE at the start of a line; what is outside of functions,
 -- kernels among it, is always there.
 
+local lists = require("base.lists")
+
 local M = {}
 
--- A member of a struct may be called as a function is: calls are what has a parenthesis behind it.
-local function words_of(text, words)
-  for word in text:gmatch("([%a_][%w_]*)%s*%(") do
-    words[word] = true
-  end
-end
-
--- The last line of the function that begins at a line: where the braces that it opens are closed again.
-local function last_line(lines, first)
-  local depth, opened = 0, false
-  for at = first, #lines do
-    for brace in lines[at]:gmatch("[{}]") do
-      depth, opened = depth + (brace == "{" and 1 or -1), true
-    end
-    if opened and depth == 0 then
-      return at
+-- Lines of comments that begin at the start of a line: of each the first line of its comment.
+local function comments_of(lines)
+  local comments, first = {}, nil
+  for at, line in ipairs(lines) do
+    first = first or line:sub(1, 2) == "/*" and at or nil
+    comments[at] = first
+    if line:sub(-2) == "*/" then
+      first = nil
     end
   end
-  return #lines
+  return comments
 end
 
--- The first line of the comment that ends right above a line; the line itself where there is none.
-local function comment_above(lines, at)
-  if at == 1 or lines[at - 1]:sub(-2) ~= "*/" then
-    return at
+-- Adds what lines call: names with a parenthesis behind them, since a member of a struct may be called as well.
+local function add_calls(calls, lines, first, last)
+  for word in table.concat(lines, "\n", first, last):gmatch("([%a_][%w_]*)%s*%(") do
+    calls[word] = true
   end
-  for first = at - 1, 1, -1 do
-    if lines[first]:sub(1, 2) == "/*" then
-      return first
-    end
-  end
-  return at
+  return calls
 end
 
--- The text's functions in their order: { name, from, to, words }, and the words outside of them.
-local function functions_of(lines)
-  local functions, outside, commented = {}, {}, false
-  local at = 1
-  while at <= #lines do
-    local name = lines[at]:match("^N?O?INLINE [^(]-([%w_]+)%(")
+-- The text's functions in their order: { name, from, to, calls }, and what is called outside of them.
+local function functions_of(lines, comments)
+  local functions, outside, at = {}, {}, 1
+  while lines[at] do
+    local name, last = lines[at]:match("^N?O?INLINE [^(]-([%w_]+)%("), at
     if name then
-      local found = { name = name, from = at, to = last_line(lines, at), words = {} }
-      for line = at, found.to do
-        words_of(lines[line], found.words)
+      while not lines[last]:find(last == at and "}$" or "^}") do
+        last = last + 1
       end
-      functions[#functions + 1] = found
-      at = found.to
-    else
-      local text = lines[at]
-      commented = commented or text:sub(1, 2) == "/*"
-      if not commented then
-        words_of(text, outside)
-      end
-      commented = commented and text:sub(-2) ~= "*/"
+      functions[#functions + 1] = { name = name, from = at, to = last, calls = add_calls({}, lines, at, last) }
+    elseif not comments[at] then
+      add_calls(outside, lines, at, at)
     end
-    at = at + 1
+    at = last + 1
   end
   return functions, outside
 end
 
-local function mark_used(functions, outside)
-  local by_name, reached = {}, {}
+-- Marks the functions that are called, and those that they call.
+local function mark_used(functions, calls)
   for _, f in ipairs(functions) do
-    by_name[f.name] = by_name[f.name] or {}
-    table.insert(by_name[f.name], f)
-  end
-  local function reach(words)
-    for word in pairs(words) do
-      if by_name[word] and not reached[word] then
-        reached[word] = true
-        for _, f in ipairs(by_name[word]) do
-          f.used = true
-          reach(f.words)
-        end
-      end
+    if calls[f.name] and not f.used then
+      f.used = true
+      mark_used(functions, f.calls)
     end
   end
-  reach(outside)
 end
 
 -- Marks the lines to leave out: a function, the comment above it unless the next function is under it too, and the
 -- empty line behind it where there is one above as well.
-local function mark_lines(lines, functions)
+local function mark_lines(lines, functions, comments)
   local out = {}
   for i, f in ipairs(functions) do
     if not f.used then
       local follower = functions[i + 1]
       local shared = follower and follower.used and follower.from == f.to + 1
-      local first = shared and f.from or comment_above(lines, f.from)
+      local first = not shared and comments[f.from - 1] or f.from
       for at = first, f.to do
         out[at] = true
       end
@@ -108,42 +79,33 @@ local function mark_lines(lines, functions)
 end
 
 -- Marks the whole of a file that has lost functions, where nothing is left of it but comments.
-local function mark_files(lines, map, out)
+local function mark_files(lines, map, comments, out)
   local first = 1
-  while first <= #lines do
-    local name, last, lost, bare, commented = map[first][1][1], first, false, true, false
-    while map[last + 1] and map[last + 1][1][1] == name do
+  while lines[first] do
+    local last, lost, bare = first - 1, false, true
+    repeat
       last = last + 1
-    end
-    for at = first, last do
-      commented = commented or lines[at]:sub(1, 2) == "/*"
-      lost = lost or out[at]
-      bare = bare and (out[at] or lines[at] == "" or commented)
-      commented = commented and lines[at]:sub(-2) ~= "*/"
-    end
-    bare = bare and lost
-    for at = first, bare and last or 0 do
-      out[at] = true
-    end
-    if bare and lines[last + 1] == "" then
-      out[last + 1] = true
+      lost, bare = lost or out[last], bare and (out[last] or lines[last] == "" or comments[last])
+    until not map[last + 1] or map[last + 1][1][1] ~= map[first][1][1]
+    if lost and bare then
+      for at = first, lines[last + 1] == "" and last + 1 or last do
+        out[at] = true
+      end
     end
     first = last + 1
   end
 end
 
 function M.prune(lines, map)
-  local functions, outside = functions_of(lines)
+  local comments = comments_of(lines)
+  local functions, outside = functions_of(lines, comments)
   mark_used(functions, outside)
-  local out = mark_lines(lines, functions)
-  mark_files(lines, map, out)
-  local kept_lines, kept_map = {}, {}
-  for at, line in ipairs(lines) do
-    if not out[at] then
-      kept_lines[#kept_lines + 1], kept_map[#kept_map + 1] = line, map[at]
-    end
+  local out = mark_lines(lines, functions, comments)
+  mark_files(lines, map, comments, out)
+  local function kept(item, at)
+    return not out[at] and item or nil
   end
-  return kept_lines, kept_map
+  return lists.map(lines, kept), lists.map(map, kept)
 end
 
 return M

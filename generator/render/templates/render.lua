@@ -21,7 +21,8 @@ local M = {}
 
 local KERNELS = "kernels"
 local COLUMNS, CONTINUED = wrap.COLUMNS, wrap.CONTINUED -- of a line; blanks before what continues it
-local TONGUES = { "%.c%.tpl$", "%.h%.tpl$", "%.inc%.tpl$", "%.cu%.tpl$" } -- templates whose text is C
+local OF_C = { c = true, h = true, inc = true, cu = true } -- endings of files of C
+local TAKES = "a hole takes a one-line string or an integer"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
@@ -57,19 +58,15 @@ local function text_helper(tongue)
   end
 end
 
-local function known_names(run)
-  local names = { "c_comment", "c_string", "call", "define", "f32", "f64", "ident", "include", "inline", "invoke",
-    "ipairs", "slot", "splice" }
-  for _, scope in ipairs({ run.plan, table.unpack(run.extras) }) do
-    for name in pairs(scope) do
-      names[#names + 1] = tostring(name)
+-- A question for the name in these tables that is nearest to one, or nil.
+local function did_you_mean(name, ...)
+  local names = {}
+  for _, scope in ipairs({ ... }) do
+    for known in pairs(scope) do
+      names[#names + 1] = tostring(known)
     end
   end
   table.sort(names)
-  return names
-end
-
-local function did_you_mean(name, names)
   return nearest.hint(name, names, "%q")
 end
 
@@ -93,20 +90,8 @@ end
 
 -- Where a name stands in the line that runs, at or after the hole; the line's first character when it is not found.
 local function point_at(here, name)
-  local source = here.source[here.line] or ""
-  local from = here.col or 1
-  while true do
-    local first, last = source:find(name, from, true)
-    if not first then
-      here.col = here.col or source:find("%S") or 1
-      return
-    end
-    if not source:sub(first - 1, first - 1):find("[%w_]") and not source:sub(last + 1, last + 1):find("[%w_]") then
-      here.col = first
-      return
-    end
-    from = last + 1
-  end
+  local source, pattern = here.source[here.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"
+  here.col = source:find(pattern, here.col or 1) or here.col or source:find("%S") or 1
 end
 
 local function lookup(run, name)
@@ -119,14 +104,15 @@ local function lookup(run, name)
     return run.plan[name]
   end
   point_at(locate(run), tostring(name))
-  fail(run, ("'%s' is not in the plan"):format(name), did_you_mean(tostring(name), known_names(run)))
+  fail(run, ("'%s' is not in the plan"):format(name), did_you_mean(tostring(name), run.helpers, run.plan,
+    table.unpack(run.extras)))
 end
 
 -- What a hole may hold becomes text.
 local function hole_text(run, expression, parent, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then
-      fail(run, ("%s has more than one line"):format(expression), "a hole takes a one-line string or an integer")
+      fail(run, ("%s has more than one line"):format(expression), TAKES)
     end
     return value
   elseif math.type(value) == "integer" then
@@ -134,16 +120,8 @@ local function hole_text(run, expression, parent, value)
   elseif math.type(value) == "float" then
     fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
   end
-  local hint = "a hole takes a one-line string or an integer"
-  if value == nil and type(parent) == "table" then
-    local names = {}
-    for name in pairs(parent) do
-      names[#names + 1] = tostring(name)
-    end
-    table.sort(names)
-    hint = did_you_mean(expression:match("([%w_]+)%s*$"), names) or hint
-  end
-  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), hint)
+  local near = value == nil and type(parent) == "table" and did_you_mean(expression:match("([%w_]+)%s*$"), parent)
+  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or TAKES)
 end
 
 -- Helpers return nil and a reason; in a template that is an error at the place of the call.
@@ -306,55 +284,48 @@ local function splice(run, name, folder)
   end
 end
 
-local engine = { include = include, fail = fail, lookup = lookup } -- what slots.lua asks for
+-- What the code that template.lua makes of a line of text calls.
+local function add_text(run, text)
+  run.pieces[#run.pieces + 1] = text
+end
 
--- What the code of a template can reach. The names with underscores are what template.lua writes into it.
+local function stand_at(run, line, col)
+  local here = run.stack[#run.stack]
+  here.line, here.col = line, col
+end
+
+local function add_hole(run, expression, parent, value)
+  add_text(run, hole_text(run, expression, parent, value))
+end
+
+local CODE = { __text = add_text, __at = stand_at, __hole = add_hole, __end = finish_line }
+local CONVERT = { c_comment = text_helper(tongues.c_comment), c_string = text_helper(tongues.c_string),
+  f32 = literals.f32, f64 = literals.f64, ident = ident }
+local ACT = { include = include, splice = splice, slot = slots.fill, inline = slots.inline, call = call,
+  invoke = invoke, define = define }
+
+-- The functions of a table with the run as their first argument.
+local function bound(run, functions)
+  local names = {}
+  for name, of in next, functions do
+    names[name] = function(...)
+      return of(run, ...)
+    end
+  end
+  return names
+end
+
+-- What the code of a template can reach.
 local function environment(run)
-  local names = {
-    c_comment = helper(run, "c_comment", text_helper(tongues.c_comment)),
-    c_string = helper(run, "c_string", text_helper(tongues.c_string)),
-    f32 = helper(run, "f32", literals.f32),
-    f64 = helper(run, "f64", literals.f64),
-    ident = helper(run, "ident", ident),
-    ipairs = ipairs,
-    include = function(...)
-      include(run, ...)
-    end,
-    splice = function(...)
-      splice(run, ...)
-    end,
-    slot = function(...)
-      slots.fill(run, engine, ...)
-    end,
-    inline = function(...)
-      return slots.inline(run, engine, ...)
-    end,
-    call = function(...)
-      call(run, ...)
-    end,
-    invoke = function(...)
-      return invoke(run, ...)
-    end,
-    define = function(...)
-      define(run, ...)
-    end,
-    __text = function(text)
-      run.pieces[#run.pieces + 1] = text
-    end,
-    __at = function(line, col)
-      local here = run.stack[#run.stack]
-      here.line, here.col = line, col
-    end,
-    __hole = function(expression, parent, value)
-      run.pieces[#run.pieces + 1] = hole_text(run, expression, parent, value)
-    end,
-    __end = function(line)
-      finish_line(run, line)
-    end,
-  }
+  run.helpers = bound(run, ACT)
+  run.helpers.ipairs = ipairs
+  for name, convert in next, CONVERT do
+    run.helpers[name] = helper(run, name, convert)
+  end
+  local code = bound(run, CODE)
   return setmetatable({}, {
     __index = function(_, name)
-      return names[name] or lookup(run, name)
+      return run.helpers[name] or code[name] or lookup(run, name)
     end,
     __newindex = function(_, name)
       point_at(locate(run), tostring(name))
@@ -412,15 +383,6 @@ function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
-local function is_c(name)
-  for _, ending in ipairs(TONGUES) do
-    if name:find(ending) then
-      return true
-    end
-  end
-  return false
-end
-
 -- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
 -- what the whole template is handed, as by an include; known, if it is there, the functions of files rendered before
 -- (signatures.lua), to which this one adds its own.
@@ -428,6 +390,7 @@ function M.render(name, plan, read, finish, extras, known)
   local run = {
     plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
     lines = {}, map = {}, signatures = known or signatures.new(), settle = settle,
+    include = include, fail = fail, lookup = lookup, -- slots.lua asks for these
   }
   run.environment = environment(run)
   local ok, err = xpcall(function()
@@ -445,7 +408,7 @@ function M.render(name, plan, read, finish, extras, known)
     return nil, err
   end
   local lines, map = run.lines, run.map
-  if is_c(name) then
+  if OF_C[name:match("%.(%w+)%.tpl$")] then
     lines, map = wrap.lines(lines, map)
   end
   if finish then

@@ -11,25 +11,20 @@ function M.new()
   return { kept = {}, called = {} }
 end
 
+-- As long a text in which nothing parts anything.
+local function closed(text)
+  return ("_"):rep(#text)
+end
+
 -- Words with one parameter or argument each: commas in brackets and strings part nothing.
 function M.split(words)
   local list = {}
   for _, word in ipairs(words) do
-    local depth, from, quoted = 0, 1, false
-    for at = 1, #word do
-      local c = word:sub(at, at)
-      if c == '"' and word:sub(at - 1, at - 1) ~= "\\" then
-        quoted = not quoted
-      elseif not quoted and c:find("[%(%[{]") then
-        depth = depth + 1
-      elseif not quoted and c:find("[%)%]}]") then
-        depth = depth - 1
-      elseif not quoted and c == "," and depth == 0 then
-        list[#list + 1] = word:sub(from, at - 1)
-        from = word:find("%S", at + 1) or at + 1
-      end
+    local masked = word:gsub("\\.", "__"):gsub('"[^"]*"', closed):gsub("%b()", closed):gsub("%b[]", closed)
+      :gsub("%b{}", closed)
+    for from, to in masked:gmatch("%s*()[^,]+()") do
+      list[#list + 1] = word:sub(from, to - 1)
     end
-    list[#list + 1] = word:sub(from)
   end
   return list
 end

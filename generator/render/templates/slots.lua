@@ -3,66 +3,66 @@
 -- A term is a table of names for its template, and `page`: terms/<page>.tpl beside the skeleton is a file of sections
 -- (template.lua). A section has the name of the slot that it is for; a term whose page has no such section has nothing
 -- for that slot. Terms are those in scope, in the order of their list, which is that of their contributions. Called by
--- render.lua, which hands over a run and its own functions.
+-- render.lua, whose functions a run has.
 
 local template = require("render.templates.template")
 
 local M = {}
 
 -- The page of a term, if it has the section.
-local function page_of(run, engine, folder, term, section)
+local function page_of(run, folder, term, section)
   local name = ("%sterms/%s.tpl"):format(folder, term.page)
   local key = name .. "#" .. section
   if run.sections[key] == nil then
     local text = run.read(name)
     if not text then
-      engine.fail(run, ("no such page of a term: templates/%s"):format(name))
+      run.fail(run, ("no such page of a term: templates/%s"):format(name))
     end
     run.sections[key] = template.has_section(text, section)
   end
   return run.sections[key] and name
 end
 
-local function fill_one(run, engine, folder, term, section, extra)
-  local page = page_of(run, engine, folder, term, section)
+local function fill_one(run, folder, term, section, extra)
+  local page = page_of(run, folder, term, section)
   if page then
     run.extras[#run.extras + 1] = term
-    engine.include(run, page, extra, section)
+    run.include(run, page, extra, section)
     run.extras[#run.extras] = nil
   end
 end
 
 -- The terms in scope, and the folder of their pages: beside the skeleton, unless they say where.
-local function terms_of(run, engine, call, section, extra)
+local function terms_of(run, call, section, extra)
   if type(section) ~= "string" then
-    engine.fail(run, call .. " takes the name of a section of the terms' pages")
+    run.fail(run, call .. " takes the name of a section of the terms' pages")
   end
-  local terms = extra and extra.terms or engine.lookup(run, "terms")
+  local terms = extra and extra.terms or run.lookup(run, "terms")
   return terms, terms.folder or run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
 end
 
 -- Adds the lines of each term; extra: names of the slot's own.
-function M.fill(run, engine, section, extra)
-  local terms, folder = terms_of(run, engine, "slot", section, extra)
+function M.fill(run, section, extra)
+  local terms, folder = terms_of(run, "slot", section, extra)
   for _, term in ipairs(terms) do
-    fill_one(run, engine, folder, term, section, extra)
+    fill_one(run, folder, term, section, extra)
   end
 end
 
 -- An expression that terms wrap one after the other, each with one line in which `inner` is what those before have made
 -- of it: it stands in a hole.
-function M.inline(run, engine, section, inner, extra)
-  local terms, folder = terms_of(run, engine, "inline", section, extra)
+function M.inline(run, section, inner, extra)
+  local terms, folder = terms_of(run, "inline", section, extra)
   local here = run.stack[#run.stack]
   local lines, map, pieces, indent, col = run.lines, run.map, run.pieces, run.indent, here.col
   here.col = 1
   for _, term in ipairs(terms) do
     run.lines, run.map, run.pieces, run.indent = {}, {}, {}, ""
     run.extras[#run.extras + 1] = { inner = inner }
-    fill_one(run, engine, folder, term, section, extra)
+    fill_one(run, folder, term, section, extra)
     run.extras[#run.extras] = nil
     if #run.lines > 1 then
-      engine.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))
+      run.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))
     end
     inner = run.lines[1] or inner
   end

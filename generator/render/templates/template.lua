@@ -64,11 +64,19 @@ local function open(reader, word, line, col)
   table.insert(reader.blocks, { word = word, line = line, col = col, ready = word == "do" or word == "repeat" })
 end
 
+-- A statement goes on with a block that another one opened: alone, it needs a head. depth: of that block.
+local function begin_with(pending, head, depth)
+  if depth <= pending.depth then
+    pending.head, pending.depth = head .. pending.head, depth - 1
+  end
+end
+
 local function close(reader, token, line)
   local block = table.remove(reader.blocks)
   if not block or (token.text == "until") ~= (block.word == "repeat") then
     fail(reader, line, token.col, ("'%s' closes nothing"):format(token.text))
   end
+  begin_with(reader.pending, block.word == "repeat" and "repeat " or "do ", #reader.blocks + 1)
 end
 
 -- Follows one keyword through the stack of open blocks.
@@ -84,6 +92,7 @@ local function keyword(reader, token, line)
     if not top or top.word ~= "if" or top.last then
       fail(reader, line, token.col, ("'%s' without 'if'"):format(word))
     end
+    begin_with(reader.pending, "if true then ", #reader.blocks)
     top.ready, top.last = word == "else", word == "else"
     top.line, top.col = line, token.col
   elseif word == "then" then
@@ -93,38 +102,24 @@ local function keyword(reader, token, line)
   end
 end
 
--- Wraps one statement of Lua so that it must compile alone: heads get their ends, ends their heads.
-local function complete(tokens, code)
-  local head, loop, stack = "", false, {}
-  for _, token in ipairs(tokens) do
-    local word = token.kind == "name" and token.text
-    if word == "do" and loop then
-      loop = false
-    elseif BLOCK[word] then
-      stack[#stack + 1] = word == "repeat" and "until true" or "end"
-      loop = word == "for" or word == "while"
-    elseif (word == "else" or word == "elseif") and #stack == 0 then
-      head, stack[1] = "if true then " .. head, "end"
-    elseif (word == "end" or word == "until") and #stack == 0 then
-      head = (word == "end" and "do " or "repeat ") .. head
-    elseif word == "end" or word == "until" then
-      stack[#stack] = nil
-    end
+-- A statement of Lua as it must compile alone: with the heads and the ends of the blocks that it leaves out.
+local function complete(reader)
+  local pending, words = reader.pending, {}
+  for depth = #reader.blocks, pending.depth + 1, -1 do
+    words[#words + 1] = reader.blocks[depth].word == "repeat" and "until true" or "end"
   end
-  local tail = {}
-  for i = #stack, 1, -1 do
-    tail[#tail + 1] = stack[i]
-  end
-  return ("while true do %s%s\n %s end"):format(head, code, table.concat(tail, " "))
+  local code, tail = table.concat(pending.code, "\n"), table.concat(words, " ")
+  return ("while true do %s%s\n %s end"):format(pending.head, code, tail)
 end
 
-local function check_syntax(reader, tokens, code, line)
-  local _, message = load(complete(tokens, code), "=line", "t", {})
+local function check_syntax(reader, line, col)
+  local _, message = load(complete(reader), "=line", "t", {})
   if message then
     message = message:gsub("^line:%d+: ", ""):gsub(" near '?<eof>'?", ""):gsub(" near '[^']*'$", function(near)
+      local code = table.concat(reader.pending.code, "\n")
       return code:find(near:sub(8, -2), 1, true) and near or " at the end of the line"
     end)
-    fail(reader, line, tokens[1].col, message)
+    fail(reader, line, col, message)
   end
 end
 
@@ -144,13 +139,12 @@ end
 -- A statement is complete: check it as a whole, keep its lines of code.
 local function statement(reader)
   local pending = reader.pending
-  reader.pending = nil
-  local tokens, text = pending.tokens, table.concat(pending.code, "\n")
-  if #tokens == 0 then
+  local tokens, first = pending.tokens, pending.tokens[1]
+  if not first then
     return
   end
   for _, token in ipairs(tokens) do
-    if LINES[token.text] and token.kind == "name" and token ~= tokens[1] then
+    if LINES[token.text] and token.kind == "name" and token ~= first then
       fail(reader, token.line, token.col, token.text .. " stands alone on its line, or under an if")
     end
     if token.kind == "name" then
@@ -162,8 +156,8 @@ local function statement(reader)
       fail(reader, block.line, block.col, ("'%s' has no '%s'"):format(block.word, BLOCK[block.word]))
     end
   end
-  check_syntax(reader, tokens, text, pending.line)
-  if LINES[tokens[1].text] then
+  check_syntax(reader, pending.line, first.col)
+  if LINES[first.text] then
     reader.code[pending.line] = ("__at(%d, %d) "):format(pending.line, pending.col) .. reader.code[pending.line]
   end
 end
@@ -176,7 +170,8 @@ local function control_line(reader, source, line)
     fail(reader, line, broken, "a string that does not end on its line")
   end
   check_brackets(reader, tokens, line)
-  local pending = reader.pending or { tokens = {}, code = {}, line = line, col = col }
+  local pending = reader.pending
+    or { tokens = {}, code = {}, line = line, col = col, head = "", depth = #reader.blocks }
   reader.pending = pending
   for _, token in ipairs(tokens) do
     token.line = line
@@ -186,26 +181,17 @@ local function control_line(reader, source, line)
   reader.code[line] = code
   if #reader.brackets == 0 then
     statement(reader)
+    reader.pending = nil
   end
 end
 
 -- The end of the hole whose "${" is at `from`: braces balance, strings are skipped.
 local function hole_end(source, from)
-  local depth, at = 0, from + 1
-  while at <= #source do
-    local char = source:sub(at, at)
-    if char == '"' or char == "'" then
-      at = source:find(char, at + 1, true) or #source
-    elseif char == "{" then
-      depth = depth + 1
-    elseif char == "}" then
-      depth = depth - 1
-      if depth == 0 then
-        return at
-      end
-    end
-    at = at + 1
-  end
+  local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, behind)
+    return ("_"):rep(behind - first)
+  end)
+  local behind = masked:match("^%b{}()")
+  return behind and from + behind - 1
 end
 
 local function check_hole(reader, expression, line, col)
