@@ -18,8 +18,11 @@
 -- A part gets a name where it is used twice, where it can be computed further out, and where a line becomes too long.
 -- A part of a sum for one head that is the same for all heads becomes an array, filled once for all of them.
 
+local formulas = require("expression.text")
 local functions = require("expression.functions")
+local lower = require("expression.lower")
 local syntax = require("expression.syntax")
+local walk = require("expression.walk")
 
 local M = {}
 
@@ -123,33 +126,13 @@ function Emitter:set_sum(node)
 end
 
 -- Whether a part has at least two operations, loads and leaves not counted.
-local function is_work(node)
-  local count, seen = 0, {}
-  local function visit(part)
-    if not seen[part] and count < 2 then
-      seen[part] = true
-      count = count + ((#part > 0 and part.op ~= "lookup") and 1 or 0)
-      for _, argument in ipairs(part) do
-        visit(argument)
-      end
-    end
-  end
-  visit(node)
+local function is_work(root)
+  local count = 0
+  walk(root, function(node)
+    count = count + ((#node > 0 and node.op ~= "lookup") and 1 or 0)
+    return count >= 2
+  end)
   return count >= 2
-end
-
--- The one index that a node needs, nil where there is none or more than one.
-function Emitter:only_index(node)
-  local found
-  for key in next, self:needs(node) do
-    if type(key) == "table" then
-      if found then
-        return nil
-      end
-      found = key
-    end
-  end
-  return found
 end
 
 local LONGEST_ARRAY = 64
@@ -159,13 +142,13 @@ function Emitter:shared_by_heads(node, level)
   if level ~= "head" or self.environment.flat or self:level(node) == "head" or #self.open == 0 then
     return false
   end
-  local index = self:only_index(node)
-  return index ~= nil and index.count <= LONGEST_ARRAY and is_work(node)
+  local index = lower.index_of(self:needs(node))
+  return index and index.count <= LONGEST_ARRAY and is_work(node)
 end
 
 -- An array of a part's values by its index, at the level where heads make no difference.
 function Emitter:array(node)
-  local index = self:only_index(node)
+  local index = lower.index_of(self:needs(node))
   local scope, open = self.levels[self:level(node)], self.open
   local base = self:fresh(NAMES[node.op] or node.op)
   self.open = {}
@@ -202,9 +185,7 @@ end
 -- Whether a part is worth a name at a place of that level.
 function Emitter:deserves_name(node, level)
   local op = node.op
-  if op == "number" or op == "truth" or op == "index" or op == "parameter" then
-    return false
-  elseif op == "gathered" then
+  if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered" then
     return false
   elseif op == "sum" or self.forced[node] then
     return true
@@ -293,22 +274,12 @@ function Emitter:print(node, binding, level)
 end
 
 local function count_uses(effects)
-  local uses = {}
-  local function visit(node)
-    uses[node] = (uses[node] or 0) + 1
-    if uses[node] == 1 then
-      for _, argument in ipairs(node) do
-        visit(argument)
-      end
-    end
-  end
+  local roots = {}
   for _, effect in ipairs(effects) do
-    visit(effect.node)
-    if effect.index_node then
-      visit(effect.index_node)
-    end
+    roots[#roots + 1] = effect.node
+    roots[#roots + 1] = effect.index_node
   end
-  return uses
+  return (formulas.uses(roots))
 end
 
 function Emitter:perform(effect, level)

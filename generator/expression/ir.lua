@@ -19,6 +19,7 @@
 local functions = require("expression.functions")
 local simplify = require("expression.simplify")
 local text = require("expression.text")
+local walk = require("expression.walk")
 
 local M = {}
 
@@ -96,59 +97,52 @@ function Builder:truth(value)
   return self:make("truth", {}, tostring(value), { value = value, type = "truth", sure = true })
 end
 
--- A raw position or a combination of both: q times the query's index plus k times the key's plus c.
-function Builder:index_symbol(name, row, low, high, shown)
-  return self:make("symbol", {}, name,
+-- A symbol that is a whole number; row: of a raw position, or of a combination of both.
+local function whole(b, name, low, high, row, shown)
+  return b:make("symbol", {}, name,
     { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
 end
 
-function Builder:drawn_symbol(name, low, high, shown)
-  return self:make("symbol", {}, name,
-    { name = name, type = "integer", low = low, high = high, sure = true, shown = shown })
-end
-
+local LAST = M.LONGEST - 1
 local symbols = {}
 
+-- A position of a token as distances are made of them.
+local function place(name)
+  return function(b)
+    local context = b.context
+    if context.positions == "index" then
+      return symbols[name .. "_index"](b)
+    elseif context.positions == "difference" then
+      return whole(b, name, context.first_position, context.max_position - 1)
+    end
+    return problem(("x.%s is not defined where distances are drawn"):format(name), "x.distance, x." .. name .. "_index",
+      'encoding.positions.reading = "difference" draws positions, and x.distance is their difference')
+  end
+end
+
+symbols.query, symbols.key = place("query"), place("key")
+
 function symbols.score(b)
-  return b:make("symbol", {}, "score", { name = "score", type = "real", low = -HUGE, high = HUGE })
+  return b:leaf("symbol", "score", { name = "score" })
 end
 
 function symbols.query_index(b)
-  return b:index_symbol("query_index", { 1, 0, 0 }, 0, M.LONGEST - 1)
+  return whole(b, "query_index", 0, LAST, { 1, 0, 0 })
 end
 
 function symbols.key_index(b)
-  return b:index_symbol("key_index", { 0, 1, 0 }, 0, M.LONGEST - 1)
+  return whole(b, "key_index", 0, LAST, { 0, 1, 0 })
 end
 
 -- key - query and key + query of the raw indices: no names of a spec, but what its formulas come down to. Only where
 -- positions are the indices is the first the distance.
 function symbols.offset(b)
-  return b:index_symbol("offset", { -1, 1, 0 }, 1 - M.LONGEST, M.LONGEST - 1,
+  return whole(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
 end
 
 function symbols.total(b)
-  return b:index_symbol("total", { 1, 1, 0 }, 0, 2 * M.LONGEST - 2, "(x.query_index + x.key_index)")
-end
-
-local function place(b, name)
-  local positions = b.context.positions
-  if positions == "index" then
-    return symbols[name .. "_index"](b)
-  elseif positions == "difference" then
-    return b:drawn_symbol(name, b.context.first_position, b.context.max_position - 1)
-  end
-  return problem(("x.%s is not defined where distances are drawn"):format(name), "x.distance, x." .. name .. "_index",
-    'encoding.positions.reading = "difference" draws positions, and x.distance is their difference')
-end
-
-function symbols.query(b)
-  return place(b, "query")
-end
-
-function symbols.key(b)
-  return place(b, "key")
+  return whole(b, "total", 0, 2 * LAST, { 1, 1, 0 }, "(x.query_index + x.key_index)")
 end
 
 function symbols.distance(b)
@@ -158,36 +152,25 @@ function symbols.distance(b)
   elseif context.positions == "difference" then
     return b:apply("sub", symbols.key(b), symbols.query(b))
   end
-  local low = context.positions == "clamped" and 1 or 1 - context.max_position
-  return b:drawn_symbol("distance", low, context.max_position - 1)
+  return whole(b, "distance", context.positions == "clamped" and 1 or 1 - context.max_position,
+    context.max_position - 1)
 end
 
 function symbols.head(b)
-  return b:drawn_symbol("head", 0, b.context.heads - 1)
+  return whole(b, "head", 0, b.context.heads - 1)
 end
 
 function symbols.layer(b)
-  return b:drawn_symbol("layer", 0, b.context.layers - 1)
-end
-
-function symbols.heads(b)
-  return b:number(b.context.heads)
-end
-
-function symbols.layers(b)
-  return b:number(b.context.layers)
+  return whole(b, "layer", 0, b.context.layers - 1)
 end
 
 function symbols.query_length(b)
-  return b:drawn_symbol("length", 1, M.LONGEST, "x.query_length")
+  return whole(b, "length", 1, M.LONGEST, nil, "x.query_length")
 end
 
 -- One sequence attends to itself, or looks at another.
 function symbols.key_length(b)
-  if not b.context.cross then
-    return symbols.query_length(b)
-  end
-  return b:drawn_symbol("key_length", 1, M.LONGEST, "x.key_length")
+  return b.context.cross and whole(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
 end
 
 function Builder:symbol(name)
@@ -196,11 +179,7 @@ end
 
 -- The value of a parameter without shape.
 function Builder:parameter(p)
-  return self:make("parameter", {}, p.name, { parameter = p, type = "real", low = -HUGE, high = HUGE })
-end
-
-local function clip(b, index, first, last)
-  return b:apply("min", b:apply("max", index, first), last)
+  return self:leaf("parameter", p.name, { parameter = p })
 end
 
 -- One value of a parameter with shape, `outside` applied.
@@ -216,15 +195,14 @@ function Builder:lookup(p, index)
         index.low < first and text.number(index.low) or text.number(index.high), first, last),
         "an index that stays inside", 'outside = "clip" or a number says what is read beyond')
     end
-    inside = clip(self, index, first, last)
+    inside = self:apply("min", self:apply("max", index, first), last)
   end
   local node = self:make("lookup", { self:apply("sub", inside, first) }, p.name,
     { parameter = p, type = "real", low = -HUGE, high = HUGE })
   if inside == index or type(p.outside) ~= "number" then
     return node
   end
-  local known = self:apply("equal", index, inside)
-  return self:apply("select", known, node, p.outside)
+  return self:apply("select", self:apply("equal", index, inside), node, p.outside)
 end
 
 -- Sum over m = 0 .. count - 1 of body(m), count from 1.
@@ -268,26 +246,13 @@ function Builder:sum_over(index, term)
 end
 
 -- Whether a node needs a given leaf.
-function M.depends(node, leaf)
-  local seen = {}
-  local function visit(n)
-    if n == leaf then
-      return true
-    elseif seen[n] then
-      return false
-    end
-    seen[n] = true
-    if n.op == "sum" and n.index == leaf then
-      return false
-    end
-    for _, argument in ipairs(n) do
-      if visit(argument) then
-        return true
-      end
-    end
-    return false
-  end
-  return visit(node)
+function M.depends(root, leaf)
+  local found = false
+  walk(root, function(node)
+    found = found or node == leaf
+    return found or node.op == "sum" and node.index == leaf
+  end)
+  return found
 end
 
 -- A leaf of a later stage: a value that is loaded, or a gradient that comes in. kind names it, key tells it apart.
@@ -301,32 +266,27 @@ end
 
 local TRUTH = { all = true, any = true, negate = true }
 
-local function check_types(op, arguments)
+-- What is wrong with the types of arguments, or nil.
+local function misfit(op, arguments)
   for i, argument in ipairs(arguments) do
     local wants_truth = TRUTH[op] or op == "select" and i == 1
     if wants_truth and argument.type ~= "truth" then
-      return problem(("%s of a number"):format(op), "a truth value: less, less_equal, equal, all, any, negate")
+      return { what = op .. " of a number", expected = "a truth value: less, less_equal, equal, all, any, negate" }
     elseif not wants_truth and argument.type == "truth" then
-      return problem(("%s of a truth value"):format(op), "a number", "select(truth, a, b) makes numbers of it")
+      return { what = op .. " of a truth value", expected = "a number",
+        hint = "select(truth, a, b) makes numbers of it" }
     end
   end
-  return true
 end
 
--- An operation on nodes or Lua numbers.
+-- An operation on nodes or Lua numbers; of bucket the second argument is its edges.
 function Builder:apply(op, ...)
-  local arguments = table.pack(...)
-  for i = 1, arguments.n do
-    if type(arguments[i]) == "number" then
-      arguments[i] = self:number(arguments[i])
-    end
+  local arguments = { ... }
+  for i = 1, select("#", ...) do
+    arguments[i] = type(arguments[i]) == "number" and self:number(arguments[i]) or arguments[i]
   end
-  if op == "bucket" then
-    return simplify.bucket(self, arguments[1], arguments[2])
-  end
-  arguments.n = nil
-  local fits, message = check_types(op, arguments)
-  if not fits then
+  local message = op ~= "bucket" and misfit(op, arguments)
+  if message then
     return nil, message
   end
   return simplify[op](self, table.unpack(arguments))

@@ -84,9 +84,28 @@ function M.class_of(needs)
   return found or "uniform"
 end
 
-local function has_index(needs)
+-- The index of a sum that a node needs; nil where it needs none, false where more than one.
+function M.index_of(needs)
+  local found
   for key in next, needs do
     if type(key) == "table" then
+      if found then
+        return false
+      end
+      found = key
+    end
+  end
+  return found
+end
+
+local function has_index(needs)
+  return M.index_of(needs) ~= nil
+end
+
+-- Whether a node differs from lane to lane.
+function M.varies(state, node, lanes)
+  for letter in next, M.needs(state, node) do
+    if lanes[letter] then
       return true
     end
   end
@@ -302,7 +321,7 @@ function M.lower(builder, root, options)
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula: each has tables of its own
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
     number = builder.lowered, names = {}, inside = {}, lowered = {},
-    uses = setmetatable(text.uses(root), { __index = once }) }
+    uses = setmetatable(text.uses({ root }), { __index = once }) }
   for class in next, M.RANK do
     state.inside[class] = {}
   end

@@ -3,38 +3,49 @@
 -- Input: build = { builder, state (of lower.lua), real(number) -> literal, edges_name(list) -> name of a constant,
 -- target (nests_cpu.lua, nests_cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with
 -- class, sums { name, member, extent } (what gathers a parameter's gradient over the entries), gathered (over the
--- heads), parts and scatters (of the target), block (they need a scope of their own) and mentioned, the names of
--- arguments and locals in their texts; nil where there is nothing to do.
+-- heads), parts and scatters (of the target), block (they need a scope of their own) and mentioned, the words in their
+-- texts; nil where there is nothing to do.
 
 local derive = require("expression.derive")
 local emit = require("expression.emit")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
 local lower = require("expression.lower")
+local walk = require("expression.walk")
 
 local M = {}
 
 -- Whether a node differs from entry to entry of a class.
-function M.varies(build, class, node)
-  local lanes = build.target.environment(build, class).lanes
-  for letter in next, lower.needs(build.state, node) do
-    if lanes[letter] then
-      return true
+local function varies(build, class, node)
+  return lower.varies(build.state, node, build.target.environment(build, class).lanes)
+end
+
+-- The words in the texts of statements and of what stands around them, among which are the arguments and locals that
+-- these need.
+function M.words(...)
+  local words = {}
+  for _, list in ipairs({ ... }) do
+    for _, one in ipairs(list) do
+      for _, text in next, one do
+        for word in (type(text) == "string" and text or ""):gmatch("[%a_][%w_]*") do
+          words[word] = true
+        end
+      end
     end
   end
-  return false
+  return words
 end
 
 -- The loop nest that fills all tables of a class.
 function M.making(build, class, tables)
-  local effects, mentioned = {}, leaves.collect(build)
+  local effects = {}
   for i, t in ipairs(tables) do
     effects[i] = build.target.fill(build, t, class)
     effects[i].node, effects[i].per_head = t.value, t.per_head
   end
   local nest = emit.statements(build.state, build.target.environment(build, class), effects)
   nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, {}, {}, {}, {}
-  nest.mentioned = mentioned
+  nest.mentioned = M.words(nest.outer, nest.key, nest.lane, nest.head, nest.after)
   nest.block = #nest.outer > 0
   return nest
 end
@@ -50,13 +61,12 @@ local function to_parameter(build, nest, class, entry)
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
   local count, member = p.size or 1, leaves.member(build, "g", p)
   effect.base = effect.per_head and (p.size and ("h * %d"):format(count) or "h") or nil
-  leaves.mention(build, effect.per_head and "h" or nil)
   if leaf.op == "lookup" then
     effect.index_node = leaf[1]
   end
   if class == "uniform" then
     effect.target = member
-  elseif effect.index_node and M.varies(build, class, effect.index_node) then
+  elseif effect.index_node and varies(build, class, effect.index_node) then
     return build.target.scatter(build, nest, class, effect, p)
   else
     effect.target = p.name .. "_sums"
@@ -84,49 +94,31 @@ local function sorted(map, heads)
   return list
 end
 
--- The index that a node needs where it needs one, nil where none, false where more.
-local function index_of(needs)
-  local found
-  for key in next, needs do
-    if type(key) == "table" then
-      if found then
-        return false
-      end
-      found = key
-    end
-  end
-  return found
-end
-
 -- Parts of a value that are the same for all heads and stand in parts that are not: their gradients are added up over
 -- the heads first, and taken further once. In the order of their ids.
 local function shared_parts(build, class, root)
-  local seen, list, set = {}, {}, {}
-  local function visit(node)
-    if seen[node] or not lower.needs(build.state, node).h then
-      return
+  local list, set = {}, {}
+  walk(root, function(node)
+    if not lower.needs(build.state, node).h then
+      return true
     end
-    seen[node] = true
     for _, argument in ipairs(node) do
       local needs = lower.needs(build.state, argument)
-      local shared = not needs.h and needs.p and M.varies(build, class, argument) and argument.type ~= "truth"
-        and index_of(needs) ~= false and #argument > 0 and argument.op ~= "lookup"
+      local shared = not needs.h and needs.p and varies(build, class, argument) and argument.type ~= "truth"
+        and lower.index_of(needs) ~= false and #argument > 0 and argument.op ~= "lookup"
       if shared and not set[argument] then
         set[argument] = true
         list[#list + 1] = argument
-      elseif not shared then
-        visit(argument)
       end
     end
-  end
-  visit(root)
+  end)
   table.sort(list, function(x, y) return x.id < y.id end)
   return list, set
 end
 
 -- What the heads add up of a part's gradient: { part, index, name, count, leaf }.
 local function gathering(build, class, part, number)
-  local index = index_of(lower.needs(build.state, part))
+  local index = lower.index_of(lower.needs(build.state, part))
   local letters = "a"
   for letter in next, build.target.environment(build, class).lanes do
     letters = letters .. letter
@@ -194,7 +186,6 @@ end
 
 function M.gradients(build, class, tables)
   local found = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
-  local mentioned = leaves.collect(build)
   for _, t in ipairs(tables) do
     if t.learned then
       table_effects(build, found, class, t)
@@ -206,42 +197,30 @@ function M.gradients(build, class, tables)
   build.target.finish(build, found, class)
   local nest = emit.statements(build.state, build.target.environment(build, class), found.effects)
   nest.class, nest.sums, nest.gathered = class, used_sums(found.sums, found.effects, build.heads), found.gathered
-  nest.parts, nest.scatters, nest.mentioned = found.parts, found.scatters, mentioned
+  nest.parts, nest.scatters = found.parts, found.scatters
+  nest.mentioned = M.words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts, nest.scatters)
   nest.block = #nest.outer + #nest.sums > 0
   return nest
 end
 
 -- The statements of the score of a pair.
 function M.pair(build, score, class)
-  local mentioned, scope = leaves.collect(build), build.target.environment(build, class or "score")
-  local list = emit.statements(build.state, scope, { { kind = "result", node = score } }).lane
-  list.mentioned = mentioned
-  return list
+  local environment = build.target.environment(build, class or "score")
+  return emit.statements(build.state, environment, { { kind = "result", node = score } }).lane
 end
 
 local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
   key_index = true, offset = true, total = true }
 
-local function has_row(node, seen)
-  if seen[node] then
-    return true
-  end
-  seen[node] = true
-  if node.op == "symbol" and not ROW_SYMBOLS[node.name] or node.op == "table" and node.table.class == "pair" then
-    return false
-  end
-  for _, argument in ipairs(node) do
-    if not has_row(argument, seen) then
-      return false
-    end
-  end
-  return true
-end
-
 -- The statements that compute the score of one query with neighbouring keys, as M.pair; nil where the score reads a
 -- table of pairs or a draw.
 function M.row(build, score)
-  return has_row(score, {}) and M.pair(build, score, "row") or nil
+  local possible = true
+  walk(score, function(node)
+    possible = possible and not (node.op == "symbol" and not ROW_SYMBOLS[node.name]
+      or node.op == "table" and node.table.class == "pair")
+  end)
+  return possible and M.pair(build, score, "row") or nil
 end
 
 -- A gradient that comes in, as a leaf.

@@ -22,100 +22,60 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- Symbols that are whole numbers by loop nest: text, how tightly it binds, names; `any` in all of them.
+-- Symbols that are whole numbers by loop nest, and in all of them; those that do not bind as tightly as a name.
+local ANY = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
-  any = { head = { "h", 14, "h" }, layer = { "l", 14, "l" }, length = { "T", 14, "T" },
-    key_length = { "S", 14, "S" } },
   uniform = {},
-  query = { query_index = { "i", 14, "i" }, query = { "position[i]", 14, "position", "i" } },
-  key = { key_index = { "j", 14, "j" }, key = { "position[j]", 14, "position", "j" } },
-  distance = { offset = { "-o", 13 }, distance = { "drawn_distance(drawn, -o)", 14, "drawn" } },
-  sum = { total = { "t", 14 } },
-  pair = { query_index = { "i", 14, "i" }, key_index = { "j", 14, "j" }, offset = { "j - i", 11, "i", "j" },
-    total = { "i + j", 11, "i", "j" }, query = { "position[i]", 14, "position", "i" },
-    key = { "position[j]", 14, "position", "j" },
-    distance = { "drawn_distance(drawn, j - i)", 14, "drawn", "i", "j" } },
+  query = { query_index = "i", query = "position[i]" },
+  key = { key_index = "j", key = "position[j]" },
+  distance = { offset = "-o", distance = "drawn_distance(drawn, -o)" },
+  sum = { total = "t" },
+  pair = { query_index = "i", key_index = "j", offset = "j - i", total = "i + j", query = "position[i]",
+    key = "position[j]", distance = "drawn_distance(drawn, j - i)" },
   score = {},
 }
--- Those of cross-attention where they differ: a draw of each stream.
-local CROSS_INTEGERS = { key = {}, pair = {} }
-for class, symbols in next, CROSS_INTEGERS do
-  symbols.key = { "key_position[j]", 14, "key_position", "j" }
-  setmetatable(symbols, { __index = INTEGERS[class] })
-end
-for class, symbols in next, INTEGERS do
-  setmetatable(symbols, class ~= "any" and { __index = INTEGERS.any } or nil)
-end
-local NUMBERS = { score = { "logit", "logit" }, dscore = { "dscore", "dscore" } }
+local BINDS = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 }
+local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
-local PLACE = {
-  query = { query = "i", pair = "i", score = "i" },
-  key = { key = "j", pair = "j", score = "j" },
-  distance = { distance = "o", pair = "i - j", score = "i - j" },
-  sum = { sum = "t", pair = "i + j", score = "i + j" },
-  pair = { pair = "e", score = "(size_t)j * %s->tokens + i" },
-}
--- Those of cross-attention, T queries and S keys, where they differ.
-local CROSS_STRIDE = setmetatable({ key = "%s->keys" }, { __index = STRIDE })
-local I, J, IJ, NONE = { "i" }, { "j" }, { "i", "j" }, {}
-local PLACE_NAMES = { -- what these mention, but for the indices of loops over a distance, a sum or all pairs
-  query = { query = I, pair = I, score = I }, key = { key = J, pair = J, score = J },
-  distance = { distance = NONE, pair = IJ, score = IJ }, sum = { sum = NONE, pair = IJ, score = IJ },
-  pair = { pair = NONE, score = IJ },
-}
-
--- How many entries a class has, and the number of one.
+-- How many entries a class has, and the functions of kernels/cuda/score.cu that add up what pairs send to a table.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
-local NUMBER = { query = "i", key = "j", distance = "o + T - 1", sum = "t", pair = "e" }
-local NUMBER_NAMES = { query = I, key = J, distance = { "T" }, sum = NONE, pair = NONE }
-
+local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
+  sum = "sum_antidiagonal(%s, t, T)" }
+-- Those of cross-attention, T queries and S keys.
 local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(T + S - 1)", pair = "T * S" }
-local CROSS_NUMBER = setmetatable({ distance = "o + S - 1" }, { __index = NUMBER })
-local CROSS_NUMBER_NAMES = setmetatable({ distance = { "S" } }, { __index = NUMBER_NAMES })
+local CROSS_OVER = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
+  distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 
 local function stride(build, class, set)
-  return (build.cross and CROSS_STRIDE or STRIDE)[class]:format(set)
+  return (build.cross and class == "key" and "%s->keys" or STRIDE[class]):format(set)
 end
 
 local function count_of(build, class)
   return (build.cross and CROSS_COUNT or COUNT)[class]
 end
 
+local function place(t, class, set)
+  return leaves.place(t.class, class) or class == "pair" and "e" or ("(size_t)j * %s->tokens + i"):format(set)
+end
+
 -- A table's entry in a loop nest: of `set`, s (values) or d (gradients).
-function M.element(build, set, t, class)
-  leaves.mention(build, set, t.per_head and "h" or nil)
+local function element(build, set, t, class)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
-  leaves.mention(build, table.unpack(PLACE_NAMES[t.class][class]))
   local head = t.per_head and "h * " .. stride(build, t.class, set) .. " + " or ""
-  return ("%s->%s[%s%s]"):format(set, t.name, head, PLACE[t.class][class]:format(set))
+  return ("%s->%s[%s%s]"):format(set, t.name, head, place(t, class, set))
 end
-
--- The functions of kernels/cuda/score.cu that add up what pairs send to a table.
-local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
-  sum = "sum_antidiagonal(%s, t, T)" }
-local CROSS_OVER = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
-  distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
-local OVER_NAMES = { uniform = NONE, query = { "i", "T" }, key = { "j", "T" }, distance = { "T" }, sum = { "T" } }
-local CROSS_OVER_NAMES = { uniform = NONE, query = { "i", "T", "S" }, key = { "j", "T" }, distance = { "T", "S" },
-  sum = { "T", "S" } }
 
 -- The gradient of a table's entry: what the pair loop has gathered, for each head, and what other tables have sent.
 local function gradient(build, t, class)
   local gathered, sent
   if build.gathered[t] then
-    local place = t.class == "uniform" and "" or " + " .. PLACE[t.class][class]
-    leaves.mention(build, "d", table.unpack(t.class ~= "uniform" and PLACE_NAMES[t.class][class] or {}))
-    gathered = t.per_head and M.element(build, "d", t, class)
-      or ("sum_heads(d->%s%s, %s)"):format(t.name, place, stride(build, t.class, "d"))
-  end
-  if build.parts[t] then
-    leaves.mention(build, "w", t.per_head and "h" or nil)
-    leaves.mention(build, table.unpack((build.cross and CROSS_OVER_NAMES or OVER_NAMES)[t.class]))
-    leaves.mention(build, t.per_head and t.class ~= "uniform" and "s" or nil)
+    local at = t.class == "uniform" and "" or " + " .. place(t, class, "d")
+    gathered = t.per_head and element(build, "d", t, class)
+      or ("sum_heads(d->%s%s, %s)"):format(t.name, at, stride(build, t.class, "d"))
   end
   if build.parts[t] and t.class == "uniform" then
     sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
@@ -127,34 +87,31 @@ local function gradient(build, t, class)
 end
 
 function M.environment(build, class)
-  local integers = build.cross and CROSS_INTEGERS[class] or INTEGERS[class]
-  local out = leaves.environment(build, LANES[class], NUMBERS, {}, integers)
+  local out = leaves.environment(build, LANES[class])
   out.scalar, out.flat = true, class == "score"
-  local number, plain = out.symbol, out.integer
   function out.integer(name)
-    local text, binds = plain(name)
-    return text and (name == "distance" and build.prefix or "") .. text, binds
+    local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or ANY[name]
+    return text and (name == "distance" and build.prefix or "") .. text, BINDS[text] or 14
   end
   function out.symbol(name)
     local integer, binds = out.integer(name)
     if not integer then
-      return number(name)
+      return (assert(NUMBERS[name], name))
     end
     return "(real)" .. (binds < 13 and "(" .. integer .. ")" or integer)
   end
   function out.load(t)
-    return t.of and gradient(build, t.of, class) or M.element(build, "s", t, class)
+    return t.of and gradient(build, t.of, class) or element(build, "s", t, class)
   end
   return out
 end
 
 function M.fill(build, t, class)
-  return { kind = "assign", target = M.element(build, "s", t, class), wide = true }
+  return { kind = "assign", target = element(build, "s", t, class), wide = true }
 end
 
 -- An array that end_score needs; count: as lay_out_score_work says it.
 local function work(build, type, name, count)
-  leaves.mention(build, "w")
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
   table.insert(build.work, { type = type, name = unique, count = "(size_t)" .. count })
@@ -167,7 +124,6 @@ end
 
 function M.to_table(build, nest, t, class, effect)
   local part = build.parts[t]
-  leaves.mention(build, "w", t.per_head and "h" or nil)
   if t.class == "uniform" then
     if not part then
       build.parts[t] = { array = work(build, "real", t.name, t.per_head and build.heads or "1"),
@@ -185,7 +141,6 @@ function M.to_table(build, nest, t, class, effect)
     table.insert(nest.parts, part)
   end
   assert(class == "pair")
-  leaves.mention(build, t.per_head and "s" or nil)
   table.insert(part.effects, effect)
 end
 
@@ -209,16 +164,16 @@ end
 
 -- The place in a list that has one number for every entry, and for every turn of the loops around it, of every head.
 local function list_place(build, class, loops, per_head)
-  leaves.mention(build, class ~= "uniform" and (per_head or loops[1]) and "s" or nil)
-  leaves.mention(build, per_head and "h" or nil)
-  leaves.mention(build, table.unpack((build.cross and CROSS_NUMBER_NAMES or NUMBER_NAMES)[class]))
-  local place = per_head and "h"
-  for _, index in ipairs(loops) do
-    place = (place and (place:find(" ") and "(" .. place .. ")" or place) .. " * " .. index.count .. " + " or "")
-      .. syntax.index_name(index)
+  local text = per_head and "h" or ""
+  local function within(count, inner)
+    text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "") .. inner
   end
-  return (place and (place:find(" ") and "(" .. place .. ")" or place) .. " * " .. stride(build, class, "s") .. " + "
-    or "") .. (build.cross and CROSS_NUMBER or NUMBER)[class]
+  for _, index in ipairs(loops) do
+    within(index.count, syntax.index_name(index))
+  end
+  within(stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
+    or leaves.place(class, class) or "e")
+  return text
 end
 
 function M.scatter(build, nest, class, effect, p)
@@ -232,7 +187,6 @@ function M.scatter(build, nest, class, effect, p)
   local values = work(build, "real", p.name .. "_values", heads(build, turns .. count, value_heads))
   local indices = work(build, "int", p.name .. "_indices", heads(build, turns .. count, index_heads))
   local list = turns .. stride(build, class, "s")
-  leaves.mention(build, class ~= "uniform" and "s" or nil)
   table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and build.heads or "1",
     size = p.size,
     index = indices, index_stride = index_heads and of_head and list or "0", value = values,
@@ -246,7 +200,6 @@ function M.scatter(build, nest, class, effect, p)
 end
 
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
-local OWN = { query = "i", key = "j", distance = "o", sum = "t", pair = "(size_t)j * d->tokens + i" }
 
 -- What the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; the
 -- statements of the gradient of the logit, and whether it differs from the score's.
@@ -259,25 +212,22 @@ function M.pair_gradient(build, score)
     local list, own = gathers[t.class] or {}, effects[t.class] or {}
     gathers[t.class], effects[t.class] = list, own
     own[#own + 1] = { kind = "add", node = entry.gradient, loops = entry.loops, target = ("out[%d]"):format(#list) }
-    local place = t.class == "uniform" and "h" or ("h * %s + %s"):format(stride(build, t.class, "d"), OWN[t.class])
-    list[#list + 1] = { name = t.name, table = t, target = ("d->%s[%s]"):format(t.name, place) }
+    local of_head = { name = t.name, class = t.class, per_head = true }
+    list[#list + 1] = { name = t.name, table = t,
+      target = element(build, "d", of_head, t.class == "pair" and "score" or t.class) }
   end
-  local environment = M.environment(build, "score")
-  local function statements(of, writes)
-    local mentioned = leaves.collect(build)
-    leaves.mention(build, writes)
-    local list = emit.statements(build.state, environment, of).lane
-    list.mentioned = mentioned
-    return list
+  local function statements(of)
+    return emit.statements(build.state, M.environment(build, "score"), of).lane
   end
   for _, class in ipairs(OWNERS) do
-    if gathers[class] then
-      gathers[class].statements = statements(effects[class], "out")
-      gathers[class].needs_logit = nests.needs_logit(build, effects[class])
+    local list = gathers[class]
+    if list then
+      list.statements, list.needs_logit = statements(effects[class]), nests.needs_logit(build, effects[class])
+      list.statements.mentioned = nests.words(list.statements)
     end
   end
-  local logit = { { kind = "result", node = nests.logit_gradient(build, score, dscore) } }
-  return gathers, statements(logit), logit[1].node ~= dscore
+  local logit = nests.logit_gradient(build, score, dscore)
+  return gathers, statements({ { kind = "result", node = logit } }), logit ~= dscore
 end
 
 return M

@@ -6,6 +6,7 @@
 -- combinations of raw indices become the distance or the sum of both, comparisons that the ranges decide are decided.
 
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local text = require("expression.text")
 
 local M = {}
@@ -189,41 +190,32 @@ for name, row in next, functions.rows do
   M[name] = row.simplify
 end
 
-local function truth_node(b, op, arguments)
+local function truth_node(b, op, ...)
   local sure = true
-  for _, argument in ipairs(arguments) do
+  for _, argument in ipairs({ ... }) do
     sure = sure and argument.sure or false
   end
-  return b:make(op, arguments, nil, { type = "truth", sure = sure })
+  return b:make(op, { ... }, nil, { type = "truth", sure = sure })
+end
+
+-- A comparison of two numbers: `certain` where the ranges say that it holds, `impossible` where that it does not.
+local function compared(b, op, x, y, certain, impossible)
+  if certain or impossible then
+    return b:truth(certain)
+  end
+  return truth_node(b, op, x, y)
 end
 
 function M.less(b, x, y)
-  if x.high < y.low then
-    return b:truth(true)
-  elseif x.low >= y.high or x == y then
-    return b:truth(false)
-  end
-  return truth_node(b, "less", { x, y })
+  return compared(b, "less", x, y, x.high < y.low, x.low >= y.high or x == y)
 end
 
 function M.less_equal(b, x, y)
-  if x.high <= y.low or x == y then
-    return b:truth(true)
-  elseif x.low > y.high then
-    return b:truth(false)
-  end
-  return truth_node(b, "less_equal", { x, y })
+  return compared(b, "less_equal", x, y, x.high <= y.low or x == y, x.low > y.high)
 end
 
 function M.equal(b, x, y)
-  if x == y then
-    return b:truth(true)
-  elseif x.high < y.low or x.low > y.high then
-    return b:truth(false)
-  elseif is(x) and is(y) then
-    return b:truth(x.value == y.value)
-  end
-  return truth_node(b, "equal", { x, y })
+  return compared(b, "equal", x, y, x == y, x.high < y.low or x.low > y.high)
 end
 
 function M.negate(b, x)
@@ -232,30 +224,24 @@ function M.negate(b, x)
   elseif x.op == "negate" then
     return x[1]
   end
-  return truth_node(b, "negate", { x })
+  return truth_node(b, "negate", x)
 end
 
-function M.all(b, x, y)
-  if x.op == "truth" then
-    return x.value and y or x
-  elseif y.op == "truth" then
-    return y.value and x or y
-  elseif x == y then
-    return x
+-- all and any: a known truth value decides or drops out.
+local function junction(op, deciding)
+  return function(b, x, y)
+    if x.op == "truth" then
+      return x.value == deciding and x or y
+    elseif y.op == "truth" then
+      return y.value == deciding and y or x
+    elseif x == y then
+      return x
+    end
+    return truth_node(b, op, x, y)
   end
-  return truth_node(b, "all", { x, y })
 end
 
-function M.any(b, x, y)
-  if x.op == "truth" then
-    return x.value and x or y
-  elseif y.op == "truth" then
-    return y.value and y or x
-  elseif x == y then
-    return x
-  end
-  return truth_node(b, "any", { x, y })
-end
+M.all, M.any = junction("all", false), junction("any", true)
 
 function M.select(b, condition, x, y)
   if condition.op == "truth" then
@@ -275,17 +261,9 @@ end
 
 -- How many of the ascending edges are at most the value.
 function M.bucket(b, x, edges)
-  if type(edges) ~= "table" or #edges < 1 or #edges > 1024 then
+  if #edges > 1024 then
     return problem("the edges of bucket are no list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
-  end
-  local words = {}
-  for i, edge in ipairs(edges) do
-    if type(edge) ~= "number" or edge ~= edge or math.abs(edge) == HUGE or i > 1 and edge <= edges[i - 1] then
-      return problem(("edge %d of bucket is %s"):format(i, tostring(edge)), "ascending finite numbers")
-    end
-    words[i] = text.number(edge)
-  end
-  if x.type == "truth" then
+  elseif x.type == "truth" then
     return problem("bucket of a truth value", "a number")
   end
   local low, high = 0, 0
@@ -295,8 +273,8 @@ function M.bucket(b, x, edges)
   if low == high then
     return b:number(low)
   end
-  return b:make("bucket", { x }, table.concat(words, " "), { type = "integer", low = low + 0.0, high = high + 0.0,
-    sure = x.sure, edges = table.move(edges, 1, #edges, 1, {}) })
+  return b:make("bucket", { x }, table.concat(lists.map(edges, text.number), " "), { type = "integer",
+    low = low + 0.0, high = high + 0.0, sure = x.sure, edges = edges })
 end
 
 return M

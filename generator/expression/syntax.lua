@@ -6,7 +6,9 @@
 -- needs no parentheses). The methods here are the emitter's own.
 
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local lower = require("expression.lower")
+local shapes = require("expression.leaves")
 
 local M = {}
 
@@ -20,12 +22,7 @@ end
 
 -- Whether a node differs from lane to lane, or from entry to entry where there are no vectors.
 function M:varies(node)
-  for letter in next, self:needs(node) do
-    if self.environment.lanes[letter] then
-      return true
-    end
-  end
-  return false
+  return lower.varies(self.state, node, self.environment.lanes)
 end
 
 function M:is_vector(node)
@@ -72,7 +69,7 @@ end
 
 function M:lookup(node, level)
   local p = node.parameter
-  local per_head = p.per == "head" or p.per == "layer_head"
+  local per_head = shapes.has_head(p)
   local member = self.environment.parameter(p)
   if self:is_vector(node[1]) then
     local from = per_head and ("%s + h * %d"):format(member, p.size) or member
@@ -98,10 +95,9 @@ end
 
 function M:call(node, level)
   local vector, row = self:is_vector(node), functions.rows[node.op]
-  local parts = {}
-  for i, argument in ipairs(node) do
-    parts[i] = vector and self:lanes(argument, level) or self:print(argument, 0, level)
-  end
+  local parts = lists.map(node, function(argument)
+    return vector and self:lanes(argument, level) or self:print(argument, 0, level)
+  end)
   return ("%s(%s)"):format(vector and row.vector or row.scalar, table.concat(parts, ", "))
 end
 
@@ -149,7 +145,7 @@ end
 
 function leaves.parameter(self, node)
   local p = node.parameter
-  return self.environment.parameter(p) .. ((p.per == "head" or p.per == "layer_head") and "[h]" or "[0]")
+  return self.environment.parameter(p) .. (shapes.has_head(p) and "[h]" or "[0]")
 end
 
 leaves.lookup, leaves.select, leaves.bucket = M.lookup, M.select, M.bucket

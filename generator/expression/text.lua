@@ -4,6 +4,9 @@
 -- is named first: "a = exp(...); x.score * a - a". Parts of a sum need its index and are written out wherever they
 -- are used, so M.written says how much text there would be before there is any.
 
+local lists = require("base.lists")
+local walk = require("expression.walk")
+
 local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
@@ -24,30 +27,22 @@ function M.number(value)
   return tostring(value)
 end
 
--- How often each node is used, and how many operations it is, shared ones counted once per use (a float: it can grow
--- beyond all integers).
-local function survey(root)
-  local uses, size, order = {}, {}, {}
+-- How often each node of some formulas is used in them; the nodes, each behind what it is made of.
+function M.uses(roots)
+  local uses, order = {}, {}
   local function visit(node)
     uses[node] = (uses[node] or 0) + 1
-    if uses[node] > 1 then
-      return
+    if uses[node] == 1 then
+      for _, argument in ipairs(node) do
+        visit(argument)
+      end
+      order[#order + 1] = node
     end
-    local total = 1.0
-    for _, argument in ipairs(node) do
-      visit(argument)
-      total = total + size[argument]
-    end
-    size[node] = total
-    order[#order + 1] = node
   end
-  visit(root)
-  return uses, size, order
-end
-
--- How often each node of a formula is used in it.
-function M.uses(root)
-  return (survey(root))
+  for _, root in ipairs(roots) do
+    visit(root)
+  end
+  return uses, order
 end
 
 local NAMES = "abcdefghijklmnopqrstuvw"
@@ -62,14 +57,6 @@ local function index_name(node)
 end
 
 local print_node
-
-local function call(name, node, names)
-  local parts = {}
-  for i, argument in ipairs(node) do
-    parts[i] = print_node(argument, names, 0)
-  end
-  return ("%s(%s)"):format(name, table.concat(parts, ", "))
-end
 
 local leaves = {}
 
@@ -116,11 +103,8 @@ function leaves.sum(node, names)
 end
 
 function leaves.bucket(node, names)
-  local words = {}
-  for i, edge in ipairs(node.edges) do
-    words[i] = M.number(edge)
-  end
-  return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), table.concat(words, ", "))
+  local edges = table.concat(lists.map(node.edges, M.number), ", ")
+  return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
 
 -- binding: how tightly the place binds that this stands in; weaker operations get parentheses.
@@ -141,7 +125,8 @@ function print_node(node, names, binding)
     text = leaves[node.op](node, names)
   else
     own = 9
-    text = call(node.op, node, names)
+    local parts = lists.map(node, function(argument) return print_node(argument, names, 0) end)
+    text = ("%s(%s)"):format(node.op, table.concat(parts, ", "))
   end
   return own < binding and "(" .. text .. ")" or text
 end
@@ -149,36 +134,28 @@ end
 -- Parts under a sum need its index, so they are never named outside it.
 local function inside_sums(root)
   local inside = {}
-  local function mark(node)
-    if not inside[node] then
-      inside[node] = true
-      for _, argument in ipairs(node) do
-        mark(argument)
-      end
+  walk(root, function(node)
+    if node.op == "sum" then
+      walk(node[1], function(part)
+        local known = inside[part]
+        inside[part] = true
+        return known
+      end)
     end
-  end
-  local function visit(node, seen)
-    if seen[node] then
-      return
-    end
-    seen[node] = true
-    for _, argument in ipairs(node) do
-      if node.op == "sum" then
-        mark(argument)
-      end
-      visit(argument, seen)
-    end
-  end
-  visit(root, {})
+  end)
   return inside
 end
 
--- Parts that are used more than once and have more than `small` operations, in the order of their making; name_of(i)
--- names the i-th.
+-- Parts that are used more than once and have more than `small` operations, in the order of their making. What is used
+-- in several places counts in each (a float: it can grow beyond all integers).
 function M.shared_parts(root, small)
-  local uses, size, order = survey(root)
-  local inside, list = inside_sums(root), {}
+  local uses, order = M.uses({ root })
+  local inside, size, list = inside_sums(root), {}, {}
   for _, node in ipairs(order) do
+    size[node] = 1.0
+    for _, argument in ipairs(node) do
+      size[node] = size[node] + size[argument]
+    end
     if node ~= root and uses[node] > 1 and size[node] > small and not inside[node] then
       list[#list + 1] = node
     end

@@ -9,7 +9,10 @@
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
+local lists = require("base.lists")
+local shapes = require("expression.leaves")
 local text = require("expression.text")
+local walk = require("expression.walk")
 
 local M = {}
 
@@ -38,13 +41,9 @@ Printer.__index = Printer
 
 -- The tensor that holds a parameter.
 function Printer:store(p)
-  local place = not p.learned and "constant" or (p.per == "layer" or p.per == "layer_head") and "own" or "shared"
+  local place = not p.learned and "constant" or shapes.has_layer(p) and "own" or "shared"
   self.uses[place] = true
   return ("%s[%q]"):format(place == "constant" and "constants" or place, p.name)
-end
-
-local function per_head(p)
-  return p.per == "head" or p.per == "layer_head"
 end
 
 local leaves = {}
@@ -63,7 +62,7 @@ end
 
 function leaves.parameter(self, node)
   local store = self:store(node.parameter)
-  return store .. (per_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
+  return store .. (shapes.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
 -- The numbers of a sum's terms, along a dimension ahead of all others, made in a line before.
@@ -80,7 +79,7 @@ end
 function leaves.lookup(self, node)
   local store, index = self:store(node.parameter), node[1]
   local at = index.op == "number" and text.number(index.value) or self:print(index, PRIMARY) .. ".long()"
-  if per_head(node.parameter) then
+  if shapes.has_head(node.parameter) then
     self.uses.head = true
     return ("%s[head, %s]"):format(store, at), PRIMARY
   end
@@ -90,20 +89,12 @@ end
 -- The depth of the innermost sum around that a sum hangs on; -1: none. Its terms stand behind the dimensions of those
 -- between, which go with its own.
 local function outer_depth(node)
-  local deepest, seen = -1, {}
-  local function walk(part)
-    if seen[part] then
-      return
-    end
-    seen[part] = true
+  local deepest = -1
+  walk(node, function(part)
     if part.op == "index" and part.depth > deepest and part.depth < node.index.depth and ir.depends(node, part) then
       deepest = part.depth
     end
-    for _, argument in ipairs(part) do
-      walk(argument)
-    end
-  end
-  walk(node)
+  end)
   return deepest
 end
 
@@ -119,12 +110,9 @@ function leaves.sum(self, node)
 end
 
 function leaves.bucket(self, node)
-  local words = {}
-  for i, edge in ipairs(node.edges) do
-    words[i] = text.number(edge)
-  end
   self.uses.bucket = true
-  return ("bucket(%s, [%s])"):format(self:print(node[1], 0), table.concat(words, ", ")), PRIMARY
+  local edges = table.concat(lists.map(node.edges, text.number), ", ")
+  return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
 -- A number as torch.where wants it: of the type of what stands beside it.
@@ -177,10 +165,7 @@ function Printer:bare(node)
   elseif leaves[node.op] then
     return leaves[node.op](self, node)
   end
-  local parts = {}
-  for i, argument in ipairs(node) do
-    parts[i] = self:print(argument, 0)
-  end
+  local parts = lists.map(node, function(argument) return self:print(argument, 0) end)
   local name = TRUTH[node.op] or functions.rows[node.op].torch or node.op
   return ("torch.%s(%s)"):format(name, table.concat(parts, ", ")), PRIMARY
 end

@@ -6,9 +6,12 @@
 -- raised as { problem = true, word, what, expected, hint }, which the sandbox maps to a line and column. While code of
 -- this side runs, strings have their methods; a spec's never do.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local nearest = require("base.nearest")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -115,11 +118,10 @@ local function truth_of(word, value)
     "what less, less_equal, equal, all, any and negate give")
 end
 
-local function count_arguments(word, count, least, most)
+local function check_count(word, count, least, most)
   if count < least or most and count > most then
-    local legal = not most and ("%d or more arguments"):format(least)
-      or ("%d argument%s"):format(least, least == 1 and "" or "s")
-    refuse(word, ("%s has %d argument%s"):format(word, count, count == 1 and "" or "s"), legal)
+    refuse(word, ("%s has %s"):format(word, wording.count(count, "argument")),
+      most and wording.count(least, "argument") or ("%d or more arguments"):format(least))
   end
 end
 
@@ -141,120 +143,91 @@ local function build(word, op, ...)
   return result(word, session.builder:apply(op, ...))
 end
 
--- The same of two or more arguments, from the left.
-local function build_chain(word, op, first, ...)
-  local chain = first
-  for _, argument in ipairs({ ... }) do
-    chain = build(word, op, nodes[chain] or chain, argument)
+-- The same of a list of two or more arguments, from the left.
+local function build_chain(word, op, arguments)
+  local chain = arguments[1]
+  for i = 2, #arguments do
+    chain = build(word, op, nodes[chain] or chain, arguments[i])
   end
   return chain
 end
 
 -- ---- functions of numbers ----
 
-local function plain_text(arguments)
-  local words = {}
-  for i, value in ipairs(arguments) do
-    words[i] = diagnostics.number(value)
-  end
-  return table.concat(words, ", ")
-end
-
 local function plain(word, op, arguments)
   local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
-    local name = word:find("%a") and word or op
-    refuse(word, ("%s(%s) is not a finite number"):format(name, plain_text(arguments)),
+    refuse(word, ("%s(%s) is not a finite number"):format(word:find("%a") and word or op,
+      table.concat(lists.map(arguments, diagnostics.number), ", ")),
       row and row.expected or "arguments for which it is")
   end
   return value
 end
 
+-- Operators, functions and comparisons; those that take any number of arguments, from the left.
 local function arithmetic(word, op, ...)
-  local arguments, traced = { ... }, false
+  local arguments, traced, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
     arguments[i] = number_of(word, arguments[i])
     traced = traced or type(arguments[i]) ~= "number"
   end
-  if traced then
-    local row = functions.rows[op]
-    return (row and not row.most and build_chain or build)(word, op, table.unpack(arguments))
+  if not traced then
+    return plain(word, op, arguments)
+  elseif not row or row.most then
+    return build(word, op, table.unpack(arguments))
   end
-  return plain(word, op, arguments)
+  return build_chain(word, op, arguments)
 end
 
-local function numeric(name, most)
-  return exported(function(...)
-    count_arguments(name, select("#", ...), most or 2, most)
-    return arithmetic(name, name, ...)
-  end)
+local function compute(name, ...)
+  return arithmetic(name, name, ...)
 end
 
 -- ---- truth ----
 
-local function comparison(name)
-  return exported(function(...)
-    count_arguments(name, select("#", ...), 2, 2)
-    local a, b = ...
-    a, b = number_of(name, a), number_of(name, b)
-    if type(a) == "number" and type(b) == "number" then
-      return functions.plain[name](a, b)
-    end
-    return build(name, name, a, b)
-  end)
-end
-
 -- all and any: a plain truth value decides or drops out.
-local function junction(name, deciding)
-  return exported(function(...)
-    count_arguments(name, select("#", ...), 2)
-    local open, decided = {}, false
-    for i = 1, select("#", ...) do
-      local value = truth_of(name, (select(i, ...)))
-      decided = decided or value == deciding
-      open[#open + 1] = type(value) ~= "boolean" and value or nil
-    end
-    if decided or #open == 0 then
-      return decided == deciding
-    end
-    return #open == 1 and wrap(open[1]) or build_chain(name, name, table.unpack(open))
-  end)
+local function junction(name, ...)
+  local open, decided, deciding = {}, false, name == "any"
+  for i = 1, select("#", ...) do
+    local value = truth_of(name, (select(i, ...)))
+    decided = decided or value == deciding
+    open[#open + 1] = type(value) ~= "boolean" and value or nil
+  end
+  if decided or #open == 0 then
+    return decided == deciding
+  end
+  return #open == 1 and wrap(open[1]) or build_chain(name, name, open)
 end
 
-local function negate(...)
-  count_arguments("negate", select("#", ...), 1, 1)
-  local value = truth_of("negate", (...))
+local function negate(name, given)
+  local value = truth_of(name, given)
   if type(value) == "boolean" then
     return not value
   end
-  return build("negate", "negate", value)
+  return build(name, name, value)
 end
 
-local function choose(...)
-  count_arguments("select", select("#", ...), 3, 3)
-  local condition, a, b = ...
-  condition = truth_of("select", condition)
-  number_of("select", a)
-  number_of("select", b)
+local function choose(name, condition, a, b)
+  condition = truth_of(name, condition)
+  number_of(name, a)
+  number_of(name, b)
   if type(condition) == "boolean" then
     return condition and a or b
   end
-  return build("select", "select", condition, nodes[a] or a, nodes[b] or b)
+  return build(name, name, condition, nodes[a] or a, nodes[b] or b)
 end
 
 -- ---- tables, buckets, sums ----
 
-local function lookup(...)
-  count_arguments("lookup", select("#", ...), 2, 2)
-  local object, index = ...
+local function lookup(name, object, index)
   local p = tables[object]
   if not p then
-    refuse("lookup", ("lookup reads a table, and its first argument is %s"):format(nodes[object] and "a single number"
+    refuse(name, ("lookup reads a table, and its first argument is %s"):format(nodes[object] and "a single number"
       or object == nil and "nothing (nil)" or roots[object] and "x itself" or show(object)),
       "a parameter with shape or index, as in lookup(x.table, index)")
   end
-  index = number_of("lookup", index)
-  return result("lookup", session.builder:lookup(p, type(index) == "number" and session.builder:number(index) or index))
+  index = number_of(name, index)
+  return result(name, session.builder:lookup(p, type(index) == "number" and session.builder:number(index) or index))
 end
 
 local function check_edges(edges)
@@ -274,12 +247,10 @@ local function check_edges(edges)
   return copy
 end
 
-local function bucket(...)
-  count_arguments("bucket", select("#", ...), 2, 2)
-  local value, edges = ...
-  value, edges = number_of("bucket", value), check_edges(edges)
+local function bucket(name, value, edges)
+  value, edges = number_of(name, value), check_edges(edges)
   if type(value) ~= "number" then
-    return build("bucket", "bucket", value, edges)
+    return build(name, name, value, edges)
   end
   local count = 0
   for i, edge in ipairs(edges) do
@@ -288,68 +259,49 @@ local function bucket(...)
   return count
 end
 
-local function sum(...)
-  count_arguments("sum", select("#", ...), 2, 2)
-  local count, f = ...
+local function sum(name, count, f)
   local whole = type(count) == "number" and math.tointeger(count)
   if not whole or whole < 1 or whole > LONGEST_SUM then
-    refuse("sum", ("%s is no number of terms"):format(nodes[count] and "a traced value" or show(count)),
+    refuse(name, ("%s is no number of terms"):format(nodes[count] and "a traced value" or show(count)),
       ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), m = 0 .. 7"):format(LONGEST_SUM))
   elseif type(f) ~= "function" then
-    refuse("sum", "sum has no function", "sum(8, function(m) return ... end)")
+    refuse(name, "sum has no function", "sum(8, function(m) return ... end)")
   end
   if not session then
     local total = 0
     for m = 0, whole - 1 do
-      total = total + number_of("sum", call_back(f, m))
+      total = total + number_of(name, call_back(f, m))
     end
     return total
   end
-  return result("sum", session.builder:sum(whole, function(m)
-    local term = number_of("sum", call_back(f, wrap(m)))
+  return result(name, session.builder:sum(whole, function(m)
+    local term = number_of(name, call_back(f, wrap(m)))
     return type(term) == "number" and session.builder:number(term) or term
   end))
 end
 
--- What a spec may call.
-M.functions = {
-  less = comparison("less"), less_equal = comparison("less_equal"), equal = comparison("equal"),
-  all = junction("all", false), any = junction("any", true), negate = exported(negate),
-  select = exported(choose), lookup = exported(lookup), bucket = exported(bucket), sum = exported(sum),
-}
+-- What a spec may call: how many arguments at least and at most, and the function, which is told its name.
+local FUNCTIONS = { less = { 2, 2, compute }, less_equal = { 2, 2, compute }, equal = { 2, 2, compute },
+  all = { 2, nil, junction }, any = { 2, nil, junction }, negate = { 1, 1, negate }, select = { 3, 3, choose },
+  lookup = { 2, 2, lookup }, bucket = { 2, 2, bucket }, sum = { 2, 2, sum } }
 
 for name, row in next, functions.rows do
-  M.functions[name] = numeric(name, row.most)
+  FUNCTIONS[name] = { row.most or 2, row.most or nil, compute }
 end
 
-M.names = {}
-for name in next, M.functions do
-  M.names[#M.names + 1] = name
+M.functions, M.names = {}, canonical.sorted_keys(FUNCTIONS)
+
+for name, row in next, FUNCTIONS do
+  M.functions[name] = exported(function(...)
+    check_count(name, select("#", ...), row[1], row[2])
+    return row[3](name, ...)
+  end)
 end
-table.sort(M.names)
 
 -- ---- operators ----
 
 local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*", "mul" }, __div = { "/", "div" },
   __pow = { "^", "pow" }, __mod = { "%", "mod" } }
-
-local function operator(word, op)
-  return exported(function(a, b)
-    return arithmetic(word, op, a, b)
-  end)
-end
-
-local function install_arithmetic(metatable)
-  for event, entry in next, OPERATORS do
-    metatable[event] = operator(entry[1], entry[2])
-  end
-  metatable.__idiv = exported(function(a, b)
-    return arithmetic("//", "floor", arithmetic("//", "div", a, b))
-  end)
-  metatable.__unm = exported(function(a)
-    return arithmetic("-", "neg", a)
-  end)
-end
 
 local FORBIDDEN = {
   __lt = { "<", "a traced value is compared", "less(a, b)" },
@@ -365,22 +317,32 @@ local FORBIDDEN = {
   __shr = { ">>", "`>>` of a traced value", "floor(a / 2)" },
 }
 
-local function install_refusals(metatable)
-  for event, entry in next, FORBIDDEN do
-    metatable[event] = exported(function()
-      refuse(entry[1], entry[2], entry[3])
-    end)
-  end
-  metatable.__metatable = "traced"
+local EVENTS = {
+  __metatable = "traced",
+  __idiv = exported(function(a, b)
+    return arithmetic("//", "floor", arithmetic("//", "div", a, b))
+  end),
+  __unm = exported(function(a)
+    return arithmetic("-", "neg", a)
+  end),
+}
+
+for event, entry in next, OPERATORS do
+  EVENTS[event] = exported(function(a, b)
+    return arithmetic(entry[1], entry[2], a, b)
+  end)
+end
+
+for event, entry in next, FORBIDDEN do
+  EVENTS[event] = exported(function()
+    refuse(entry[1], entry[2], entry[3])
+  end)
 end
 
 for _, metatable in next, { TRACED, TABLE, ROOT } do
-  install_arithmetic(metatable)
-  install_refusals(metatable)
-end
-
-local function key_text(key)
-  return type(key) == "string" and key or nil
+  for event, f in next, EVENTS do
+    metatable[event] = f
+  end
 end
 
 -- What a formula may use, for tracers in other languages: names of functions and symbols, the words of operators by
@@ -396,13 +358,23 @@ function M.facts()
   return { functions = M.names, symbols = M.SYMBOLS, operators = operators, refused = refused }
 end
 
+local function key_text(key)
+  return type(key) == "string" and key or nil
+end
+
+-- The event that a field is set.
+local function refuse_field(what)
+  return exported(function(_, key)
+    refuse(key_text(key), what, "a local name: local a = ...")
+  end)
+end
+
+TRACED.__newindex = refuse_field("a field of a traced number is set")
+ROOT.__newindex = refuse_field("x is changed")
+
 TRACED.__index = exported(function(_, key)
   refuse(key_text(key), "a traced number has no fields", "its value alone", type(key) ~= "string"
     and "lookup(x.table, index) reads a table" or nil)
-end)
-
-TRACED.__newindex = exported(function(_, key)
-  refuse(key_text(key), "a field of a traced number is set", "a local name: local a = ...")
 end)
 
 TRACED.__call = exported(function()
@@ -416,16 +388,6 @@ TABLE.__newindex = exported(function(object)
 end)
 
 -- ---- x ----
-
--- Everything that x holds, sorted as the lists give it: symbols, then parameters.
-local function legal_names()
-  local names, own = table.move(M.SYMBOLS, 1, #M.SYMBOLS, 1, {}), {}
-  for name in next, session.parameters do
-    own[#own + 1] = name
-  end
-  table.sort(own)
-  return table.move(own, 1, #own, #names + 1, names)
-end
 
 local function parameter(p)
   session.used[p.local_name] = true
@@ -459,19 +421,12 @@ ROOT.__index = exported(function(object, name)
     refuse(key_text(name), "x is used outside the function that it was given to", "each score function uses its own x")
   elseif session.parameters[name] then
     return parameter(session.parameters[name])
+  elseif lists.has(M.SYMBOLS, name) then
+    return symbol(name)
   end
-  for _, legal in ipairs(M.SYMBOLS) do
-    if legal == name then
-      return symbol(name)
-    end
-  end
-  local names = legal_names()
+  local names = lists.join(M.SYMBOLS, canonical.sorted_keys(session.parameters))
   refuse(key_text(name), ("unknown symbol x.%s"):format(type(name) == "string" and name or "[...]"),
     table.concat(names, ", "), nearest.hint(name, names, "x.%s"))
-end)
-
-ROOT.__newindex = exported(function(_, name)
-  refuse(key_text(name), "x is changed", "a local name: local a = ...")
 end)
 
 ROOT.__call = exported(function()

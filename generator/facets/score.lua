@@ -159,14 +159,14 @@ local function gathered_in_pair(statements, t)
   return false
 end
 
-local function gathered_tables(build, tables, statements)
-  local list = { mentioned = leaves.collect(build) }
+local function gathered_tables(tables, statements)
+  local list = {}
   for _, t in ipairs(tables) do
     if t.learned and gathered_in_pair(statements, t) then
       local uniform = t.class == "uniform"
       list[#list + 1] = { name = t.name, class = t.class, row = t.row,
-        element = uniform and cpu.element(build, "d", t, "score"),
-        address = not uniform and cpu.address(build, "d", t, t.class) }
+        element = uniform and cpu.element("d", t, "score"),
+        address = not uniform and cpu.address("d", t, t.class) }
     end
   end
   return list
@@ -249,7 +249,7 @@ function M.derive(source, family, precision)
   out.pair = nests.pair(build, lowered.score)
   out.row = nests.row(build, lowered.score)
   out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
-  out.gathered = gathered_tables(build, out.tables, out.pair_gradient)
+  out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
   out.uses, out.end_uses = uses_of(out.making, family), uses_of(out.gradients, family)

@@ -7,7 +7,6 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 local parameters = require("spec.score.score_parameters")
 local plan_module = require("plan.plan")
-local plans = require("plans")
 local resolved_spec = require("spec.resolved")
 local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
@@ -517,61 +516,6 @@ function TestGraphs.test_parameters_have_a_limit_together()
   end
   refused("score = function(x) return x.score + " .. table.concat(uses, " + ") .. " end, parameters = { "
     .. table.concat(list, ", ") .. " }", "the parameters have more than 1048576 values together")
-end
-
--- ---- what functions declare ----
-
-TestMentions = {}
-
-local ARGUMENTS = { "T", "S", "l", "s", "d", "p", "g", "h", "position", "drawn", "logit", "dscore", "weighted", "out" }
-
--- Names that stand in the statements of these lists.
-local function written(lists)
-  local words = {}
-  for _, list in ipairs(lists) do
-    for _, statement in ipairs(list) do
-      for _, field in ipairs({ "value", "target", "index", "place", "count" }) do
-        for word in tostring(statement[field] or ""):gmatch("[%a_][%w_]*") do
-          words[word] = true
-        end
-      end
-    end
-  end
-  return words
-end
-
-local function levels_of(nest)
-  return { nest.outer, nest.key or {}, nest.lane, nest.head, nest.after }
-end
-
--- What the leaves of a text mention is what stands in the text: of every preset, with positions drawn and without.
-function TestMentions.test_what_is_mentioned_is_written()
-  local checked = 0
-  local function check(lists, mentioned, where, written_elsewhere)
-    local words = written(lists)
-    for _, name in ipairs(ARGUMENTS) do
-      if not (written_elsewhere or {})[name] then
-        lu.assertEquals(mentioned[name] or false, words[name] or false, where .. ": " .. name)
-      end
-      checked = checked + (words[name] and 1 or 0)
-    end
-  end
-  for _, kind in ipairs({ "alibi", "alibi_learned", "t5", "fire", "kerple_log", "kerple_power", "sandwich", "cyclic",
-    "distance_table", "pair_table", "log_length", "window" }) do
-    for _, positions in ipairs({ "", ", " .. RANDOM:format(""), ", " .. RANDOM:format(", reading = 'difference'") }) do
-      local score = plans.scored(("{ kind = %q%s }"):format(kind, positions)).first.score
-      for _, nest in ipairs({ table.unpack(score.making), table.unpack(score.gradients) }) do
-        check(levels_of(nest), nest.mentioned, kind, { d = true, g = true, l = true, h = true })
-      end
-      check({ score.pair }, score.pair.mentioned, kind)
-      check({ score.pair_gradient }, score.pair_gradient.mentioned, kind, { d = true })
-      check({ score.cuda.pair }, score.cuda.pair.mentioned, kind .. " on a GPU")
-      for _, list in ipairs(score.cuda.lists) do
-        check({ list.statements }, list.statements.mentioned, kind .. " on a GPU")
-      end
-    end
-  end
-  lu.assertTrue(checked > 200, checked)
 end
 
 TestScoreDigests = {}
