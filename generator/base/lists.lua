@@ -102,9 +102,14 @@ function M.sum(list, of)
   return sum
 end
 
+-- The items that a function of them says yes to.
+function M.filter(list, fits)
+  return M.map(list, function(item) return fits(item) and item or nil end)
+end
+
 -- How many items a function of them says yes to.
 function M.count(list, fits)
-  return #M.map(list, function(item) return fits(item) and true or nil end)
+  return #M.filter(list, fits)
 end
 
 -- Lists of the items that have the same `key`, a function of them, in the order in which the keys are met.

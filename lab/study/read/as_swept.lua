@@ -4,6 +4,7 @@
 -- Output: for a cell without evaluated runs of its own the newest earlier version that has some; cells that the study
 -- has no more; what is left out, as texts. Runs of two versions never stand in one cell.
 
+local canonical = require("base.canonical")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
@@ -13,12 +14,8 @@ local wording = require("base.wording")
 
 local M = {}
 
-local function count_evaluated(list)
-  local count = 0
-  for _, run in ipairs(list) do
-    count = count + (run.state == "evaluated" and 1 or 0)
-  end
-  return count
+local function is_any_evaluated(list)
+  return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
 end
 
 local function read_version(root, version)
@@ -27,14 +24,10 @@ end
 
 -- How many of a cell's own runs there are, by state: "2 failed"; nil of none.
 local function own_text(list)
-  local counts, parts = {}, {}
-  for _, run in ipairs(list) do
-    counts[run.state] = (counts[run.state] or 0) + 1
-  end
-  for _, state in ipairs(runs.UNSCORED) do
-    parts[#parts + 1] = counts[state] and state ~= "missing" and state ~= "waiting" and ("%d %s"):format(counts[state],
-      state) or nil
-  end
+  local parts = lists.map(runs.UNSCORED, function(state)
+    local count = lists.count(list, function(run) return run.state == state end)
+    return count > 0 and state ~= "missing" and state ~= "waiting" and ("%d %s"):format(count, state) or nil
+  end)
   return parts[1] and table.concat(parts, ", ")
 end
 
@@ -42,11 +35,11 @@ end
 -- is a now. list: its own. left: texts about versions that are not shown, which grow here.
 function M.choose(root, study, cell, list, left)
   local shown, anew = list, nil
-  local is_settled = count_evaluated(list) > 0
+  local is_settled = is_any_evaluated(list)
   for _, version in ipairs(versions.find(root, study, cell)) do
     local words = table.concat(versions.words(study, cell, version), "; ")
     local earlier = not is_settled and read_version(root, version)
-    if earlier and count_evaluated(earlier) > 0 then
+    if earlier and is_any_evaluated(earlier) then
       local own = own_text(list)
       shown, is_settled = earlier, true
       anew = words .. (own and ("; of the cell as it is now: %s"):format(own) or "")
@@ -60,74 +53,52 @@ end
 
 -- Whether the key of a noted cell has a value on each of these axes, and on no other.
 local function fits(entry, axes)
-  local count = 0
-  for name in pairs(entry.key) do
-    count = count + 1
-    if not lists.has(axes, name) then
-      return false
-    end
-  end
-  return count == #axes
-end
-
--- Adds a value to those of an axis, in a copy of the list.
-local function with_value(axis, value)
-  if lists.has(axis.values, value) then
-    return axis
-  end
-  local values = table.move(axis.values, 1, #axis.values, 1, {})
-  values[#values + 1] = value
-  return { name = axis.name, values = values }
+  local names = canonical.sorted_keys(entry.key)
+  return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
 -- The cells that a sweep noted, and that the study has no more: { id, key, runs }, each once; how many others of these
 -- have other axes.
 function M.lost_cells(study)
-  local known, list, strange, names = {}, {}, 0, lists.names(study.axes)
+  local known, names = {}, lists.names(study.axes)
   for _, id in ipairs(study.ids or {}) do
     known[id] = true
   end
-  for _, entry in ipairs(study.snapshot and study.snapshot.cells or {}) do
-    if not known[entry.id] then
-      known[entry.id] = true
-      local is_here = fits(entry, names)
-      list[#list + 1] = is_here and { id = entry.id, key = entry.key, runs = {} } or nil
-      strange = strange + (is_here and 0 or 1)
-    end
-  end
-  return list, strange
+  local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
+    local is_new = not known[entry.id]
+    known[entry.id] = true
+    return is_new
+  end)
+  local list = lists.map(lost, function(entry)
+    return fits(entry, names) and { id = entry.id, key = entry.key, runs = {} } or nil
+  end)
+  return list, #lost - #list
 end
 
 -- The axes of a study with the values of these cells.
 function M.axes_with(study, cells)
-  local axes = table.move(study.axes, 1, #study.axes, 1, {})
-  for _, cell in ipairs(cells) do
-    for i, axis in ipairs(axes) do
-      axes[i] = with_value(axis, cell.key[axis.name])
-    end
-  end
-  return axes
+  return lists.map(study.axes, function(axis)
+    local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
+    return { name = axis.name, values = lists.distinct(lists.join(axis.values, more)) }
+  end)
 end
 
 local SPLITS = { "train", "test", "validation" }
 
 -- What is scored, as far as it is known here.
 local function scored_of(noted)
-  local scored = noted and { metric = lists.has(metrics.NAMES, noted.metric) and noted.metric or nil }
-  for _, name in ipairs(noted and { "split", "select" } or {}) do
-    scored[name] = lists.has(SPLITS, noted[name]) and noted[name] or nil
+  local function known(names, name)
+    return lists.has(names, noted[name]) and noted[name] or nil
   end
-  return scored and scored.split and scored
+  return noted and known(SPLITS, "split") and { split = noted.split, select = known(SPLITS, "select"),
+    metric = known(metrics.NAMES, "metric") }
 end
 
 -- A study of nothing but what a sweep noted.
 function M.whole(snapshot, name)
-  local axes = {}
-  for i, axis in ipairs(snapshot.axes) do
-    axes[i] = { name = axis.name, values = table.move(axis.values, 1, #axis.values, 1, {}) }
-  end
-  return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale, axes = axes, cells = {},
-    ids = {}, set = {}, warnings = {}, is_noted = true, scored = scored_of(snapshot.scored), snapshot = snapshot }
+  return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
+    axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,
+    scored = scored_of(snapshot.scored), snapshot = snapshot }
 end
 
 return M

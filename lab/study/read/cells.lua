@@ -24,141 +24,105 @@ local M = {}
 
 local BEYOND_TRAINING = { split = "test" }
 
--- What should not differ among the runs of one cell, and how it is called.
-local SAME = {
-  { "source_digest", "generated sources" }, { "compiler", "compiler" }, { "level", "instruction-set level" },
-  { "variant", "device" }, { "precision", "precision" },
-}
+-- What run.json says of a run, and the bytes of a file of its task.
+local function fact(name)
+  return function(run) return run.facts[name] end
+end
 
--- Files of a run's task, by their SHA-256 in run.json.
-local SAME_DATA = { { "train_sha256", "training data" }, { "eval_sha256", "test data" },
-  { "validation_sha256", "validation data" } }
-
-local function add_name(names, seen, name)
-  if not seen[name] then
-    seen[name] = true
-    names[#names + 1] = name
+local function data(name)
+  return function(run)
+    local digest = (run.facts.data or {})[name]
+    return digest and digest:sub(1, run_files.DATA_DIGITS) or "none"
   end
 end
+
+-- What should not differ among the runs of one cell, and how it is called; of_spec: among those of one spec.
+local SAME = {
+  { "generated sources", fact("source_digest") },
+  { "compiler", fact("compiler") },
+  { "instruction-set level", fact("level") },
+  { "device", fact("variant") },
+  { "precision", fact("precision") },
+  { "training data", data("train_sha256"), of_spec = true },
+  { "test data", data("eval_sha256"), of_spec = true },
+  { "validation data", data("validation_sha256"), of_spec = true },
+  { "spec digest", function(run) return run.digest end, of_spec = true },
+  { "last step", function(run) return run.test.step end },
+  { "examples per length", function(run) return run.test.mixed and "mixed" or run.test.examples end },
+  { "evaluated lengths", function(run)
+    local lengths = run.test.lengths
+    return ("%d, from %d to %d"):format(#lengths, lengths[1], lengths[#lengths])
+  end },
+}
 
 -- Differences among the evaluated runs of a cell: a list of texts. joined: they are of several specs.
 local function differences(list, joined)
-  local found = {}
-  local function compare(name, pick)
-    local values, seen = {}, {}
-    for _, run in ipairs(list) do
-      add_name(values, seen, tostring(pick(run) or "not recorded"))
-    end
-    if #values > 1 then
-      table.sort(values)
-      found[#found + 1] = ("%s: %s"):format(name, table.concat(values, "; "))
-    end
-  end
-  for _, item in ipairs(SAME) do
-    compare(item[2], function(run)
-      return run.facts[item[1]]
-    end)
-  end
-  for _, item in ipairs(not joined and SAME_DATA or {}) do
-    compare(item[2], function(run)
-      local data = run.facts.data
-      return data and data[item[1]] and data[item[1]]:sub(1, run_files.DATA_DIGITS) or "none"
-    end)
-  end
-  if not joined then
-    compare("spec digest", function(run)
-      return run.digest
-    end)
-  end
-  compare("last step", function(run)
-    return run.test.step
+  return lists.map(SAME, function(item)
+    local values = lists.map(list, function(run) return tostring(item[2](run) or "not recorded") end)
+    values = item.of_spec and joined and {} or lists.distinct(values)
+    table.sort(values)
+    return #values > 1 and ("%s: %s"):format(item[1], table.concat(values, "; ")) or nil
   end)
-  compare("examples per length", function(run)
-    return run.test.mixed and "mixed" or run.test.examples
-  end)
-  compare("evaluated lengths", function(run)
-    local lengths = run.test.lengths
-    return ("%d, from %d to %d"):format(#lengths, lengths[1], lengths[#lengths])
-  end)
-  return found
 end
 
-local function scores_of(list)
-  return lists.map(list, function(run) return run.score end)
-end
-
--- The share of runs that generalises; nil where none says.
-local function share_of_good(list)
-  local judged = {}
-  for _, run in ipairs(list) do
-    if run.generalises ~= nil then
-      judged[#judged + 1] = run.generalises and 1 or 0
-    end
+-- Of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good }; good: the
+-- share that generalises, nil where none says.
+local function spread_of(list)
+  local scores = lists.map(list, function(run) return run.score end)
+  local judged = lists.map(list, function(run)
+    return run.generalises ~= nil and (run.generalises and 1 or 0) or nil
+  end)
+  local function quantile(share)
+    return statistics.quantile(scores, share)
   end
-  return statistics.mean(judged)
+  return { runs = list, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
+    median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), least = quantile(0), most = quantile(1),
+    good = statistics.mean(judged) }
 end
 
--- { rate, asked, runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good } for each learning rate,
--- in rising order.
+local function scored_of(list)
+  return lists.filter(list, function(run) return run.score end)
+end
+
+-- The spread of the runs of each learning rate, with rate and asked, in rising order.
 local function by_rate(list)
-  local rates, at = {}, {}
-  for _, run in ipairs(list) do
-    local rate = run.learning_rate or 0
-    if not at[rate] then
-      at[rate] = { rate = rate, asked = 0, runs = {} }
-      rates[#rates + 1] = at[rate]
-    end
-    at[rate].asked = at[rate].asked + 1
-    at[rate].runs[#at[rate].runs + 1] = run.score and run or nil
-  end
-  table.sort(rates, function(a, b)
-    return a.rate < b.rate
+  local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
+  table.sort(groups, function(a, b) return a.key < b.key end)
+  return lists.map(groups, function(group)
+    local rate = spread_of(scored_of(group))
+    rate.rate, rate.asked = group.key, #group
+    return rate
   end)
-  for _, rate in ipairs(rates) do
-    rate.scores = scores_of(rate.runs)
-    rate.mean, rate.sd = statistics.mean(rate.scores), statistics.sd(rate.scores)
-    rate.median = statistics.quantile(rate.scores, 0.5)
-    rate.least, rate.most = statistics.quantile(rate.scores, 0), statistics.quantile(rate.scores, 1)
-    rate.lower, rate.upper = statistics.quantile(rate.scores, 0.25), statistics.quantile(rate.scores, 0.75)
-    rate.good = share_of_good(rate.runs)
-  end
-  return rates
 end
 
 local function hours_of(list)
-  local hours, machines, seen = {}, {}, {}
-  for _, run in ipairs(list) do
-    hours[#hours + 1] = run.facts.train_seconds and run.facts.train_seconds / 3600 or nil
-    add_name(machines, seen, run.facts.machine or "not recorded")
-  end
-  return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours, machines = machines }
+  local seconds = lists.map(list, function(run) return run.facts.train_seconds end)
+  local hours = lists.map(seconds, function(all) return all / 3600 end)
+  return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours,
+    machines = lists.distinct(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
--- asked: runs the study wants; states: how many of each; rates: see by_rate; best: the one that is chosen, by choice
--- (chosen_rate.lua); max and its run; over all scores median, first and third quartile; good: the share that
--- generalises, nil where no run says; hours = { mean, sd, count, machines }; differences of the runs; grid: what most
--- scores are means of; decoding: how the answers came about that are scored, of generative models. scored: what the
--- study scores; max is the best.
+-- The spread of the cell's evaluated runs, and: asked: runs the study wants; states: how many of each; rates: see
+-- by_rate; best: the one that is chosen, by choice (chosen_rate.lua); max and its run; hours = { mean, sd, count,
+-- machines }; differences of the runs; grid: what most scores are means of; decoding: how the answers came about that
+-- are scored, of generative models. scored: what the study scores; max is the best.
 local function summarise(cell, scored)
-  local list, evaluated, states, metric = cell.runs, {}, {}, scored.metric
-  for _, run in ipairs(list) do
+  local evaluated, states, top = scored_of(cell.runs), {}, nil
+  for _, run in ipairs(cell.runs) do
     states[run.state] = (states[run.state] or 0) + 1
-    evaluated[#evaluated + 1] = run.score and run or nil
   end
-  local scores, rates = scores_of(evaluated), by_rate(list)
-  local chosen, top = choice.of(evaluated, scored), nil
   for _, run in ipairs(evaluated) do
-    top = metrics.is_better(metric, run.score, top and top.score) and run or top
+    top = metrics.is_better(scored.metric, run.score, top and top.score) and run or top
   end
-  return {
-    asked = #list, evaluated = #evaluated, states = states, rates = rates, choice = chosen,
-    best = choice.best(rates, metric, chosen),
-    max = top and top.score, top = top, scores = scores, median = statistics.quantile(scores, 0.5),
-    lower = statistics.quantile(scores, 0.25), upper = statistics.quantile(scores, 0.75),
-    good = share_of_good(evaluated), hours = hours_of(evaluated),
-    differences = differences(evaluated, cell.joined), grid = grids.usual(evaluated, scored.split),
-    decoding = top and top.decoding, other_decoding = cell.other_decoding,
-  }
+  local summary = spread_of(evaluated)
+  summary.asked, summary.evaluated, summary.states = #cell.runs, #evaluated, states
+  summary.rates, summary.choice = by_rate(cell.runs), choice.of(evaluated, scored)
+  summary.best = choice.best(summary.rates, scored.metric, summary.choice)
+  summary.max, summary.top = top and top.score, top
+  summary.hours, summary.differences = hours_of(evaluated), differences(evaluated, cell.joined)
+  summary.grid = grids.usual(evaluated, scored.split)
+  summary.decoding, summary.other_decoding = top and top.decoding, cell.other_decoding
+  return summary
 end
 
 -- Whether the scores of a cell are means of something else than those of most runs.
@@ -169,28 +133,25 @@ end
 
 -- The study without an axis: cells that differ on it alone are one, with the runs of all of them.
 function M.over(study, axis)
-  local joined, at, axes = {}, {}, {}
-  for _, other in ipairs(study.axes) do
-    axes[#axes + 1] = other.name ~= axis and other or nil
+  local function key_of(cell)
+    local key = lists.copy(cell.key)
+    key[axis] = nil
+    return key
   end
-  for _, cell in ipairs(study.cells) do
-    local key = {}
-    for name, value in pairs(cell.key) do
-      key[name] = name ~= axis and value or nil
-    end
-    local text = canonical.text(key)
-    if not at[text] then
-      at[text] = { key = key, id = cell.id, number = cell.number, task = cell.task, spec = cell.spec, runs = {},
-        joined = true, other_decoding = cell.other_decoding }
-      joined[#joined + 1] = at[text]
-    end
-    at[text].anew = at[text].anew or cell.anew
-    table.move(cell.runs, 1, #cell.runs, #at[text].runs + 1, at[text].runs)
-  end
-  for _, cell in ipairs(joined) do
-    cell.summary = summarise(cell, study.scored)
-    mark_grid(cell, study.whole.grid)
-  end
+  local joined = lists.map(lists.group(study.cells, function(cell) return canonical.text(key_of(cell)) end),
+    function(group)
+      local first = group[1]
+      local cell = { key = key_of(first), id = first.id, number = first.number, task = first.task, spec = first.spec,
+        runs = {}, joined = true, other_decoding = first.other_decoding }
+      for _, one in ipairs(group) do
+        cell.anew = cell.anew or one.anew
+        lists.append(cell.runs, one.runs)
+      end
+      cell.summary = summarise(cell, study.scored)
+      mark_grid(cell, study.whole.grid)
+      return cell
+    end)
+  local axes = lists.filter(study.axes, function(other) return other.name ~= axis end)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
@@ -211,22 +172,11 @@ end
 -- The study with the cells alone that have the values of `where` and some of each list in `only`, and of each axis the
 -- values that these cells have.
 function M.within(study, where, only)
-  local kept, seen, axes = {}, {}, {}
-  for _, cell in ipairs(study.cells) do
-    if fits(cell, where or {}, only or {}) then
-      kept[#kept + 1] = cell
-      for name, value in pairs(cell.key) do
-        seen[name] = seen[name] or {}
-        seen[name][value] = true
-      end
-    end
-  end
-  for i, axis in ipairs(study.axes) do
-    axes[i] = { name = axis.name, values = {} }
-    for _, value in ipairs(axis.values) do
-      table.insert(axes[i].values, seen[axis.name] and seen[axis.name][value] and value or nil)
-    end
-  end
+  local kept = lists.filter(study.cells, function(cell) return fits(cell, where or {}, only or {}) end)
+  local axes = lists.map(study.axes, function(axis)
+    local there = lists.map(kept, function(cell) return cell.key[axis.name] end)
+    return { name = axis.name, values = lists.filter(axis.values, function(value) return lists.has(there, value) end) }
+  end)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
@@ -237,8 +187,7 @@ local function decoding_of(cell)
   for _, run in ipairs(cell.runs) do
     count[run.decoding or false] = (count[run.decoding or false] or 0) + 1
   end
-  local eval = cell.spec and cell.spec.resolved and cell.spec.resolved.eval or {}
-  local wanted = eval.decoding or "greedy"
+  local wanted = lists.at(cell.spec, "resolved.eval.decoding") or "greedy"
   local other = wanted == "greedy" and "teacher_forced" or "greedy"
   return count[wanted] and count[other] and wanted or nil, count[other]
 end
@@ -281,12 +230,8 @@ local function finish(study, metric)
 end
 
 -- The spec of a group's runs, which is that of any of them that is not damaged.
-local function spec_of(group)
-  for _, run in ipairs(group.runs) do
-    if run.facts.spec then
-      return run.facts.spec
-    end
-  end
+local function spec_of(runs_of)
+  return lists.map(runs_of, function(run) return run.facts.spec end)[1]
 end
 
 -- The runs of a cell that are asked for, there or not.
@@ -309,7 +254,7 @@ function M.of_study(study, root, metric)
     local list, is_earlier, anew = as_swept.choose(root, study, cell, own_runs(cell, root), left)
     if #list > 0 then -- of a cell that the study has no more there may be nothing
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
-        runs = list, anew = anew, task_spec = not cell.spec and spec_of({ runs = list }) or nil }
+        runs = list, anew = anew, task_spec = not cell.spec and spec_of(list) or nil }
     end
   end
   if strange > 0 then
@@ -336,36 +281,29 @@ end
 
 -- The runs found below a folder, by id, digest and the file that they were trained on.
 local function groups_of(root)
-  local groups, order = {}, {}
   local list, problems = run_files.find(root)
-  for _, dir in ipairs(list) do
+  local found = lists.map(list, function(dir)
     local place = run_files.place(dir)
     local run = runs.read(dir, place)
-    local data = run.facts.data and run.facts.data.train_sha256 or run_files.named(place.name).data
-    data = data and data:sub(1, run_files.DATA_DIGITS)
-    local key = ("%s/%s/%s"):format(place.id, place.digest, data)
-    if not groups[key] then
-      groups[key] = { id = place.id, digest = place.digest, data = data, runs = {} }
-      order[#order + 1] = groups[key]
-    end
-    table.insert(groups[key].runs, run)
-  end
-  return order, problems
+    local digest = run.facts.data and run.facts.data.train_sha256 or run_files.named(place.name).data
+    return { run = run, id = place.id, digest = place.digest, data = digest and digest:sub(1, run_files.DATA_DIGITS) }
+  end)
+  local groups = lists.group(found, function(one) return ("%s/%s/%s"):format(one.id, one.digest, one.data) end)
+  return lists.map(groups, function(group)
+    return { id = group[1].id, digest = group[1].digest, data = group[1].data,
+      runs = lists.map(group, function(one) return one.run end) }
+  end), problems
+end
+
+local function name_of(group)
+  return group.key.task .. "/" .. group.key.encoding
 end
 
 -- Tells groups of the same task and encoding apart, in the key, by a word of each where these differ.
 local function tell_apart(order, word_of)
-  local first, differ = {}, {}
-  local function name_of(group)
-    return group.key.task .. "/" .. group.key.encoding
-  end
-  for _, group in ipairs(order) do
-    local name, word = name_of(group), word_of(group)
-    first[name] = first[name] or word
-    differ[name] = differ[name] or first[name] ~= word
-  end
-  for _, group in ipairs(order) do
-    if differ[name_of(group)] then
+  for _, same in ipairs(lists.group(order, name_of)) do
+    local differ = #lists.distinct(lists.map(same, word_of)) > 1
+    for _, group in ipairs(differ and same or {}) do
       group.key.encoding = ("%s (%s)"):format(group.key.encoding, word_of(group))
     end
   end
@@ -379,13 +317,13 @@ end
 
 -- The axes of groups of runs, by their keys; without encodings where none is told from its task.
 local function axes_of(groups, nameless)
-  local tasks, encodings, seen_tasks, seen_encodings = {}, {}, {}, {}
+  local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
+    return { name = name, values = lists.distinct(lists.map(groups, function(group) return group.key[name] end)) }
+  end)
   for _, group in ipairs(groups) do
-    add_name(tasks, seen_tasks, group.key.task)
-    add_name(encodings, seen_encodings, group.key.encoding)
     group.key.encoding = not nameless and group.key.encoding or nil
   end
-  return { { name = "task", values = tasks }, not nameless and { name = "encoding", values = encodings } or nil }
+  return axes
 end
 
 -- A study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding. Where
@@ -396,19 +334,14 @@ function M.of_folder(root, metric)
   local order, problems = groups_of(root)
   local known, nameless = {}, true
   for _, group in ipairs(order) do
-    local spec = spec_of(group)
+    local spec = spec_of(group.runs)
     local key, is_nameless = key_of(group, spec)
     group.key, group.task_kind, group.task_options = key, spec and spec.task.kind, spec and spec.task.options
-    local name = group.key.task .. "/" .. group.key.encoding
-    nameless = nameless and is_nameless and not known[name]
-    known[name] = true
+    nameless = nameless and is_nameless and not known[name_of(group)]
+    known[name_of(group)] = true
   end
-  tell_apart(order, function(group)
-    return group.digest:sub(1, 6)
-  end)
-  tell_apart(order, function(group)
-    return "data " .. (group.data or "unknown")
-  end)
+  tell_apart(order, function(group) return group.digest:sub(1, 6) end)
+  tell_apart(order, function(group) return "data " .. (group.data or "unknown") end)
   local axes = axes_of(order, nameless)
   local tasks = axes[1].values
   return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,

@@ -17,44 +17,30 @@ local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
 -- Whether all runs have a score on a set.
 local function all_have(list, set, metric)
-  for _, run in ipairs(list) do
-    if not runs.score(run, set, metric) then
-      return false
-    end
-  end
-  return #list > 0
+  return #list > 0 and not lists.find(list, function(run) return not runs.score(run, set, metric) end)
 end
 
 local function set_of(list, scored)
-  if scored.select then
-    return scored.select
-  end
-  for _, set in ipairs(IN_DISTRIBUTION) do
-    if set ~= scored.split and all_have(list, set, scored.metric) then
-      return set
-    end
-  end
-  return scored.split
+  return scored.select or lists.find(IN_DISTRIBUTION, function(set)
+    return set ~= scored.split and all_have(list, set, scored.metric)
+  end) or scored.split
 end
 
 function M.of(list, scored)
-  local set, known, count = set_of(list, scored), {}, 0
-  local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false }
+  local set = set_of(list, scored)
+  local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
+    rates = #lists.group(list, function(run) return run.learning_rate or false end) }
   for _, run in ipairs(list) do
     local evaluation = runs.evaluation(run, set)
     choice.beyond = choice.beyond or runs.is_beyond(run, set)
     choice.scored = choice.scored or evaluation ~= nil and evaluation == runs.evaluation(run, scored.split)
-    count = count + (known[run.learning_rate or false] and 0 or 1)
-    known[run.learning_rate or false] = true
   end
-  choice.rates = count
   return choice
 end
 
 -- The mean of a metric over runs on a set; nil where none has it.
 function M.mean(list, set, metric)
-  local values = lists.map(list, function(run) return runs.score(run, set, metric) end)
-  return statistics.mean(values)
+  return statistics.mean(lists.map(list, function(run) return runs.score(run, set, metric) end))
 end
 
 -- Whether a rate is better than another: by its mean on the set that chooses; of equal ones by the loss there, unless

@@ -1,8 +1,8 @@
 -- Evaluations while a model trains (eval.during): means over the lines of a step.
 --
 -- Input: rows as evaluation_lines.lua gives them, the spec of their run. Output: a list of { step, mean, sets }, the
--- means { accuracy, accuracy_teacher_forced, exact_match, loss } of all that is held out, of training data where nothing
--- is, and in sets of each set of finite data by its name.
+-- means { accuracy, accuracy_teacher_forced, exact_match, loss } of all that is held out, of training data where
+-- nothing is, and in sets of each set of finite data by its name.
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")

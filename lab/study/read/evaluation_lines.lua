@@ -33,13 +33,12 @@ local function fits(value, shape)
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- The pairs of a line from a byte on, which are numbers that fit a shape, or known words, and are there once: a row; nil
--- of any other line. texts: names of numbers that stay texts.
+-- The pairs of a line from a byte on, which are numbers that fit a shape, or known words, and are there once: a row;
+-- nil of any other line. texts: names of numbers that stay texts.
 function M.pairs(line, at, shape, texts)
-  local row, mark = {}, ","
+  local row = {}
   repeat
-    local name, text, behind
-    name, text, mark, behind = line:match(PAIR, at)
+    local name, text, mark, behind = line:match(PAIR, at)
     local value = tonumber(text)
     if not name then
       name, value, mark, behind = line:match(WORD_PAIR, at)
@@ -115,9 +114,9 @@ local function renaming(facts)
   end
 end
 
--- A function of a line that returns its row, or nil and what is damaged. A row has the fields of its line, length, which
--- is that of `by`, and exact_match and loss as texts, "" where the line has none; `by` is nil where there is nothing else
--- in it and the line is plain. facts: what run.json says, nil where nobody knows.
+-- A function of a line that returns its row, or nil and what is damaged. A row has the fields of its line, length,
+-- which is that of `by`, and exact_match and loss as texts, "" where the line has none; `by` is nil where there is
+-- nothing else in it and the line is plain. facts: what run.json says, nil where nobody knows.
 function M.reader(facts)
   local rename = facts and renaming(facts)
   return function(line)

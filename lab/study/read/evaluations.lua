@@ -4,10 +4,10 @@
 -- counts, decoding, data, mixed, conditions, weighted, parts, uncounted } with a list for each of M.MEASURES that some
 -- line has, in the order of lengths, "" where a line has none, exact_match and loss as text; counts are the examples of
 -- each, totals, where a cap took fewer than there are, how many there are; uncounted is true of those without anything
--- that counts. Where the evaluation went by other axes than length, lengths are the numbers on the first, conditions has
--- { by, examples, beyond, trained } and the measures of each line, and the lists are the means over those that share a
--- number on the first axis, or what a condition of that number alone has. weighted: a score is the mean over examples,
--- not over lengths.
+-- that counts. Where the evaluation went by other axes than length, lengths are the numbers on the first, conditions
+-- has { by, examples, beyond, trained } and the measures of each line, and the lists are the means over those that
+-- share a number on the first axis, or what a condition of that number alone has. weighted: a score is the mean over
+-- examples, not over lengths.
 -- Invariants: the last step counts, and of a condition the last line.
 
 local axes = require("spec.task.axes")

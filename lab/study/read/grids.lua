@@ -4,6 +4,7 @@
 -- apart, text says it, "mean over 9 lengths 60..500".
 
 local evaluations = require("lab.study.read.evaluations")
+local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
 local wording = require("base.wording")
 
@@ -38,16 +39,15 @@ end
 
 -- The grid of most runs of a list on a set; of equally many the first. nil of no run.
 function M.usual(list, set)
-  local count, best = {}, nil
-  for _, run in ipairs(list) do
+  local grids = lists.map(list, function(run)
     local evaluation = runs.evaluation(run, set)
-    local grid = evaluation and M.of(run, evaluation)
-    if grid then
-      count[grid.key] = (count[grid.key] or 0) + 1
-      best = (not best or count[grid.key] > count[best.key]) and grid or best
-    end
+    return evaluation and M.of(run, evaluation)
+  end)
+  local best = {}
+  for _, same in ipairs(lists.group(grids, function(grid) return grid.key end)) do
+    best = #same > #best and same or best
   end
-  return best
+  return best[1]
 end
 
 return M

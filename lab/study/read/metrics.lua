@@ -3,6 +3,7 @@
 -- Input: a study as grid.expand returns it, or of runs found in a folder, with its cells read. Output: see each
 -- function; M.of and M.NAMES are those of spec/measures.lua.
 
+local lists = require("base.lists")
 local measures = require("spec.measures")
 
 local M = { of = measures.of, NAMES = measures.NAMES }
@@ -18,33 +19,20 @@ local function is_generative(cell)
   if cell.spec and cell.spec.resolved then
     return measures.is_generative(cell.spec.resolved)
   end
-  for _, run in ipairs(cell.runs) do
-    if measures.is_generative(run.facts.spec) then
-      return true
-    end
-  end
-  return false
+  return lists.find(cell.runs, function(run) return measures.is_generative(run.facts.spec) end) ~= nil
 end
 
 -- Whether a study shows numbers that a paper prints, or its setting.
 local function is_of_paper(study)
-  for _, item in ipairs(study.report or {}) do
-    if type(item) == "table" and (item.published or item.setting) then
-      return true
-    end
-  end
-  return false
+  return lists.find(study.report or {}, function(item)
+    return type(item) == "table" and (item.published or item.setting)
+  end) ~= nil
 end
 
 -- The metric of a study that names none: the accuracy that papers print; otherwise exact match where a model answers
 -- token by token, and accuracy where none does.
 local function default_metric(study)
-  for _, cell in ipairs(is_of_paper(study) and {} or study.cells) do
-    if is_generative(cell) then
-      return "exact_match"
-    end
-  end
-  return "accuracy"
+  return not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
 end
 
 -- The criterion of a study that names none: 90% of the metric that a paper prints, 99% exact match otherwise.
@@ -73,18 +61,12 @@ end
 
 -- Whether a score of the criterion's metric, in percent, generalises; nil of none.
 function M.generalises(score, criterion)
-  if not score then
-    return nil
-  end
-  return score > criterion.above
+  return score and score > criterion.above
 end
 
 -- Whether score a is better than b, which is a number or nil.
 function M.is_better(metric, a, b)
-  if not b then
-    return true
-  end
-  return M.of[metric].higher and a > b or not M.of[metric].higher and a < b
+  return not b or M.of[metric].higher and a > b or not M.of[metric].higher and a < b
 end
 
 return M

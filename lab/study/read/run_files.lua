@@ -141,8 +141,8 @@ end
 -- other axes, and then by has their numbers; seed is nil for the standard one; set, of the split "during", where there
 -- are several. trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no
 -- training example gets as far; of: how many examples there are, where fewer were taken; order: "file" where those are
--- the first; data: the first digits of the SHA-256 of their file. facts: what run.json says, or { spec }, by which older lines get the names of today; nil:
--- rows are as they stand. Returns nil, or what is damaged.
+-- the first; data: the first digits of the SHA-256 of their file. facts: what run.json says, or { spec }, by which
+-- older lines get the names of today; nil: rows are as they stand. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take, facts)
   local read = evaluation_lines.reader(facts)
   return each_line(dir, "eval.jsonl", notes, function(line)
