@@ -210,7 +210,7 @@ function M.compare(dir, files)
   return differences
 end
 
--- The names in a folder, unsorted; an empty list where there is none, or none any more.
+-- The names in a folder, sorted; an empty list where there is none, or none any more.
 function M.names(folder)
   local names = {}
   local there, next_name, handle = pcall(lfs.dir, folder)
@@ -219,6 +219,7 @@ function M.names(folder)
       names[#names + 1] = name ~= "." and name ~= ".." and name or nil
     end
   end
+  table.sort(names)
   return names
 end
 

@@ -45,13 +45,12 @@ local function group_of(line, inputs, axes)
   return table.concat(words, " ")
 end
 
-local function add(to, key, one)
-  local entry = to[key]
-  if not entry then
-    entry = one
-    to[key], to[#to + 1] = entry, entry
+local function add(to, key, inputs, outputs, group)
+  if not to[key] then
+    to[key] = { input = inputs, output = outputs, group = group, count = 0 }
+    to[#to + 1] = to[key]
   end
-  entry.count = entry.count + 1
+  to[key].count = to[key].count + 1
 end
 
 local function read(path, axes)
@@ -65,8 +64,8 @@ local function read(path, axes)
     if inputs then
       local shape, group = inputs .. " " .. outputs, group_of(line, inputs, axes)
       found.count = found.count + 1
-      add(found.shapes, shape, { input = inputs, output = outputs, count = 0 })
-      add(found.groups, shape .. " " .. group, { input = inputs, output = outputs, count = 0, group = group })
+      add(found.shapes, shape, inputs, outputs)
+      add(found.groups, shape .. " " .. group, inputs, outputs, group)
     end
   end
   file:close()

@@ -6,7 +6,9 @@
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
+local lists = require("base.lists")
 local published = require("lab.study.read.published")
+local statistics = require("lab.study.read.statistics")
 local wording = require("base.wording")
 
 local M = {}
@@ -88,14 +90,13 @@ function M.accuracy(path, column, puzzles)
   return accuracy
 end
 
--- Adds a trial to its participant's puzzle.
-local function add(people, at, subject, number, value)
-  if not at[subject] then
-    at[subject] = { name = subject, sum = {}, count = {} }
-    people[#people + 1] = at[subject]
+-- The mean of values, { number, value }, by their numbers.
+local function means_by_number(list)
+  local means = {}
+  for _, of in ipairs(lists.group(list, function(one) return one.number end)) do
+    means[of.key] = statistics.mean(lists.map(of, function(one) return one.value end))
   end
-  local one = at[subject]
-  one.sum[number], one.count[number] = (one.sum[number] or 0) + value, (one.count[number] or 0) + 1
+  return means
 end
 
 -- Trials as a list of participants { name, share }, share[puzzle] being nil where one has not seen it. Items count from
@@ -110,7 +111,7 @@ function M.trials(path, puzzles)
       return nil, ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT, ITEM, RIGHT)
     end
   end
-  local people, at = {}, {}
+  local trials = {}
   for i, row in ipairs(file.rows) do
     local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[RIGHT])
     if not number or number < 1 then
@@ -118,15 +119,12 @@ function M.trials(path, puzzles)
     elseif number <= puzzles.count and value ~= 0 and value ~= 1 then
       return nil, wrong(path, i, RIGHT, row[RIGHT], "0 or 1")
     elseif number <= puzzles.count then
-      add(people, at, row[SUBJECT], number, value)
+      trials[#trials + 1] = { subject = row[SUBJECT], number = number, value = value }
     end
   end
-  for _, one in ipairs(people) do
-    one.share = {}
-    for number, sum in pairs(one.sum) do
-      one.share[number] = sum / one.count[number]
-    end
-  end
+  local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(of)
+    return { name = of.key, share = means_by_number(of) }
+  end)
   if #people < 2 then
     return nil, ("%s: trials of %s; expected at least 2"):format(path, wording.count(#people, "participant"))
   end
@@ -137,13 +135,7 @@ end
 function M.means(people, count)
   local means = {}
   for number = 1, count do
-    local sum, seen = 0, 0
-    for _, one in ipairs(people) do
-      if one.share[number] then
-        sum, seen = sum + one.share[number], seen + 1
-      end
-    end
-    means[number] = seen > 0 and sum / seen or nil
+    means[number] = statistics.mean(lists.map(people, function(one) return one.share[number] end))
   end
   return means
 end

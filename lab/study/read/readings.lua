@@ -3,7 +3,9 @@
 -- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, of those that its spec decides; a
 -- field that an older run lacks counts as its default. docs/reports.md explains each.
 
-local get = require("base.lists").at
+local lists = require("base.lists")
+
+local get = lists.at
 
 local M = {}
 
@@ -113,47 +115,30 @@ local QUESTIONS = {
 
 -- Steps come from where the run ended: flags go over the spec.
 function M.of(run)
-  local list, spec = {}, run.facts.spec
-  if type(spec) ~= "table" then
-    return list
-  end
-  for _, question in ipairs(QUESTIONS) do
+  local spec = run.facts.spec
+  return lists.map(spec and QUESTIONS or {}, function(question)
     local answer = question[2](spec, run.facts)
     if question[1] == "training steps" and run.test then
       answer = ("%d"):format(run.test.step)
     end
-    if answer then
-      list[#list + 1] = { question = question[1], answer = answer }
-    end
-  end
-  return list
+    return answer and { question = question[1], answer = answer }
+  end)
 end
 
 -- Over many runs: a list of { question, answers = { { answer, count }, ... } }, most frequent answer first.
 function M.count(list)
-  local found, order = {}, {}
+  local all = {}
   for _, run in ipairs(list) do
-    for _, item in ipairs(M.of(run)) do
-      if not found[item.question] then
-        found[item.question] = {}
-      end
-      found[item.question][item.answer] = (found[item.question][item.answer] or 0) + 1
-    end
+    lists.append(all, M.of(run))
   end
-  for _, question in ipairs(QUESTIONS) do
-    local counts = found[question[1]]
-    local answers = {}
-    for answer, count in pairs(counts or {}) do
-      answers[#answers + 1] = { answer = answer, count = count }
-    end
-    table.sort(answers, function(a, b)
-      return a.count > b.count or a.count == b.count and a.answer < b.answer
+  return lists.map(QUESTIONS, function(question)
+    local asked = lists.filter(all, function(item) return item.question == question[1] end)
+    local answers = lists.map(lists.group(asked, function(item) return item.answer end), function(same)
+      return { answer = same.key, count = #same }
     end)
-    if counts then
-      order[#order + 1] = { question = question[1], answers = answers }
-    end
-  end
-  return order
+    table.sort(answers, function(a, b) return a.count > b.count or a.count == b.count and a.answer < b.answer end)
+    return answers[1] and { question = question[1], answers = answers }
+  end)
 end
 
 M.lengths_text = lengths_text

@@ -7,6 +7,7 @@
 -- others, runs of that name that it leaves alone: a list of { dir, digest, masked }, or nil. masked: it was trained on
 -- the same file, and on labels with mask 0, too. Writes nothing.
 
+local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
 local write = require("base.write")
@@ -24,25 +25,15 @@ local function has_masks(data)
   return masked[data.digest]
 end
 
--- The names in a folder, sorted. seen: those of folders that were listed before.
-local function names_in(folder, seen)
-  if not seen[folder] then
-    seen[folder] = write.names(folder)
-    table.sort(seen[folder])
-  end
-  return seen[folder]
-end
-
--- The runs of that name that are there: { name, facts }.
+-- The runs of that name that are there: { name, facts }. seen: the names in folders that were listed before.
 local function find(root, plan, name, seen)
-  local list, pattern = {}, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
-  for _, one in ipairs(names_in(root .. "/" .. plan, seen)) do
-    if one == name or one:sub(1, #name) == name and one:find(pattern, #name + 1) then
-      local dir = ("%s/%s/%s"):format(root, plan, one)
-      list[#list + 1] = { name = one, facts = run_files.facts(dir, run_files.place(dir)) }
-    end
-  end
-  return list
+  local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
+  seen[folder] = seen[folder] or write.names(folder)
+  return lists.map(seen[folder], function(one)
+    local dir = folder .. "/" .. one
+    return (one == name or one:sub(1, #name) == name and one:find(pattern, #name + 1))
+      and { name = one, facts = run_files.facts(dir, run_files.place(dir)) } or nil
+  end)
 end
 
 local function digest_of(facts)

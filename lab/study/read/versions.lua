@@ -50,13 +50,9 @@ local function compare(list, path, before, now)
     end
     return
   end
-  local names = {}
-  for _, value in ipairs({ before, now }) do
-    for name in next, value do
-      names[name] = true
-    end
-  end
-  for _, name in ipairs(canonical.sorted_keys(names)) do
+  local names = lists.distinct(lists.join(canonical.sorted_keys(before), canonical.sorted_keys(now)))
+  table.sort(names)
+  for _, name in ipairs(names) do
     local field = path == "" and name or path .. "." .. name
     if not OUTSIDE[field] then
       compare(list, field, before[name], now[name])
@@ -75,17 +71,16 @@ local function compare_specs(list, before, now)
   end
 end
 
-local function short(digest)
+-- The first digits of a digest, for people.
+function M.short(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
 
 -- What the snapshot has of a cell's plan.
 local function noted(study, id, digest)
-  for _, entry in ipairs(study.snapshot and study.snapshot.cells or {}) do
-    if entry.id == id and entry.digest == digest then
-      return entry
-    end
-  end
+  return lists.find(study.snapshot and study.snapshot.cells or {}, function(entry)
+    return entry.id == id and entry.digest == digest
+  end)
 end
 
 -- Adds the files of the plan whose bytes differ; those that nobody knows of where nothing else says why.
@@ -97,7 +92,7 @@ local function compare_files(list, study, cell, version)
     local name = files[field].name:match("[^/]*$")
     if before and before.digest ~= files[field].digest then
       list[#list + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
-        and snapshots.source(field, before.digest) or "digest " .. short(before.digest), short(files[field].digest))
+        and snapshots.source(field, before.digest) or "digest " .. M.short(before.digest), M.short(files[field].digest))
     end
     unknown = unknown or not before and ("%s: %s had other bytes, or Longhand was another version"):format(field, name)
   end
@@ -113,8 +108,8 @@ local function compare_data(list, cell, version)
   elseif version.masked then
     list[#list + 1] = ("task.data: a version before trained them on labels of %s with mask 0, too"):format(data.shown)
   elseif version.data ~= data.digest then
-    list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, short(version.data),
-      short(data.digest))
+    list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, M.short(version.data),
+      M.short(data.digest))
   end
 end
 
@@ -162,27 +157,13 @@ local function is_current(cell, digest, data)
     and (not cell.data or not cell.data.digest or data == cell.data.digest)
 end
 
--- Adds a run to its version.
-local function add(list, version, dir, facts)
-  local key = ("%s %s %s"):format(version.digest, version.data, version.masked)
-  if not list[key] then
-    list[key] = version
-    version.dirs, version.facts, version.started = {}, facts, ""
-    list[#list + 1] = version
-  end
-  local of = list[key]
-  of.dirs[#of.dirs + 1] = dir
-  of.started = (facts.started or "") > of.started and facts.started or of.started
-end
-
--- Folders below one whose names fit a pattern, sorted.
+-- Names in a folder that fit a pattern, sorted.
 local function names_in(path, pattern)
-  local names = lists.map(write.names(path), function(name) return name:find(pattern) and name or nil end)
-  table.sort(names)
-  return names
+  return lists.filter(write.names(path), function(name) return name:find(pattern) end)
 end
 
-function M.find(root, study, cell)
+-- The runs of a cell that are not as they should be now: { dir, facts, digest, data, masked }.
+local function strays(root, study, cell)
   local list, own, masked = {}, folders_of(cell)
   for _, digest in ipairs(names_in(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
     local is_noted = cell.spec and digest == cell.spec.plan.digest or noted(study, cell.id, digest) ~= nil
@@ -194,10 +175,23 @@ function M.find(root, study, cell)
       local data = facts and facts.data and facts.data.train_sha256 or nil
       if facts and (is_noted or names_study(facts, study, cell.id))
         and (masked[dir] or not is_current(cell, digest, data)) then
-        add(list, { digest = digest, data = data, masked = masked[dir] }, dir, facts)
+        list[#list + 1] = { dir = dir, facts = facts, digest = digest, data = data, masked = masked[dir] }
       end
     end
   end
+  return list
+end
+
+function M.find(root, study, cell)
+  local groups = lists.group(strays(root, study, cell), function(run)
+    return ("%s %s %s"):format(run.digest, run.data, run.masked)
+  end)
+  local list = lists.map(groups, function(group)
+    local version, started = group[1], lists.map(group, function(run) return run.facts.started or "" end)
+    table.sort(started)
+    return { digest = version.digest, data = version.data, masked = version.masked, facts = version.facts,
+      dirs = lists.map(group, function(run) return run.dir end), started = started[#started] }
+  end)
   table.sort(list, function(a, b)
     return a.started > b.started or a.started == b.started and a.digest < b.digest
   end)
