@@ -131,6 +131,17 @@ function M.distinct(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end
 
+-- Goes through the lists that items have as their field `key`: (item, item of its list).
+function M.nested(list, key)
+  return coroutine.wrap(function()
+    for _, outer in ipairs(list) do
+      for _, inner in ipairs(outer[key]) do
+        coroutine.yield(outer, inner)
+      end
+    end
+  end)
+end
+
 -- The names of things that have one.
 function M.names(list)
   return M.map(list, function(one) return one.name end)

@@ -10,6 +10,7 @@ local beside = require("lab.study.report.page.beside")
 local draw = require("lab.study.report.figures.draw")
 local lists = require("base.lists")
 local open = require("lab.study.report.open")
+local sheets = require("lab.study.analyse.sheets")
 local source = require("lab.study.analyse.source")
 local trained = require("lab.study.read.trained")
 local write = require("base.write")
@@ -21,8 +22,8 @@ local stop = source.stop
 local traces = { attention = require("lab.study.analyse.analyze_attention"),
   decoding = require("lab.study.analyse.analyze_decoding"), pca = require("lab.study.analyse.analyze_pca") }
 
--- run(study, options) gives files; or nil and a message. Third comes what is damaged and was left out, or nil; fourth,
--- where there are no files, the exit code where that is not 1.
+-- run(study, options) gives files with what to show, `tables`: models and texts; or nil, a message and the exit code
+-- where that is not 1. The options then have `folder`, for temporary files, and `study`, too.
 local studies = {
   compare = require("lab.study.analyse.analyze_compare"), human = require("lab.study.analyse.analyze_human"),
   noise = require("lab.study.analyse.analyze_noise"),
@@ -31,24 +32,19 @@ local studies = {
 }
 
 local function open_all(options, folder)
-  local sources, runs = {}, {}
-  for i, path in ipairs(options.runs) do
-    local run, message = trained.open(path)
-    runs[i] = run or stop(1, message)
-  end
+  local runs = lists.map(options.runs, source.run)
   local labels = trained.labels(runs)
-  for i, run in ipairs(runs) do
-    sources[i] = source.open(run, { project = options.project, trainer = options.trainer, provide = options.provide,
+  return lists.map(runs, function(run, i)
+    return source.open(run, { project = options.project, trainer = options.trainer, provide = options.provide,
       spec = options.spec, seed = options.seed, folder = folder, label = labels[i] })
-  end
-  return sources
+  end)
 end
 
 -- Writes the files of an analysis with its picture, and says so. damage: what had to be left out, or nil.
 local function finish(options, out, files, damage)
   local names = lists.map(files, function(file) return file.path end)
   local _, problem, drawn = draw.run(files, { options.what })
-  local written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  local written, message = write.files(out, lists.append(files, drawn))
   if not written or problem then
     message = message or problem
     stop(4, damage and message .. "\n" .. damage or message)
@@ -68,29 +64,23 @@ local function analyse_traces(options, folder)
   finish(options, out, traces[options.what].run(sources, options))
 end
 
--- What is said of a study is kept, too: reports show it. What tells progress is not.
-local function listen(options)
-  local say, said = options.say, {}
-  options.progress = say
-  function options.say(text)
-    said[#said + 1] = text
-    say(text)
-  end
-  return said
-end
-
+-- Tables and texts of an analysis are shown, and kept in a file: reports show it.
 local function analyse_study(options, folder)
   local study, message = open.study(options, "")
   if not study then
     stop(1, message)
   end
-  local said = listen(options)
-  options.folder = folder
-  local files, problem, damage, code = studies[options.what].run(study, options)
-  if not files then
-    stop(code or 1, problem)
+  local damage = sheets.damage(study)
+  options.folder, options.study = folder, study
+  local result, problem, code = studies[options.what].run(study, options)
+  if not result then
+    stop(code or 1, damage and problem .. "\n" .. damage or problem)
   end
-  files[#files + 1] = { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" }
+  local said = lists.map(result.tables, function(part) return type(part) == "string" and part or sheets.shown(part) end)
+  for _, text in ipairs(said) do
+    options.say(text)
+  end
+  lists.append(result, { { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
   local out = options.out
   if not out then
     out, message = write.below(options.runs, beside.folder(options.what, study.name))
@@ -98,7 +88,7 @@ local function analyse_study(options, folder)
   if not out then
     stop(1, message)
   end
-  finish(options, out, files, damage)
+  finish(options, out, result, damage)
 end
 
 local function analyse(options, folder)

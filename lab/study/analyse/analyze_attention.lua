@@ -62,10 +62,10 @@ end
 
 local function matrices(rows)
   local list = {}
-  for r, row in ipairs(rows) do
-    for l, layer in ipairs(row) do
+  for _, row in ipairs(rows) do
+    for _, layer in ipairs(row) do
       list[#list + 1] = { name = ("run%d.n%d.%s"):format(row.run, row.length, layer.site),
-        shape = { layer.rows, layer.columns }, values = layer.values, row = r, layer = l }
+        shape = { layer.rows, layer.columns }, values = layer.values }
     end
   end
   return list
@@ -89,15 +89,14 @@ end
 
 local function picture(rows, begin)
   local at = begin
-  for _, row in ipairs(rows) do
+  local list = lists.map(rows, function(row)
     local drawn = { label = ("%s, length %d"):format(row.label, row.length) }
     for l, layer in ipairs(row) do
       drawn[l] = panel(layer, l, at)
       at = at + 4 * layer.rows * layer.columns
     end
-    row.drawn = drawn
-  end
-  local list = lists.map(rows, function(row) return row.drawn end)
+    return drawn
+  end)
   return panels.script({ name = "attention", title = "Attention: the largest weight of any head", note =
     "queries down, keys right; colours from 0 to the panel's largest", panel = 200, settings = SETTINGS, rows = list })
 end

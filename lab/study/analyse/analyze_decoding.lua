@@ -103,7 +103,7 @@ local function attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
     local number = tonumber(site:match("layers%.(%d+)"))
-    if not layers or layers[number] then
+    if not layers or lists.has(layers, number) then
       local name = front .. site .. ".attention"
       local values, shape = source:read(trace, name), trace.entries[name].shape
       local queries, keys = sides(site, streams, shape)
@@ -121,15 +121,10 @@ end
 
 -- The layers that were asked for and that no attention is of, in order.
 local function absent(list, layers)
-  local there, numbers = {}, {}
-  for _, attention in ipairs(list) do
-    there[attention.layer or false] = true
-  end
-  for number in pairs(layers or {}) do
-    numbers[#numbers + 1] = not there[number] and number or nil
-  end
+  local there = lists.map(list, function(attention) return attention.layer end)
+  local numbers = lists.map(layers or {}, function(number) return not lists.has(there, number) and number or nil end)
   table.sort(numbers)
-  return numbers
+  return lists.distinct(numbers)
 end
 
 local function words_of(answer)
@@ -188,16 +183,6 @@ end
 
 -- ---- the picture ----
 
-local function panel_size(list)
-  local most = 0
-  for _, one in ipairs(list) do
-    for _, attention in ipairs(one.attentions) do
-      most = math.max(most, #attention.writes, #attention.reads)
-    end
-  end
-  return math.max(LEAST, math.min(CELL * most, MOST)), most
-end
-
 local function attention_row(data, name, one, attention, font)
   local row = { label = ("%s: %s"):format(one.source.label, attention.site) }
   for h, head in ipairs(attention.heads) do
@@ -217,7 +202,13 @@ local function bias_row(data, name, one, bias, font)
 end
 
 local function picture(list)
-  local size, most = panel_size(list)
+  local most = 0
+  for _, one in ipairs(list) do
+    for _, attention in ipairs(one.attentions) do
+      most = math.max(most, #attention.writes, #attention.reads)
+    end
+  end
+  local size = math.max(LEAST, math.min(CELL * most, MOST))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
   local data, rows = {}, {}
   for t, one in ipairs(list) do
@@ -237,27 +228,18 @@ end
 -- ---- the files ----
 
 local function csv(list)
-  local lines = { "run,text,place,answer,right,wrong" }
-  for _, one in ipairs(list) do
-    for i, symbol in ipairs(one.answer) do
-      lines[#lines + 1] = sheets.line(one.source.label, one.text, i - 1, symbol.text, symbol.right or "",
-        symbol.right and (symbol.wrong and 1 or 0) or "")
+  return sheets.csv("decoding.csv", "run,text,place,answer,right,wrong", function(add)
+    for _, one in ipairs(list) do
+      for i, symbol in ipairs(one.answer) do
+        add(one.source.label, one.text, i - 1, symbol.text, symbol.right or "",
+          symbol.right and (symbol.wrong and 1 or 0) or "")
+      end
     end
-  end
-  return table.concat(lines, "\n") .. "\n"
-end
-
-local function by_number(numbers)
-  local set = numbers and {}
-  for _, number in ipairs(numbers or {}) do
-    set[number] = true
-  end
-  return set
+  end)
 end
 
 function M.run(sources, options)
   local list, files = {}, {}
-  options.layers = by_number(options.layers)
   for _, source in ipairs(sources) do
     for t, text in ipairs(options.text) do
       local one = analyse(source, text, options)
@@ -273,9 +255,7 @@ function M.run(sources, options)
       files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }
     end
   end
-  files[#files + 1] = { path = "decoding.csv", text = csv(list) }
-  files[#files + 1] = { path = "decoding.gnuplot", text = picture(list) }
-  return files
+  return lists.append(files, { csv(list), { path = "decoding.gnuplot", text = picture(list) } })
 end
 
 return M

@@ -4,9 +4,11 @@
 -- files pca.csv (a point per line), summary.csv, pca.gnuplot. The mean and two components are fitted per run and site
 -- on the first length and applied to the others, not whitened.
 
-local curves = require("lab.study.report.figures.curves")
+local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local pca = require("lab.study.analyse.mathematics.pca")
+local scales = require("lab.study.report.figures.scales")
+local sheets = require("lab.study.analyse.sheets")
 local statistics = require("lab.study.read.statistics")
 local stop = require("lab.study.analyse.source").stop
 
@@ -23,7 +25,7 @@ local function points_of(source, file, site, length, part)
   local out = {}
   for s = 0, sequences - 1 do
     local values = source:read(file, name, (s * tokens + part.first) * width, part.count * width)
-    table.move(values, 1, #values, #out + 1, out)
+    lists.append(out, values)
   end
   return out, width
 end
@@ -53,15 +55,12 @@ end
 -- Squared distance from the fitted mean in the plane, each component in its own standard deviations, averaged over the
 -- components that vary: its mean over the fitted points is 1.
 local function radii(projected, fitted)
-  local out, components = {}, varying(projected, fitted)
-  for i = 1, #projected[1] do
-    local sum = 0.0
-    for _, k in ipairs(components) do
-      sum = sum + projected[k][i] ^ 2 / fitted.variance[k]
-    end
-    out[i] = #components > 0 and sum / #components or 1.0
-  end
-  return out
+  local components = varying(projected, fitted)
+  return lists.map(projected[1], function(_, i)
+    return statistics.mean(lists.map(components, function(k)
+      return projected[k][i] ^ 2 / fitted.variance[k]
+    end)) or 1.0
+  end)
 end
 
 -- Ends the analysis where an activation is no number, or infinite: nothing can be fitted to it.
@@ -95,32 +94,32 @@ local function site_of(source, file, site, options, parts)
 end
 
 local function analyse(source, options)
-  local parts = {}
   local file = source:trace("activations", options.lengths, options.sequences)
-  for i, length in ipairs(options.lengths) do
-    parts[i] = part_of(source, file, length, options)
-  end
-  local result = { label = source.label, sites = {} }
-  for i, site in ipairs(source:sites(file, options.lengths[1], "activations")) do
-    result.sites[i] = site_of(source, file, site, options, parts)
-  end
-  result.accuracy = source:accuracy(options.lengths, options.sequences)
-  return result
+  local parts = lists.map(options.lengths, function(length) return part_of(source, file, length, options) end)
+  local sites = lists.map(source:sites(file, options.lengths[1], "activations"), function(site)
+    return site_of(source, file, site, options, parts)
+  end)
+  return { label = source.label, sites = sites, accuracy = source:accuracy(options.lengths, options.sequences) }
+end
+
+-- Numbers with six digits, as the files have them.
+local function six_digits(...)
+  return table.unpack(lists.map({ ... }, function(value) return ("%.6g"):format(value) end))
 end
 
 local function points_csv(results)
-  local lines = { "run,site,length,sequence,position,pc1,pc2" }
-  for _, result in ipairs(results) do
-    for _, site in ipairs(result.sites) do
-      for _, at in ipairs(site.lengths) do
-        for i = 1, #at.x do
-          lines[#lines + 1] = ("%s,%s,%d,%d,%d,%.6g,%.6g"):format(result.label, site.site, at.length,
-            (i - 1) // at.count + 1, at.first + (i - 1) % at.count, at.x[i], at.y[i])
+  return sheets.csv("pca.csv", "run,site,length,sequence,position,pc1,pc2", function(add)
+    for _, result in ipairs(results) do
+      for _, site in ipairs(result.sites) do
+        for _, at in ipairs(site.lengths) do
+          for i = 1, #at.x do
+            add(result.label, site.site, at.length, (i - 1) // at.count + 1, at.first + (i - 1) % at.count,
+              six_digits(at.x[i], at.y[i]))
+          end
         end
       end
     end
-  end
-  return table.concat(lines, "\n") .. "\n"
+  end)
 end
 
 -- Shares of the variance that the two components explain.
@@ -130,25 +129,24 @@ local function explained(site)
 end
 
 local function summary_csv(results)
-  local lines = { "run,site,length,accuracy,explained1,explained2,drift,outside,spread" }
-  for _, result in ipairs(results) do
-    for _, site in ipairs(result.sites) do
-      local first, second = explained(site)
-      for _, at in ipairs(site.lengths) do
-        lines[#lines + 1] = ("%s,%s,%d,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g"):format(result.label, site.site, at.length,
-          result.accuracy[at.length], first, second, at.drift, at.outside, at.spread)
+  return sheets.csv("summary.csv", "run,site,length,accuracy,explained1,explained2,drift,outside,spread", function(add)
+    for _, result in ipairs(results) do
+      for _, site in ipairs(result.sites) do
+        local first, second = explained(site)
+        for _, at in ipairs(site.lengths) do
+          add(result.label, site.site, at.length, six_digits(result.accuracy[at.length], first, second, at.drift,
+            at.outside, at.spread))
+        end
       end
     end
-  end
-  return table.concat(lines, "\n") .. "\n"
+  end)
 end
 
 local function say_results(results, options)
   for _, result in ipairs(results) do
-    local words = {}
-    for _, length in ipairs(options.lengths) do
-      words[#words + 1] = ("%.4f at length %d"):format(result.accuracy[length], length)
-    end
+    local words = lists.map(options.lengths, function(length)
+      return ("%.4f at length %d"):format(result.accuracy[length], length)
+    end)
     options.say(("%s: accuracy %s"):format(result.label, table.concat(words, ", ")))
     options.say(("  %-18s %10s %10s %8s %9s %9s %9s"):format("site", "explained", "", "length", "drift", "outside",
       "spread"))
@@ -183,22 +181,14 @@ local SETTINGS = {
   "set offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03",
 }
 
-local function tic_step(lists)
-  local low, high = math.huge, -math.huge
-  for _, list in ipairs(lists) do
-    for _, value in ipairs(list) do
-      low, high = math.min(low, value), math.max(high, value)
-    end
-  end
-  return curves.tic_step(high - low)
-end
-
 -- One axis for these lists of numbers; flat: they are all 0.
-local function axis(letter, flat, lists)
+local function axis(letter, flat, numbers)
   if flat then
     return ("set %srange [-1:1]\nset %stics 1"):format(letter, letter)
   end
-  return ("set %srange [*:*]\nset autoscale %sfix\nset %stics %.6g"):format(letter, letter, letter, tic_step(lists))
+  local low, high = statistics.range(numbers)
+  return ("set %srange [*:*]\nset autoscale %sfix\nset %stics %.6g"):format(letter, letter, letter,
+    scales.step(high - low))
 end
 
 local function panel(key, site, at, last)
@@ -238,16 +228,9 @@ end
 
 -- The files of the analysis.
 function M.run(sources, options)
-  local results = {}
-  for i, source in ipairs(sources) do
-    results[i] = analyse(source, options)
-  end
+  local results = lists.map(sources, function(source) return analyse(source, options) end)
   say_results(results, options)
-  return {
-    { path = "pca.csv", text = points_csv(results) },
-    { path = "summary.csv", text = summary_csv(results) },
-    { path = "pca.gnuplot", text = picture(results, options) },
-  }
+  return { points_csv(results), summary_csv(results), { path = "pca.gnuplot", text = picture(results, options) } }
 end
 
 return M

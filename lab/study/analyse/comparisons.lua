@@ -63,15 +63,13 @@ end
 -- the differences of theirs, since the groups are drawn apart.
 local function describe(sets, metric, criterion, options)
   local drawing = inference.random(options.seed)
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      judge_seeds(group, options.split, metric, criterion)
-      group.mean, group.sd = statistics.mean(group.scores), statistics.sd(group.scores)
-      if group.sd then
-        group.error = group.sd / math.sqrt(#group.scores)
-        group.means = inference.resample(group.scores, statistics.mean, options.resamples, drawing)
-        group.low, group.high = inference.interval(group.means)
-      end
+  for _, group in lists.nested(sets, "groups") do
+    judge_seeds(group, options.split, metric, criterion)
+    group.mean, group.sd = statistics.mean(group.scores), statistics.sd(group.scores)
+    if group.sd then
+      group.error = group.sd / math.sqrt(#group.scores)
+      group.means = inference.resample(group.scores, statistics.mean, options.resamples, drawing)
+      group.low, group.high = inference.interval(group.means)
     end
   end
 end
@@ -114,16 +112,9 @@ end
 
 -- Sets `key` of the pairs to the corrected p(pair), where there is one.
 local function correct(list, key, p)
-  local tested, values = {}, {}
-  for _, pair in ipairs(list) do
-    local value = p(pair)
-    if value then
-      tested[#tested + 1], values[#values + 1] = pair, value
-    end
-  end
-  local corrected = inference.holm(values)
-  for i, pair in ipairs(tested) do
-    pair[key] = corrected[i]
+  local tested = lists.map(list, function(pair) return p(pair) and pair or nil end)
+  for i, corrected in ipairs(inference.holm(lists.map(tested, p))) do
+    tested[i][key] = corrected
   end
 end
 
@@ -140,25 +131,19 @@ local function verdict(pair)
   return equal and "equivalent" or pair.reachable >= inference.ERROR and "too few seeds" or "undecided"
 end
 
--- Sets `reachable` of the pairs whose test is the permutation test, and 0 of others: what the correction would leave of
--- their p if all were as small as so many seeds can make them.
-local function reach(list)
-  correct(list, "reachable", function(pair)
-    return pair.raw and (pair.method == "permutation" and pair.least or 0.0)
-  end)
-end
-
 local function judge(list, options)
   for _, pair in ipairs(list) do
     test_exactly(pair, options)
     pair.p_equivalence = options.margin and inference.equivalence(pair.test, options.margin)
   end
   for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence" }) do
-    correct(list, key, function(pair)
-      return pair[of]
-    end)
+    correct(list, key, function(pair) return pair[of] end)
   end
-  reach(list)
+  -- `reachable` is what the correction would leave of p if all were as small as so many seeds can make them: 0 of tests
+  -- that are no permutation test.
+  correct(list, "reachable", function(pair)
+    return pair.raw and (pair.method == "permutation" and pair.least or 0.0)
+  end)
   for _, pair in ipairs(list) do
     pair.verdict = verdict(pair)
   end
@@ -166,10 +151,8 @@ end
 
 local function nothing_to_compare(sets, split)
   local counts = {}
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      counts[#counts + 1] = ("%s: %d"):format(tongues.plain(groups.title(set, group)), #group.scores)
-    end
+  for set, group in lists.nested(sets, "groups") do
+    counts[#counts + 1] = ("%s: %d"):format(tongues.plain(groups.title(set, group)), #group.scores)
   end
   local more = #counts - MOST_NAMED
   local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
@@ -183,7 +166,7 @@ function M.of(study, options)
     return nil, message
   end
   local sets = groups.sets(study, axis, options.split)
-  message = groups.reference_problem(sets, options.reference)
+  message = groups.reference_problem(sets, options.reference, "value")
   if message then
     return nil, message
   end

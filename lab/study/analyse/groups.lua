@@ -22,73 +22,63 @@ function M.axis(study, wanted)
   if #names == 0 then
     return nil, "there is a single cell; expected several to compare"
   end
-  for _, name in ipairs(names) do
-    if name == (wanted or names[#names]) then
-      return name
-    end
+  if lists.has(names, wanted or names[#names]) then
+    return wanted or names[#names]
   end
   return nil, ("--axis %s: cells differ along no such axis\n  expected: %s"):format(wanted, table.concat(names, ", "))
 end
 
 -- Where a cell stands along the other axes.
 local function set_name(study, cell, along)
-  local parts = {}
-  for _, axis in ipairs(study.axes) do
-    parts[#parts + 1] = axis.name ~= along and #axis.values > 1 and views.label(axis.name, cell.key[axis.name]) or nil
-  end
-  return table.concat(parts, ", ")
-end
-
--- How many learning rates of a cell have a score.
-local function count_rates(cell)
-  local count = 0
-  for _, rate in ipairs(cell.summary.rates) do
-    count = count + (rate.mean and 1 or 0)
-  end
-  return count
+  return table.concat(lists.map(study.axes, function(axis)
+    return axis.name ~= along and #axis.values > 1 and views.label(axis.name, cell.key[axis.name]) or nil
+  end), ", ")
 end
 
 local function group_of(cell, axis, split, metric)
   local best = cell.summary.best or cell.summary.rates[1]
   local group = { value = cell.key[axis], name = views.label(axis, cell.key[axis]), cell = cell, asked = best.asked,
-    rate = best.rate, rates = count_rates(cell), runs = table.move(best.runs, 1, #best.runs, 1, {}), scores = {} }
-  table.sort(group.runs, function(a, b)
-    return a.seed < b.seed
-  end)
-  for i = #group.runs, 1, -1 do
-    local score = runs.score(group.runs[i], split, metric)
-    if score then
-      table.insert(group.scores, 1, score)
-    else
-      table.remove(group.runs, i)
-    end
-  end
+    rate = best.rate, rates = lists.count(cell.summary.rates, function(rate) return rate.mean end) }
+  group.runs = lists.map(best.runs, function(run) return runs.score(run, split, metric) and run or nil end)
+  table.sort(group.runs, function(a, b) return a.seed < b.seed end)
+  group.scores = lists.map(group.runs, function(run) return runs.score(run, split, metric) end)
   return group
 end
 
 -- The sets with the scores of this split in the metric of the study's.
 function M.sets(study, axis, split)
-  local sets, at = {}, {}
-  for _, cell in ipairs(study.cells) do
-    local name = set_name(study, cell, axis)
-    if not at[name] then
-      at[name] = { name = name, groups = {} }
-      sets[#sets + 1] = at[name]
-    end
-    table.insert(at[name].groups, group_of(cell, axis, split, study.scored.metric))
-  end
-  return sets
+  local by_name = lists.group(study.cells, function(cell) return set_name(study, cell, axis) end)
+  return lists.map(by_name, function(cells)
+    return { name = cells.key, groups = lists.map(cells, function(cell)
+      return group_of(cell, axis, split, study.scored.metric)
+    end) }
+  end)
 end
 
 -- All cells as one list of groups, each called by what tells it from the others; scores are token accuracies.
 function M.all(study, split)
-  local list = {}
-  for i, cell in ipairs(study.cells) do
-    list[i] = group_of(cell, study.axes[#study.axes].name, split, "accuracy")
-    local name = set_name(study, cell)
-    list[i].name = name ~= "" and name or list[i].name
+  return lists.map(study.cells, function(cell)
+    local group, name = group_of(cell, study.axes[#study.axes].name, split, "accuracy"), set_name(study, cell)
+    group.name = name ~= "" and name or group.name
+    return group
+  end)
+end
+
+-- The sets without the groups that have no run, and without those that have no other group; and notes on groups of
+-- which seeds have no score. Or nil and a message: no group has a run.
+function M.with_runs(sets, split)
+  local notes = {}
+  local full = lists.map(sets, function(set)
+    local groups = lists.map(set.groups, function(group)
+      notes[#notes + 1] = M.seeds_note(set, group)
+      return #group.runs > 0 and group or nil
+    end)
+    return #groups > 0 and { name = set.name, groups = groups } or nil
+  end)
+  if #full == 0 then
+    return nil, ("no run has a score on %s\n  expected: runs trained to the end"):format(split)
   end
-  return list
+  return full, notes
 end
 
 -- Calls visit(a, b) for every pair of groups, each with itself, too.
@@ -118,16 +108,20 @@ function M.title(set, group)
   return (set.name ~= "" and set.name .. ", " or "") .. group.name
 end
 
--- What is wrong where no set has a group of this value; or nil.
-function M.reference_problem(sets, reference)
-  local names, seen = {}, {}
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      names[#names + 1] = not seen[group.value] and tongues.plain(group.value) or nil
-      seen[group.value] = true
-    end
+-- A note on a group of which not all seeds have a score; nil of others.
+function M.seeds_note(set, group)
+  return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.title(set, group), #group.runs,
+    group.asked) or nil
+end
+
+-- What is wrong where no group of the sets has the reference as its `key`; or nil.
+function M.reference_problem(sets, reference, key)
+  local values = {}
+  for _, group in lists.nested(sets, "groups") do
+    values[#values + 1] = group[key]
   end
-  if reference and not seen[reference] then
+  if reference and not lists.has(values, reference) then
+    local names = lists.map(lists.distinct(values), tongues.plain)
     local hint = nearest.hint(reference, names, "%s")
     return ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference, table.concat(names, ", "),
       hint and "\n  hint: " .. hint or "")
@@ -137,10 +131,8 @@ end
 -- What most runs of all groups have as the grid of their scores (grids.lua).
 function M.grid(sets, split)
   local list = {}
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      table.move(group.runs, 1, #group.runs, #list + 1, list)
-    end
+  for _, group in lists.nested(sets, "groups") do
+    lists.append(list, group.runs)
   end
   return grids.usual(list, split)
 end
@@ -165,36 +157,27 @@ end
 -- Notes on rates: of so many cells, chosen where.
 local function rate_notes(sets, split)
   local counts, order, biased = {}, {}, {}
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      local place, same = choice_of(group, split)
-      if place then
-        order[#order + 1] = not counts[place] and place or nil
-        counts[place], biased[place] = (counts[place] or 0) + 1, biased[place] or same
-      end
+  for _, group in lists.nested(sets, "groups") do
+    local place, same = choice_of(group, split)
+    if place then
+      order[#order + 1] = not counts[place] and place or nil
+      counts[place], biased[place] = (counts[place] or 0) + 1, biased[place] or same
     end
   end
-  for i, place in ipairs(order) do
-    order[i] = ("learning rate: of %s it is the one of several with the best mean over these seeds %s%s"):format(
+  return lists.map(order, function(place)
+    return ("learning rate: of %s it is the one of several with the best mean over these seeds %s%s"):format(
       wording.count(counts[place], "cell"), place, biased[place] and ", on the very examples that are compared, so "
       .. "that their means are somewhat too good" or "")
-  end
-  return order
+  end)
 end
 
 -- What one should know of the groups before one believes the tests.
 function M.notes(study, sets, split)
   local notes, within, usual = {}, 0, M.grid(sets, split)
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      if #group.scores < group.asked then
-        notes[#notes + 1] = ("%s: %d of %d seeds have a score"):format(M.title(set, group), #group.scores, group.asked)
-      end
-      notes[#notes + 1] = grid_note(set, group, usual, split)
-      for _, run in ipairs(group.runs) do
-        within = within + (run.within and 1 or 0)
-      end
-    end
+  for set, group in lists.nested(sets, "groups") do
+    notes[#notes + 1] = M.seeds_note(set, group)
+    notes[#notes + 1] = grid_note(set, group, usual, split)
+    within = within + lists.count(group.runs, function(run) return run.within end)
   end
   for _, cell in ipairs(study.cells) do
     for _, difference in ipairs(cell.summary.differences) do
@@ -207,8 +190,7 @@ function M.notes(study, sets, split)
     notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1
       and "1 run was" or wording.count(within, "run") .. " were")
   end
-  local rates = rate_notes(sets, split)
-  return table.move(rates, 1, #rates, #notes + 1, notes)
+  return lists.append(notes, rate_notes(sets, split))
 end
 
 return M

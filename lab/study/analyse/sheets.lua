@@ -2,8 +2,10 @@
 --
 -- Input: texts and numbers; models of tables as views.lua describes them. Output: text.
 
+local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local open = require("lab.study.report.open")
+local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 
@@ -15,19 +17,23 @@ local MOST_DAMAGED = 5
 
 M.MISSING = "-"
 
--- A row's cells, each with one text.
-function M.texts(...)
-  return lists.map({ ... }, function(text) return { texts = { text } } end)
-end
-
--- Columns of these titles.
-function M.columns(...)
-  return lists.map({ ... }, function(title) return { title = title } end)
+-- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads, and each row, are
+-- lists of texts, of which the first stands at the left.
+function M.table(model)
+  local rows = lists.map(model.rows, function(row) return entries.row(row[1], { table.unpack(row, 2) }) end)
+  return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
+    corner = model.heads[1], columns = entries.columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
 -- Numbers in a form; where there is none, MISSING.
 function M.number(form, ...)
   return ... and form:format(...) or M.MISSING
+end
+
+-- The mean of numbers, and their deviation where there are several.
+function M.mean_and_sd(form, values)
+  local sd = statistics.sd(values)
+  return M.number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
 end
 
 -- A table as text for the screen: its first rows.
@@ -38,19 +44,20 @@ function M.shown(model)
   return table_text.render(short, M.WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
 end
 
-local function csv_number(value)
-  return value and ("%.9g"):format(value) or ""
-end
-
--- A line of CSV: texts, integers, and numbers with nine digits; nil is an empty field.
-function M.line(...)
-  local fields = table.pack(...)
-  for i = 1, fields.n do
-    local field = fields[i]
-    fields[i] = type(field) == "string" and tongues.csv(field) or math.type(field) == "integer" and tostring(field)
-      or csv_number(field)
-  end
-  return table.concat(fields, ",")
+-- A CSV file: `heads` is its first line, fill(add) gives the others. add takes the fields of a line: texts, integers,
+-- and numbers, which get nine digits; nil is an empty field.
+function M.csv(path, heads, fill)
+  local lines = { heads }
+  fill(function(...)
+    local fields = table.pack(...)
+    for i = 1, fields.n do
+      local field = fields[i]
+      fields[i] = type(field) == "string" and tongues.csv(field) or math.type(field) == "integer" and tostring(field)
+        or field and ("%.9g"):format(field) or ""
+    end
+    lines[#lines + 1] = table.concat(fields, ",")
+  end)
+  return { path = path, text = table.concat(lines, "\n") .. "\n" }
 end
 
 -- What was left out since its files are damaged, or nil.

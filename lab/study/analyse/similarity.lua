@@ -1,6 +1,6 @@
 -- How alike the attention of a study's models is.
 --
--- Input: groups (groups.lua) and { project, provide, folder, study, split, length, examples, seed, progress,
+-- Input: groups (groups.lua) and { project, provide, folder, study, split, length, examples, seed, say,
 -- trained_only }. Output of M.of: a list of steps, each { step, layers, pairs, floors, of_run }: pairs[a][b][layer] = {
 -- cosine, divergence }, lists over all pairs of a run of group a with one of group b (a group with itself: different
 -- runs), for a <= b, layer -1 being all layers together; floors[a][layer] likewise, of runs with attention that is
@@ -8,10 +8,11 @@
 -- Groups get `mask` (text; nil: all pairs of tokens) and `without_dropout`, where evaluation has it. Errors end the
 -- analysis: see source.lua.
 
+local lists = require("base.lists")
 local source = require("lab.study.analyse.source")
 local shell = require("base.shell")
+local statistics = require("lab.study.read.statistics")
 local tools = require("lab.study.analyse.tools")
-local trained = require("lab.study.read.trained")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -40,22 +41,8 @@ end
 
 -- What can run and trace the models of a group.
 local function source_of(group, options)
-  local run, message = trained.open(group.runs[1].dir)
-  if not run then
-    source.stop(1, message)
-  end
-  local study, sets = options.study, {}
-  group.without_dropout = run.info.spec.eval.dropout == true
-  if group.without_dropout then
-    sets[1] = "eval.dropout=false"
-  end
-  local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
-    group.cell.id) or nil
-  if cell then
-    table.move(study.set or {}, 1, #(study.set or {}), #sets + 1, sets)
-  end
-  return source.open(run, { project = options.project, provide = options.provide, folder = options.folder, cell = cell,
-    sets = #sets > 0 and sets or nil, seed = options.seed })
+  group.without_dropout = source.run(group.runs[1].dir).info.spec.eval.dropout == true
+  return source.of_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
 end
 
 -- The maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
@@ -85,10 +72,9 @@ end
 -- Traces all runs of a group; place: of its first among all models.
 local function trace(group, from, step, options, models)
   for i, run in ipairs(group.runs) do
-    local opened, message = trained.open(run.dir)
-    from.run = opened or source.stop(1, message)
+    from.run = source.run(run.dir)
     local file = from:trace("attention", { options.length }, options.examples, {
-      checkpoint = step == "start" and from:untrained() or nil, split = opened.info.data and options.split or nil,
+      checkpoint = step == "start" and from:untrained() or nil, split = from.run.info.data and options.split or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = maps_of(from, file, options.length)
     if models[1] and shape_text(models[1]) ~= shape_text(maps) then
@@ -113,12 +99,10 @@ local function uniform(like, allowed, number, folder)
     end
     rows[query + 1] = table.concat(row)
   end
-  local path, offsets = ("%s/uniform%d"):format(folder, number), {}
+  local path = ("%s/uniform%d"):format(folder, number)
   local written, message = write.file(path, table.concat(rows):rep(like.examples * like.heads))
-  for i in ipairs(like.offsets) do
-    offsets[i] = 0
-  end
-  return written and { path = path, offsets = offsets } or source.stop(4, message)
+  return written and { path = path, offsets = lists.map(like.offsets, function() return 0 end) }
+    or source.stop(4, message)
 end
 
 -- Adds a model of uniform attention for each mask that groups have; where it stands, by mask.
@@ -147,10 +131,10 @@ local function write_list(models, path)
   return written or source.stop(4, message)
 end
 
-local function put(lists, layer, cosine, divergence)
-  lists[layer] = lists[layer] or { cosine = {}, divergence = {} }
-  table.insert(lists[layer].cosine, cosine)
-  table.insert(lists[layer].divergence, divergence)
+local function put(by_layer, layer, cosine, divergence)
+  by_layer[layer] = by_layer[layer] or { cosine = {}, divergence = {} }
+  table.insert(by_layer[layer].cosine, cosine)
+  table.insert(by_layer[layer].divergence, divergence)
 end
 
 local function empty(groups)
@@ -167,11 +151,11 @@ local function empty(groups)
   return result
 end
 
--- Adds the cosine of a run with one of group b to what its mean is made of.
+-- Adds the cosine of a run with one of group b to those that its mean is made of.
 local function note(result, model, b, cosine)
   local of = result.of_run[model.group][model.place]
-  of[b] = of[b] or { sum = 0.0, count = 0 }
-  of[b].sum, of[b].count = of[b].sum + cosine, of[b].count + 1
+  of[b] = of[b] or {}
+  table.insert(of[b], cosine)
 end
 
 -- Puts a line of the program where it belongs. Models stand in the order of their groups, uniform ones behind them.
@@ -209,8 +193,8 @@ end
 local function means(result)
   for _, runs in pairs(result.of_run) do
     for _, of in ipairs(runs) do
-      for group, sum in pairs(of) do
-        of[group] = sum.sum / sum.count
+      for group, cosines in pairs(of) do
+        of[group] = statistics.mean(cosines)
       end
     end
   end
@@ -218,20 +202,16 @@ local function means(result)
 end
 
 function M.of(groups, options)
-  local sources, steps = {}, {}
-  for i, group in ipairs(groups) do
-    sources[i] = source_of(group, options)
-  end
+  local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
     local models = {}
     for i, group in ipairs(groups) do
       trace(group, sources[i], step, options, models)
-      options.progress(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
+      options.say(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
         wording.count(#group.runs, "run")))
     end
-    local layers, shape = #models[1].offsets, shape_text(models[1])
     local result = means(compare(groups, models, options))
-    result.step, result.layers, result.shape = step, layers, shape
+    result.step, result.layers, result.shape = step, #models[1].offsets, shape_text(models[1])
     steps[#steps + 1] = result
   end
   return steps

@@ -8,6 +8,7 @@
 
 local input = require("base.input")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
 local safetensors = require("base.safetensors")
@@ -28,11 +29,9 @@ end
 local stop = M.stop
 
 function Source:call(verb, words)
-  table.move(self.files, 1, #self.files, #words + 1, words)
-  table.insert(words, 1, verb)
-  table.insert(words, 1, self.trainer)
   local log = self.folder .. "/log"
-  local code = shell.run(words, { output = log, errors_too = true })
+  local code = shell.run(lists.append(lists.join({ self.trainer, verb }, words), self.files),
+    { output = log, errors_too = true })
   if code ~= 0 then
     stop(code, ("%s: trainer %s failed:\n%s"):format(self.run.dir, verb, write.read(log) or ""))
   end
@@ -53,26 +52,19 @@ end
 function Source:trace(kinds, lengths, count, more)
   more = more or {}
   local path = more.path or self.folder .. "/trace.safetensors"
-  local words = { "--checkpoint", more.checkpoint or self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out",
-    path, "--lengths", table.concat(lengths, ","), "--examples", count }
-  if more.split then
-    table.move({ "--split", more.split }, 1, 2, #words + 1, words)
-  end
-  table.move(more.flags or {}, 1, #(more.flags or {}), #words + 1, words)
-  return self:traced(words, path)
+  return self:traced(more.checkpoint or self.run.checkpoint, kinds, path, lists.append({ "--lengths",
+    table.concat(lengths, ","), "--examples", count, more.split and "--split", more.split }, more.flags or {}))
 end
 
 -- The same of a text, which the model answers: in a frame of so many places, or nil.
 function Source:trace_text(kinds, text, frame)
-  local path = self.folder .. "/trace.safetensors"
-  local words = { "--checkpoint", self.run.checkpoint, "--what", kinds, "--seed", self.seed, "--out", path,
-    "--text=" .. text }
-  words[#words + 1] = frame and "--frame=" .. frame
-  return self:traced(words, path)
+  return self:traced(self.run.checkpoint, kinds, self.folder .. "/trace.safetensors",
+    { "--text=" .. text, frame and "--frame=" .. frame })
 end
 
-function Source:traced(words, path)
-  self:call("trace", words)
+function Source:traced(checkpoint, kinds, path, words)
+  self:call("trace", lists.append({ "--checkpoint", checkpoint, "--what", kinds, "--seed", self.seed, "--out", path },
+    words))
   local file, message = safetensors.open(path)
   return file or stop(1, message)
 end
@@ -147,6 +139,12 @@ local function of_cell(run, options)
   return trained.program(dir), files
 end
 
+-- An opened run of a path.
+function M.run(path)
+  local run, message = trained.open(path)
+  return run or stop(1, message)
+end
+
 function M.open(run, options)
   local trainer, files, code, message
   if options.cell then
@@ -160,6 +158,16 @@ function M.open(run, options)
   end
   return setmetatable({ run = run, label = options.label, trainer = trainer, files = files or {},
     folder = options.folder, seed = options.seed }, Source)
+end
+
+-- What can run the models of a group (groups.lua), its first run for a start. sets: what is set in the spec besides.
+function M.of_group(group, options, sets)
+  local study = options.study
+  local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
+    group.cell.id) or nil
+  sets = cell and lists.join(sets, study.set or {}) or sets
+  return M.open(M.run(group.runs[1].dir), { project = options.project, provide = options.provide,
+    folder = options.folder, cell = cell, sets = #sets > 0 and sets or nil, seed = options.seed })
 end
 
 -- Calls work(options, folder) with a temporary folder, which is removed whatever comes of it. An exit code, and what a

@@ -65,49 +65,44 @@ local function read(groups, options, notes)
   return list
 end
 
--- Calls visit(list of tables, step, record, group) for each list.
-function M.each(groups, visit)
-  for _, group in ipairs(groups) do
-    for _, record in ipairs(group.records) do
-      for _, step in ipairs(M.STEPS) do
-        if record[step] then
-          visit(record[step], step, record, group)
+-- Goes through the lists of tables: (list, step, record, group).
+function M.each(groups)
+  return coroutine.wrap(function()
+    for _, group in ipairs(groups) do
+      for _, record in ipairs(group.records) do
+        for _, step in ipairs(M.STEPS) do
+          if record[step] then
+            coroutine.yield(record[step], step, record, group)
+          end
         end
       end
     end
-  end
+  end)
 end
 
 -- All tables in one list; nil and a message where their widths differ.
 local function flat(groups)
-  local list, width, problem = {}, nil, nil
-  M.each(groups, function(tables, _, record)
+  local list = {}
+  for tables, _, record in M.each(groups) do
     for _, one in ipairs(tables) do
-      width = width or one.columns
       list[#list + 1] = one
-      problem = problem or one.columns ~= width and ("%s: its tables are %d wide; expected %d, as others here are")
-        :format(record.run.dir, one.columns, width) or nil
+      if one.columns ~= list[1].columns then
+        return nil, ("%s: its tables are %d wide; expected %d, as others here are"):format(record.run.dir, one.columns,
+          list[1].columns)
+      end
     end
-  end)
-  return not problem and list or nil, problem or width
-end
-
-local function reference_of(options, width)
-  if options.reference == "line" then
-    return position_tables.line(options.rows, width)
   end
-  return position_tables.grid(options.rows, options.across, width)
+  return list, list[1].columns
 end
 
 -- Means over the blocks of what was measured.
 local function average(groups)
-  M.each(groups, function(tables)
+  for tables in M.each(groups) do
     tables.mean = {}
-    for _, measure in ipairs({ "norm", "distance", "unit", "plain", "cosine" }) do
-      local values = lists.map(tables, function(one) return one.measures[measure] end)
-      tables.mean[measure] = statistics.mean(values)
+    for _, measure in ipairs(M.MEASURES) do
+      tables.mean[measure] = statistics.mean(lists.map(tables, function(one) return one.measures[measure] end))
     end
-  end)
+  end
 end
 
 function M.of(groups, options)
@@ -124,13 +119,11 @@ function M.of(groups, options)
   elseif width % 4 ~= 0 then
     return nil, 1, ("the tables are %d wide; expected a multiple of 4, which a sinusoid of a grid takes"):format(width)
   end
-  local reference, values = reference_of(options, width), {}
-  for i, one in ipairs(tables) do
-    values[i] = one.values
-  end
+  local reference = options.reference == "line" and position_tables.line(options.rows, width)
+    or position_tables.grid(options.rows, options.across, width)
   local results, code
-  results, code, message = procrustes.measure(options.project, options.folder,
-    { rows = options.rows, columns = width }, reference, values)
+  results, code, message = procrustes.measure(options.project, options.folder, { rows = options.rows, columns = width },
+    reference, lists.map(tables, function(one) return one.values end))
   if not results then
     return nil, code, message
   end
@@ -141,30 +134,17 @@ function M.of(groups, options)
   return { groups = list, reference = reference, width = width, notes = notes }
 end
 
--- What was measured of a run's tables in a block, by its number; nil: the mean over all.
-local function in_block(list, block)
-  return not block and list.mean or list[block] and list[block].measures or {}
-end
-
 -- Values of a measure at a step over the runs of a group, and their accuracies; in a block, or means over all.
 function M.values(group, step, measure, block)
   local values, scores = {}, {}
   for _, record in ipairs(group.records) do
-    local value = record[step] and in_block(record[step], block)[measure]
+    local of = record[step] or {}
+    local value = (not block and of.mean or of[block] and of[block].measures or {})[measure]
     if value then
       values[#values + 1], scores[#scores + 1] = value, record.accuracy
     end
   end
   return values, scores
-end
-
--- How many blocks have tables of their own, at most.
-local function count_blocks(groups)
-  local count = 0
-  M.each(groups, function(tables)
-    count = math.max(count, #tables)
-  end)
-  return count
 end
 
 local function correlate(over, at, values, scores)
@@ -178,8 +158,8 @@ local function add_correlations(list, groups, at)
   for _, group in ipairs(groups) do
     local values, scores = M.values(group, at.step, at.measure, at.block)
     if group.learned and #values > 0 then
-      table.move(values, 1, #values, #all + 1, all)
-      table.move(scores, 1, #scores, #all_scores + 1, all_scores)
+      lists.append(all, values)
+      lists.append(all_scores, scores)
       means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
     end
     if group.learned and #M.values(group, at.step, "norm", at.block) > 0 then -- of tables that are 0 some have no value
@@ -188,14 +168,17 @@ local function add_correlations(list, groups, at)
   end
   list[#list + 1] = correlate("all runs", at, all, all_scores)
   list[#list + 1] = correlate("means of cells", at, means, mean_scores)
-  table.move(within, 1, #within, #list + 1, list)
+  lists.append(list, within)
 end
 
 -- Correlations of a measure with accuracy over the learned tables of all runs, over the means of groups, and over the
 -- seeds within each group: a list of { over, step, block, measure, count, pearson, spearman }; block nil is the mean
 -- over all, which comes first.
 function M.correlations(result)
-  local list, blocks = {}, count_blocks(result.groups)
+  local list, blocks = {}, 0 -- with tables of their own, at most
+  for tables in M.each(result.groups) do
+    blocks = math.max(blocks, #tables)
+  end
   for block = 0, blocks > 1 and blocks or 0 do
     for _, step in ipairs(M.STEPS) do
       for _, measure in ipairs(M.MEASURES) do

@@ -346,4 +346,9 @@ function M.score_on(run, split, metric)
   return run.state == "evaluated" and M.percent(evaluation, metric) or nil
 end
 
+-- The runs at the learning rate that was chosen for a cell; none where there is no such rate, or no cell.
+function M.chosen(cell)
+  return cell and cell.summary.best and cell.summary.best.runs or {}
+end
+
 return M

@@ -63,6 +63,18 @@ function M.twice(picture, drawing)
   return table.concat(lines, "\n") .. "\n"
 end
 
+-- Panels in rows of `across`, the first of which has a heading.
+function M.rows(list, across, heading)
+  local rows = {}
+  for i, panel in ipairs(list) do
+    if (i - 1) % across == 0 then
+      rows[#rows + 1] = { label = i == 1 and heading or "" }
+    end
+    table.insert(rows[#rows], panel)
+  end
+  return rows
+end
+
 -- picture = { name, title, note, panel, settings, data, rows, left, across, down }: the files' name; two lines above
 -- the panels; their size in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title,
 -- lines }; where names of tics are long, the pixels beside, between and below panels.

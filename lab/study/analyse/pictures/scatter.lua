@@ -4,7 +4,9 @@
 -- numbers; more = { style, x, y }: of gnuplot, points unless given; { from, to, step } of an axis, which else fits.
 -- Output: a panel; nothing is run here.
 
-local curves = require("lab.study.report.figures.curves")
+local lists = require("base.lists")
+local scales = require("lab.study.report.figures.scales")
+local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
@@ -15,18 +17,13 @@ local function axis(letter, groups, given)
   if given then
     return ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
   end
-  local low, high = math.huge, -math.huge
-  for _, group in ipairs(groups) do
-    for _, value in ipairs(group[letter]) do
-      low, high = math.min(low, value), math.max(high, value)
-    end
-  end
+  local low, high = statistics.range(lists.map(groups, function(group) return group[letter] end))
   if low > high then
     low, high = 0, 1
   end
   local pad = high > low and MARGIN * (high - low) or math.max(0.01, MARGIN * math.abs(high))
   return ("set %srange [%.7g:%.7g]\nset %stics %.6g"):format(letter, low - pad, high + pad, letter,
-    curves.tic_step(high - low + 2 * pad))
+    scales.step(high - low + 2 * pad))
 end
 
 function M.panel(data, name, groups, title, more)

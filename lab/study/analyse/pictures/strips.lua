@@ -4,9 +4,10 @@
 -- last three absent where there are too few scores. Output: a gnuplot script; nothing is run here.
 
 local colours = require("lab.study.report.figures.colours")
-local curves = require("lab.study.report.figures.curves")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
+local scales = require("lab.study.report.figures.scales")
+local statistics = require("lab.study.read.statistics")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -22,17 +23,6 @@ local SETTINGS = {
   "set tics nomirror scale 0.4 textcolor rgb '#222222'",
   "set grid x lt 1 lw 0.6 lc rgb '#d0d0d0'",
 }
-
-local function styles_of(sets)
-  local names, seen = {}, {}
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      names[#names + 1] = not seen[group.name] and group.name or nil
-      seen[group.name] = true
-    end
-  end
-  return colours.all(names)
-end
 
 -- The lines of a block of data, "x y colour" of every number.
 local function points_of(set, styles)
@@ -72,25 +62,10 @@ local function layers_of(number, set, styles)
   return list
 end
 
--- From and to of the axis that all sets share, and its step.
-local function range(sets)
-  local low, high = math.huge, -math.huge
-  for _, set in ipairs(sets) do
-    for _, group in ipairs(set.groups) do
-      for _, score in ipairs(group.scores) do
-        low, high = math.min(low, score), math.max(high, score)
-      end
-    end
-  end
-  local pad = math.max(0.03 * (high - low), 0.1)
-  return low - pad, high + pad, curves.tic_step(high - low + 2 * pad)
-end
-
 local function panel(set, layers, drawing)
-  local names = {}
-  for y, group in ipairs(set.groups) do
-    names[y] = ("%s %d"):format(tongues.gnuplot((group.name:gsub("%%", "%%%%"))), y) -- a label of a tic is a format
-  end
+  local names = lists.map(set.groups, function(group, y)
+    return ("%s %d"):format(tongues.gnuplot((group.name:gsub("%%", "%%%%"))), y) -- a label of a tic is a format
+  end)
   drawing[#drawing + 1] = ("set title %s"):format(tongues.gnuplot(set.name))
   drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#names + 0.5,
     table.concat(names, ", "))
@@ -99,20 +74,22 @@ local function panel(set, layers, drawing)
 end
 
 function M.script(picture)
-  local styles, most, layers, data, drawing = styles_of(picture.sets), 0, {}, {}, {}
-  for i, set in ipairs(picture.sets) do
+  local groups, most, data = {}, 0, {}
+  for _, set in ipairs(picture.sets) do
     most = math.max(most, #set.groups)
-    layers[i] = layers_of(i, set, styles)
-    for _, layer in ipairs(layers[i]) do
-      data[#data + 1] = layer.data
-    end
+    lists.append(groups, set.groups)
   end
-  local low, high, step = range(picture.sets)
-  table.move(SETTINGS, 1, #SETTINGS, 1, drawing)
-  drawing[#drawing + 1] = ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low,
-    high, step, tongues.gnuplot(picture.xlabel))
-  drawing[#drawing + 1] = ("set multiplot layout %d,1 title %s"):format(#picture.sets,
-    tongues.gnuplot(picture.title))
+  local styles = colours.all(lists.distinct(lists.names(groups)))
+  local layers = lists.map(picture.sets, function(set, i) return layers_of(i, set, styles) end)
+  for _, of_set in ipairs(layers) do
+    lists.append(data, lists.map(of_set, function(layer) return layer.data end))
+  end
+  local low, high = statistics.range(lists.map(groups, function(group) return group.scores end))
+  local pad = math.max(0.03 * (high - low), 0.1)
+  local drawing = lists.join(SETTINGS, {
+    ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low - pad, high + pad,
+      scales.step(high - low + 2 * pad), tongues.gnuplot(picture.xlabel)),
+    ("set multiplot layout %d,1 title %s"):format(#picture.sets, tongues.gnuplot(picture.title)) })
   for i, set in ipairs(picture.sets) do
     panel(set, layers[i], drawing)
   end

@@ -83,8 +83,6 @@ local function with(style, faint)
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
-M.tic_step = scales.step
-
 local function x_tics(panel)
   if panel.x.ticks then
     return "(" .. table.concat(panel.x.ticks, ", ") .. ")"

@@ -29,35 +29,22 @@ function M.place(run, evaluation)
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
--- Calls take(run, cell) for every run with a score.
-local function each_scored(study, take)
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs or {}) do
-      if run.score then
-        take(run, cell)
-      end
-    end
+-- What text(run, cell) gives for the runs with a score, each once, as one text; nil of none.
+local function of_scored(study, text)
+  local texts = {}
+  for cell, run in lists.nested(study.cells, "runs") do
+    texts[#texts + 1] = run.score and text(run, cell) or nil
   end
-end
-
--- Different texts in the order in which they come, as one; nil of none.
-local function join(list, between)
-  local seen, texts = {}, {}
-  for _, text in ipairs(list) do
-    texts[#texts + 1] = not seen[text] and text or nil
-    seen[text] = true
-  end
-  return #texts > 0 and table.concat(texts, between or "; ") or nil
+  return texts[1] and table.concat(lists.distinct(texts), " or ") or nil
 end
 
 -- "mean over 9 lengths 60..500, beyond training"; nil where nothing has a score. Cells of another grid are marked.
 function M.grid(study)
-  local places, usual, others = {}, study.grid, false
-  each_scored(study, function(run, cell)
-    places[#places + 1] = M.place(run, runs.evaluation(run, study.scored.split))
+  local usual, others = study.grid, false
+  local place = of_scored(study, function(run, cell)
     others = others or cell.summary.grid.key ~= usual.key
+    return M.place(run, runs.evaluation(run, study.scored.split))
   end)
-  local place = join(places, " or ")
   return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
 end
 
@@ -74,47 +61,39 @@ end
 
 -- How answers came about, as a text; nil where no model is a generative one.
 function M.answers(study)
-  local texts = {}
-  each_scored(study, function(run)
-    texts[#texts + 1] = answers_text(run, study.scored.metric)
-  end)
-  return join(texts, " or ")
+  return of_scored(study, function(run) return answers_text(run, study.scored.metric) end)
+end
+
+-- The evaluation that chose between the learning rates of a cell; nil where there was no choice.
+local function choosing(cell)
+  local choice, run = cell.summary.choice, cell.summary.top
+  return run and choice and choice.rates > 1 and runs.evaluation(run, choice.set) or nil
 end
 
 -- The examples that chose between the learning rates of a cell, after "chosen"; nil where there was no choice.
-function M.chosen(cell)
-  local choice, run = cell.summary.choice, cell.summary.top
-  local evaluation = run and choice and choice.rates > 1 and runs.evaluation(run, choice.set)
+local function chosen(cell)
+  local choice, evaluation = cell.summary.choice, choosing(cell)
   if not evaluation then
     return nil
   elseif choice.scored then
     return choice.beyond and "on the scored examples, beyond training" or "on the scored examples themselves"
   end
-  return M.place(run, evaluation) .. (choice.beyond and not evaluation.split:find("^beyond") and ", beyond training"
-    or "")
+  return M.place(cell.summary.top, evaluation) .. (choice.beyond and not evaluation.split:find("^beyond")
+    and ", beyond training" or "")
 end
 
 -- The same as a word for a column: the name of the set, marked where it is no in-distribution validation.
 function M.chosen_set(cell)
-  local choice, run = cell.summary.choice, cell.summary.top
-  local evaluation = run and choice and choice.rates > 1 and runs.evaluation(run, choice.set)
-  if not evaluation then
-    return nil
-  end
-  return evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)" or "")
-    .. (choice.scored and " (scored)" or "")
+  local choice, evaluation = cell.summary.choice, choosing(cell)
+  return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
+    or "") .. (choice.scored and " (scored)" or "")
 end
 
 -- How rates were chosen, as a text; nil where nothing has a score.
 function M.rates(study)
-  local texts, any = {}, false
-  for _, cell in ipairs(study.cells) do
-    texts[#texts + 1] = M.chosen(cell)
-    any = any or cell.summary.top ~= nil
-  end
-  local text = join(texts, " or ")
-  return text and ("learning rate chosen %s, by the best mean over seeds"):format(text)
-    or any and "one learning rate for each cell" or nil
+  local texts = lists.distinct(lists.map(study.cells, chosen))
+  return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))
+    or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
 end
 
 local function sentences(list)

@@ -15,12 +15,8 @@ local M = {}
 
 local MOST_RATES = 4 -- that are listed one by one
 
-local function steps_of(run)
-  return run.test and run.test.step or run.facts.step
-end
-
 function M.of(study, cell, run)
-  local plan, steps = study.plan_of and study.plan_of(cell), steps_of(run)
+  local plan, steps = study.plan_of and study.plan_of(cell), run.test and run.test.step or run.facts.step
   local taken = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
     taken.tokens, taken.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
@@ -56,32 +52,24 @@ local function row_of(study, cell)
   local taken = s.top and M.of(study, cell, s.top) or {}
   local bound, hours = taken.bound and "at most " or "", s.hours
   local time = hours.mean and 3600 * hours.mean
-  local texts = { rates_text(s.rates), s.best and ("%g"):format(s.best.rate) or entries.MISSING,
+  return entries.row(views.key_text(study, cell), { rates_text(s.rates),
+    s.best and ("%g"):format(s.best.rate) or entries.MISSING,
     captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
     taken.tokens and bound .. count_text(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.duration(time) or entries.MISSING,
-    time and wording.duration(time * hours.count) or entries.MISSING }
-  local row = { title = views.key_text(study, cell), cells = {} }
-  for i, text in ipairs(texts) do
-    row.cells[i] = { texts = { text }, number = cell.number, missing = text == entries.MISSING }
-  end
-  return row
+    time and wording.duration(time * hours.count) or entries.MISSING }, cell)
 end
 
 function M.table(study)
-  local columns, rows, any = {}, {}, false
-  for i, title in ipairs({ "rates tried", "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time",
-    "all runs" }) do
-    columns[i] = { title = title }
-  end
-  for i, cell in ipairs(study.cells) do
-    rows[i], any = row_of(study, cell), any or cell.summary.top ~= nil
+  if not lists.find(study.cells, function(cell) return cell.summary.top end) then
+    return nil
   end
   local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
     .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
-  return any and { name = "cost", title = "What it took", about = about, corner = "cell", subs = { "" },
-    columns = columns, rows = rows, notes = {} } or nil
+  return { name = "cost", title = "What it took", about = about, corner = "cell", subs = { "" },
+    columns = entries.columns({ "rates tried", "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time",
+    "all runs" }), rows = lists.map(study.cells, function(cell) return row_of(study, cell) end), notes = {} }
 end
 
 return M

@@ -4,7 +4,9 @@
 -- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs say nothing.
 -- Numbers are of the runs at the chosen learning rate.
 
+local canonical = require("base.canonical")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
@@ -14,8 +16,7 @@ local M = {}
 
 -- Calls take(condition, run) for every condition of a cell's best runs.
 local function each_condition(study, cell, take)
-  local best = cell.summary.best
-  for _, run in ipairs(best and best.runs or {}) do
+  for _, run in ipairs(runs.chosen(cell)) do
     local evaluation = runs.evaluation(run, study.scored.split)
     for _, condition in ipairs(evaluation and evaluation.conditions or {}) do
       take(condition, run)
@@ -46,16 +47,15 @@ local function shares_text(shares)
       parts[#parts + 1] = { share = percent(shares[n]), from = n, to = n }
     end
   end
-  for i, part in ipairs(parts) do
-    parts[i] = ("%s of %g%s"):format(part.share, part.from, part.to > part.from and (" to %g"):format(part.to) or "")
-  end
-  return #parts > 0 and table.concat(parts, ", ") or nil
+  return #parts > 0 and table.concat(lists.map(parts, function(part)
+    return ("%s of %g%s"):format(part.share, part.from, part.to > part.from and (" to %g"):format(part.to) or "")
+  end), ", ") or nil
 end
 
 -- What share of the examples were trained on, for every number on the first axis.
 local function trained(study)
-  local rows, axis, novel = {}, nil, false
-  for _, cell in ipairs(study.cells) do
+  local axis, novel = nil, false
+  local rows = lists.map(study.cells, function(cell)
     local shares = {}
     each_condition(study, cell, function(condition, run)
       local n = condition.by[run.axis]
@@ -64,17 +64,16 @@ local function trained(study)
       end
     end)
     local text = shares_text(shares)
-    rows[#rows + 1] = text and { title = views.key_text(study, cell), cells = { { texts = { text },
-      number = cell.number } } }
-  end
+    return text and entries.row(views.key_text(study, cell), { text }, cell)
+  end)
   return #rows > 0 and { name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
     about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil, corner = "cell",
-    subs = { "" }, columns = { { title = "share of the examples" } }, rows = rows, notes = {} } or nil
+    subs = { "" }, columns = entries.columns({ "share of the examples" }), rows = rows, notes = {} } or nil
 end
 
 -- The axes of conditions that have finer examples beside those of the first axis alone, in order.
 local function finer_axes(study)
-  local seen, names = {}, {}
+  local names = {}
   for _, cell in ipairs(study.cells) do
     local whole = {}
     each_condition(study, cell, function(condition, run)
@@ -82,13 +81,12 @@ local function finer_axes(study)
     end)
     each_condition(study, cell, function(condition, run)
       for name in pairs(whole[condition.by[run.axis] or false] and condition.by or {}) do
-        names[#names + 1] = name ~= run.axis and not seen[name] and name or nil
-        seen[name] = true
+        names[#names + 1] = name ~= run.axis and name or nil
       end
     end)
   end
   table.sort(names)
-  return names
+  return lists.distinct(names)
 end
 
 -- Whether the table by an axis takes a condition: one of this frame, nil that of training. That of frames is
@@ -107,53 +105,53 @@ end
 
 -- Exact matches of a cell by the number on an axis: lists of shares, and the numbers that are beyond training.
 local function by_axis(study, cell, axis, frame)
-  local lists, beyond = {}, {}
+  local matches, beyond = {}, {}
   each_condition(study, cell, function(condition, run)
     local n = condition.by[axis]
     if n and not is_alone(condition) and belongs(condition, run, axis, frame) then
-      lists[n] = lists[n] or {}
-      table.insert(lists[n], tonumber(condition.exact_match) or 0)
+      matches[n] = matches[n] or {}
+      table.insert(matches[n], tonumber(condition.exact_match) or 0)
       for _, name in ipairs(condition.beyond or {}) do
         beyond[n] = beyond[n] or name == axis
       end
     end
   end)
-  return lists, beyond
+  return matches, beyond
 end
 
 -- The values of other frames that conditions with an axis have, in order.
 local function frames_of(study, axis)
-  local seen, list = {}, {}
+  local list = {}
   for _, cell in ipairs(study.cells) do
     each_condition(study, cell, function(condition)
-      local frame = condition.by[axis] and condition.by[runs.FRAME]
-      if frame and not seen[frame] then
-        seen[frame], list[#list + 1] = true, frame
-      end
+      list[#list + 1] = condition.by[axis] and condition.by[runs.FRAME]
     end)
   end
   table.sort(list)
-  return list
+  return lists.distinct(list)
+end
+
+local function cell_columns(study)
+  return entries.columns(lists.map(study.cells, function(cell) return views.key_text(study, cell) end))
 end
 
 -- The table by an axis; frame: of numbers in that one.
 local function finer(study, axis, frame)
-  local columns, all, beyond, numbers, rows = {}, {}, {}, {}, {}
-  for i, cell in ipairs(study.cells) do
-    local lists, far = by_axis(study, cell, axis, frame)
-    columns[i], all[i] = { title = views.key_text(study, cell) }, lists
-    for n in pairs(lists) do
+  local beyond, numbers = {}, {}
+  local all = lists.map(study.cells, function(cell)
+    local matches, far = by_axis(study, cell, axis, frame)
+    for n in pairs(matches) do
       numbers[#numbers + 1], beyond[n] = beyond[n] == nil and n or nil, beyond[n] or far[n] or false
     end
-  end
+    return matches
+  end)
   table.sort(numbers)
-  for i, n in ipairs(numbers) do
-    rows[i] = { title = ("%g%s"):format(n, beyond[n] and " (beyond)" or ""), cells = {} }
-    for j, lists in ipairs(all) do
-      rows[i].cells[j] = { texts = { lists[n] and ("%.1f"):format(100 * statistics.mean(lists[n])) or entries.MISSING },
-        number = study.cells[j].number, missing = not lists[n] }
-    end
-  end
+  local rows = lists.map(numbers, function(n)
+    return { title = ("%g%s"):format(n, beyond[n] and " (beyond)" or ""), cells = lists.map(all, function(matches, j)
+      local mean = matches[n] and 100 * statistics.mean(matches[n])
+      return entries.entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
+    end) }
+  end)
   local about = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): no "
     .. "training example gets as far"
   if axis == runs.FRAME then
@@ -166,38 +164,30 @@ local function finer(study, axis, frame)
     where = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
   end
   return { name = name, title = ("Exact match in percent by %s%s"):format(axis, where), about = about, corner = axis,
-    subs = { "" }, columns = columns, rows = rows, notes = {} }
+    subs = { "" }, columns = cell_columns(study), rows = rows, notes = {} }
 end
 
 -- Scores by noise on embeddings: a row for each deviation that runs have.
 local function by_noise(study)
-  local seen, deviations, columns, rows = {}, {}, {}, {}
-  for i, cell in ipairs(study.cells) do
-    columns[i] = { title = views.key_text(study, cell) }
-    for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
-      for deviation in pairs(run.noisy or {}) do
-        deviations[#deviations + 1], seen[deviation] = not seen[deviation] and deviation or nil, true
-      end
+  local deviations, metric = {}, metrics.of[study.scored.metric]
+  for _, cell in ipairs(study.cells) do
+    for _, run in ipairs(runs.chosen(cell)) do
+      lists.append(deviations, canonical.sorted_keys(run.noisy or {}))
     end
   end
   table.sort(deviations)
-  for r, deviation in ipairs(deviations) do
-    rows[r] = { title = ("%g"):format(deviation), cells = {} }
-    for j, cell in ipairs(study.cells) do
-      local scores = {}
-      for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
-        scores[#scores + 1] = runs.percent(runs.under_noise(run, deviation, study.scored.split), study.scored.metric)
-      end
-      rows[r].cells[j] = { texts = { entries.number_text(metrics.of[study.scored.metric].form,
-        statistics.mean(scores)) },
-        number = cell.number, missing = #scores == 0 }
-    end
-  end
-  local metric = metrics.of[study.scored.metric]
+  local rows = lists.map(lists.distinct(deviations), function(deviation)
+    return { title = ("%g"):format(deviation), cells = lists.map(study.cells, function(cell)
+      local mean = entries.over_runs(cell, function(run)
+        return runs.percent(runs.under_noise(run, deviation, study.scored.split), study.scored.metric)
+      end).value
+      return entries.entry(cell, mean, nil, entries.number_text(metric.form, mean))
+    end) }
+  end)
   local title = ("%s in %s by noise on embeddings"):format(metric.title:gsub("^%l", string.upper), metric.unit)
   return #rows > 0 and { name = "by_noise", title = title, about = "the mean over the runs; deviations as eval.noise "
-    .. "says. The score of a run is that of its least noise", corner = "noise", subs = { "" }, columns = columns,
-    rows = rows, notes = {} } or nil
+    .. "says. The score of a run is that of its least noise", corner = "noise", subs = { "" },
+    columns = cell_columns(study), rows = rows, notes = {} } or nil
 end
 
 function M.tables(study)

@@ -19,10 +19,6 @@ local SETS = { "validation", "train", "test", "in_distribution", "between", "bey
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
 local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- accuracy, beside the other
 
-local function shown_runs(cell)
-  return cell.summary.best and cell.summary.best.runs or {}
-end
-
 -- The evaluation of a run by the name of a set; a name of a role is none of a set.
 local function evaluation_of(run, set)
   local evaluation = runs.evaluation(run, set)
@@ -32,9 +28,9 @@ end
 -- Names of sets that any run was evaluated on, those beyond single axes behind them; and whether some are parts of the
 -- set test.
 local function sets_of(study)
-  local seen, names, further, parts = {}, {}, {}, false
+  local seen, further, parts = {}, {}, false
   for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(shown_runs(cell)) do
+    for _, run in ipairs(runs.chosen(cell)) do
       parts = parts or run.parts ~= nil
       for _, set in ipairs(SETS) do
         seen[set] = seen[set] or evaluation_of(run, set) ~= nil
@@ -44,36 +40,24 @@ local function sets_of(study)
       end
     end
   end
-  for _, set in ipairs(SETS) do
-    names[#names + 1] = seen[set] and set or nil
-  end
-  return table.move(further, 1, #further, #names + 1, names), parts
+  return lists.append(lists.map(SETS, function(set) return seen[set] and set or nil end), further), parts
 end
 
--- The score of a run on a set by its own name; nil where it has none.
-local function percent_on(run, set, metric)
-  local evaluation = run.state == "evaluated" and evaluation_of(run, set) or nil
-  return evaluation and runs.percent(evaluation, metric) or nil
-end
-
-local function median(list, set, metric)
-  local values = lists.map(list, function(run) return percent_on(run, set, metric) end)
-  return statistics.quantile(values, 0.5)
+-- The median of the scores that the runs of a cell have on a set of this very name; nil where none has one.
+local function median(cell, set, metric)
+  return statistics.quantile(lists.map(runs.chosen(cell), function(run)
+    local evaluation = run.state == "evaluated" and evaluation_of(run, set)
+    return evaluation and runs.percent(evaluation, metric) or nil
+  end), 0.5)
 end
 
 -- Metrics that any run has on any of the sets.
 local function metrics_of(study, sets)
-  local names = {}
-  for _, name in ipairs(NAMES) do
-    local has = false
-    for _, cell in ipairs(study.cells) do
-      for _, set in ipairs(sets) do
-        has = has or median(shown_runs(cell), set, name) ~= nil
-      end
-    end
-    names[#names + 1] = has and name or nil
-  end
-  return names
+  return lists.map(NAMES, function(name)
+    return lists.find(study.cells, function(cell)
+      return lists.find(sets, function(set) return median(cell, set, name) end)
+    end) and name or nil
+  end)
 end
 
 local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
@@ -81,14 +65,14 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
 
 -- The grid of each set as a sentence, "Sets: validation (mean over 8 lengths 1..8)."; that of most runs.
 local function grids_text(study, sets)
-  local list, texts = {}, {}
+  local list = {}
   for _, cell in ipairs(study.cells) do
-    table.move(shown_runs(cell), 1, #shown_runs(cell), #list + 1, list)
+    lists.append(list, runs.chosen(cell))
   end
-  for _, set in ipairs(sets) do
+  local texts = lists.map(sets, function(set)
     local grid = grids.usual(list, set)
-    texts[#texts + 1] = grid and ("%s (%s)"):format(set, grid.text) or nil
-  end
+    return grid and ("%s (%s)"):format(set, grid.text) or nil
+  end)
   return #texts > 0 and ("Sets: %s."):format(table.concat(texts, ", ")) or nil
 end
 
@@ -100,12 +84,11 @@ local function about_text(names, parts)
 end
 
 local function entry_of(cell, set, names)
-  local entry = { texts = {}, number = cell.number }
-  for i, name in ipairs(names) do
-    local value = median(shown_runs(cell), set, name)
-    entry.texts[i] = value and metrics.of[name].form:format(value) or ""
-  end
-  if #shown_runs(cell) == 0 then
+  local entry = { number = cell.number, texts = lists.map(names, function(name)
+    local value = median(cell, set, name)
+    return value and metrics.of[name].form:format(value) or ""
+  end) }
+  if #runs.chosen(cell) == 0 then
     entry.texts[1], entry.missing = entries.MISSING, true
   end
   return entry
@@ -116,22 +99,19 @@ function M.table(study)
   if #sets == 0 then
     return nil
   end
-  local names, columns, rows, subs = metrics_of(study, sets), {}, {}, {}
-  for i, name in ipairs(names) do
-    subs[i] = lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
-  end
-  for i, set in ipairs(sets) do
-    columns[i] = { title = set }
-  end
-  for i, cell in ipairs(study.cells) do
-    rows[i] = { title = views.key_text(study, cell), cells = {} }
-    for j, set in ipairs(sets) do
-      rows[i].cells[j] = entry_of(cell, set, names)
-    end
-  end
+  local names = metrics_of(study, sets)
+  local subs = lists.map(names, function(name)
+    return lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
+  end)
+  local rows = lists.map(study.cells, function(cell)
+    return { title = views.key_text(study, cell), cells = lists.map(sets, function(set)
+      return entry_of(cell, set, names)
+    end) }
+  end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
     about = captions.before(about_text(names, parts), captions.join(captions.curves(study), grids_text(study, sets))),
-    corner = "cell", subs = subs, columns = columns, rows = rows, notes = {} }
+    corner = "cell", subs = subs, columns = entries.columns(sets), rows = rows,
+    notes = {} }
 end
 
 return M

@@ -7,20 +7,18 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local published_module = require("lab.study.read.published")
 local runs = require("lab.study.read.runs")
-local statistics = require("lab.study.read.statistics")
 local views = require("lab.study.report.tables.views")
 
 local M = {}
 
 local function axis_of(study)
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if run.score then
-        return run.axis
-      end
+  for _, run in lists.nested(study.cells, "runs") do
+    if run.score then
+      return run.axis
     end
   end
 end
@@ -42,31 +40,17 @@ local function at_number(run, scored, n)
   end
 end
 
--- Mean and deviation over the runs at the cell's chosen learning rate.
-local function measured(study, cell, n)
-  local scores = {}
-  for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
-    scores[#scores + 1] = at_number(run, study.scored, n)
-  end
-  return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
-end
-
+-- An entry of ours with the paper's, which may have left it out.
 local function theirs(entry, paper)
-  entry.paper = paper
-  entry.texts[2] = paper and entries.number_text("%.1f", paper) or "" -- left out by the paper
-  entry.texts[3] = entries.difference_text("%.1f", entry.value, paper)
-  return entry
+  entry.texts[3], entry.texts[2] = nil, nil
+  return entries.beside(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
 end
 
 local function entry_of(study, item, cell, key, n, published)
-  local got = measured(study, cell, n)
-  local note = entries.about(cell, "mean", got)
-  local entry = { missing = not got.value, number = cell and cell.number, about = note, value = got.value,
-    texts = { entries.number_text("%.1f", got.value, got.sd) .. (note and got.value and "*" or "") } }
-  if published then
-    theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric })))
-  end
-  return entry
+  local got = entries.over_runs(cell, function(run) return at_number(run, study.scored, n) end)
+  local entry = entries.entry(cell, got.value, entries.about(cell, "mean", got), entries.number_text("%.1f", got.value,
+    got.sd))
+  return published and theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric }))) or entry
 end
 
 -- A number of the paper in its place; one of another place, such as a mean over all, goes with the words.
@@ -100,20 +84,17 @@ local function quoted_rows(study, item, axis, published)
 end
 
 function M.table(study, item, published)
-  local known, columns, rows = M.axis(study), {}, {}
+  local known = M.axis(study)
   local axis = known or "length"
   published = known and published -- whose numbers are by an axis that some run has to tell
-  for i, n in ipairs(item.at) do
-    columns[i] = { title = views.label(axis, n) }
-  end
-  for i, name in ipairs(views.axis(study, item.rows)) do
+  local columns = entries.columns(lists.map(item.at, function(n) return views.label(axis, n) end))
+  local rows = lists.map(views.axis(study, item.rows), function(name)
     local key = views.with(item.where, { [item.rows] = name })
     local cell = views.find(study, key)
-    rows[i] = { title = views.label(item.rows, name), cells = {} }
-    for j, n in ipairs(item.at) do
-      rows[i].cells[j] = entry_of(study, item, cell, views.with(key, { [axis] = n }), n, published)
-    end
-  end
+    return { title = views.label(item.rows, name), cells = lists.map(item.at, function(n)
+      return entry_of(study, item, cell, views.with(key, { [axis] = n }), n, published)
+    end) }
+  end)
   local notes = entries.notes(rows, columns)
   for _, row in ipairs(quoted_rows(study, item, axis, published)) do
     notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.about)
@@ -121,10 +102,7 @@ function M.table(study, item, published)
   end
   local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
     entries.metric(study), metrics.of[study.scored.metric].unit, axis)
-  return { title = views.title_of(item, what), about = views.about(item, what, captions.details(study, true)),
-    corner = item.rows,
-    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
-    published = published }
+  return views.model(item, what, captions.details(study, true), published, columns, rows, notes)
 end
 
 return M

@@ -8,6 +8,7 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
@@ -31,11 +32,8 @@ end
 
 -- The x of the first point { x, percent } at or above a threshold; nil where there is none.
 function M.first(points, threshold)
-  for _, point in ipairs(points) do
-    if point[2] >= threshold then
-      return point[1]
-    end
-  end
+  local found = lists.find(points, function(point) return point[2] >= threshold end)
+  return found and found[1]
 end
 
 -- { step, percent } of the evaluations on the way. Without sets there is one evaluation, of what is held out.
@@ -51,7 +49,7 @@ end
 -- { runs, steps, seconds } of a cell: how many were evaluated on the way, lists of those that got there.
 local function measured(study, cell, split, threshold)
   local got = { runs = 0, steps = {}, seconds = {} }
-  for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
+  for _, run in ipairs(runs.chosen(cell)) do
     local points = M.points(run, split, study.scored.metric)
     local step = M.first(points, threshold)
     got.runs = got.runs + (#points > 0 and 1 or 0)
@@ -80,18 +78,14 @@ function M.table(study, item)
   for i, name in ipairs(views.axis(study, item.rows)) do
     local cell = views.find(study, views.with(item.where, { [item.rows] = name }))
     found[i] = { name = name, cell = cell, got = measured(study, cell, split, item.threshold) }
-    table.move(found[i].got.seconds, 1, #found[i].got.seconds, #seconds + 1, seconds)
+    lists.append(seconds, found[i].got.seconds)
   end
   local unit, length = wording.unit(seconds)
-  local columns, rows = { { title = "steps" }, { title = unit }, { title = "runs" } }, {}
-  for i, row in ipairs(found) do
-    rows[i] = row_of(row, item, length)
-  end
+  local columns = entries.columns({ "steps", unit, "runs" })
+  local rows = lists.map(found, function(row) return row_of(row, item, length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
     .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
-  return { title = views.title_of(item, what), about = views.about(item, what, captions.rates_sentence(study)),
-    corner = item.rows, subs = { "" },
-    columns = columns, rows = rows, notes = entries.notes(rows, columns) }
+  return views.model(item, what, captions.rates_sentence(study), nil, columns, rows)
 end
 
 return M

@@ -9,6 +9,7 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local statistics = require("lab.study.read.statistics")
 local views = require("lab.study.report.tables.views")
@@ -16,9 +17,9 @@ local views = require("lab.study.report.tables.views")
 local M = {}
 
 -- { mean, within, between, groups, runs } of lists of scores; within and between are nil where they cannot be told.
-function M.of_groups(lists)
+function M.of_groups(of_scores)
   local groups, all, squares, within = {}, {}, 0, 0
-  for _, list in ipairs(lists) do
+  for _, list in ipairs(of_scores) do
     if #list > 0 then
       local mean = statistics.mean(list)
       groups[#groups + 1] = { mean = mean, count = #list }
@@ -44,32 +45,24 @@ function M.of_groups(lists)
 end
 
 local function row_of(study, item, name)
-  local lists, cell, notes = {}, nil, {}
+  local of_scores, cell, notes = {}, nil, {}
   for i, value in ipairs(views.axis(study, item.of)) do
     cell = views.find(study, views.with(item.where, { [item.rows] = name, [item.of] = value }))
-    lists[i] = cell and cell.summary.best and cell.summary.best.scores or {}
+    of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
     local note = entries.about(cell, "mean", {})
     notes[#notes + 1] = note and ("%s: %s"):format(views.label(item.of, value), note)
   end
-  local got = M.of_groups(lists)
-  local about = #notes > 0 and table.concat(notes, "; ") or nil
-  local cells = {}
-  for i, value in ipairs({ got.mean or false, got.within or false, got.between or false }) do
-    cells[i] = { missing = not value, value = value or nil, number = cell and cell.number,
-      texts = { entries.number_text("%.1f", value or nil) .. (about and value and i == 1 and "*" or "") } }
+  local got = M.of_groups(of_scores)
+  local function entry(value, note)
+    return entries.entry(cell, value, note, entries.number_text("%.1f", value))
   end
-  cells[4] = { texts = { ("%d of %d"):format(got.runs, got.groups) } }
-  cells[1].about = about
-  return { title = views.label(item.rows, name), cells = cells }
+  return { title = views.label(item.rows, name), cells = { entry(got.mean, #notes > 0 and table.concat(notes, "; ")
+    or nil), entry(got.within), entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
 end
 
 function M.table(study, item)
-  local columns = { { title = "mean" }, { title = "sd within" }, { title = "sd between" },
-    { title = ("runs of %ss"):format(item.of) } }
-  local rows = {}
-  for i, name in ipairs(views.axis(study, item.rows)) do
-    rows[i] = row_of(study, item, name)
-  end
+  local columns = entries.columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
+  local rows = lists.map(views.axis(study, item.rows), function(name) return row_of(study, item, name) end)
   local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.metric(study),
     metrics.of[study.scored.metric].unit, item.of)
   return { title = views.title_of(item, what), corner = item.rows, subs = { "" }, columns = columns, rows = rows,

@@ -5,6 +5,7 @@
 -- of the study, about says what a reader should know of this number.
 -- Invariants: what is not there is "missing", never a number.
 
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local published_module = require("lab.study.read.published")
 local runs = require("lab.study.read.runs")
@@ -39,10 +40,9 @@ function M.measure(study, item, published)
     return { title = value.title:format(metric.title, metric.unit), short = value.short, form = metric.form,
       columns = value.columns }
   end
-  local seconds = {}
-  for _, cell in ipairs(study.cells) do
-    seconds[#seconds + 1] = cell.summary.hours.mean and 3600 * cell.summary.hours.mean
-  end
+  local seconds = lists.map(study.cells, function(cell)
+    return cell.summary.hours.mean and 3600 * cell.summary.hours.mean
+  end)
   local unit, length = "hours", 3600
   if not published and #seconds > 0 then
     unit, length = wording.unit(seconds)
@@ -133,12 +133,9 @@ function M.count_text(cell)
   if s.evaluated == s.asked then
     return nil
   end
-  local parts = {}
-  for _, state in ipairs(runs.UNSCORED) do
-    if s.states[state] then
-      parts[#parts + 1] = ("%d %s"):format(s.states[state], state)
-    end
-  end
+  local parts = lists.map(runs.UNSCORED, function(state)
+    return s.states[state] and ("%d %s"):format(s.states[state], state)
+  end)
   return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
 end
 
@@ -186,63 +183,71 @@ function M.about(cell, kind, got)
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
+-- An entry of a value that was measured, as `text` has it; note: what is to be known of it, or nil.
+function M.entry(cell, value, note, text)
+  return { missing = not value, number = cell and cell.number, about = note, value = value,
+    texts = { text .. (note and value and "*" or "") } }
+end
+
+-- The entry with the paper's value behind what it has, and the difference; text: that value's.
+function M.beside(entry, paper, text, form)
+  entry.paper = paper
+  lists.append(entry.texts, { text, M.difference_text(form, entry.value, paper) })
+  return entry
+end
+
 -- One cell of the table: ours, and the paper's with the difference where there is a paper.
 function M.of(cell, item, measure, published, key)
-  local form = measure.form
-  local got = M.value(cell, item.value, measure)
-  local note = M.about(cell, item.value, got)
-  local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value }
-  made.texts = { M.text(form, got) .. (note and got.value and "*" or "") }
+  local form, got = measure.form, M.value(cell, item.value, measure)
+  local made = M.entry(cell, got.value, M.about(cell, item.value, got), M.text(form, got))
   if published then
     local paper, sd = M.paper(published, key, item.names, measure.columns)
-    made.paper = paper
-    made.texts[2] = M.number_text(form, paper, sd)
-    made.texts[3] = M.difference_text(form, got.value, paper)
+    M.beside(made, paper, M.number_text(form, paper, sd), form)
   end
   return made
 end
 
--- Mean, deviation and standard error of a cell's runs at its best learning rate on one set, in percent; nil where they
--- were not evaluated there.
-local function on_set(cell, split, metric)
-  local scores = {}
-  for _, run in ipairs(cell and cell.summary.best and cell.summary.best.runs or {}) do
-    scores[#scores + 1] = runs.score_on(run, split, metric)
-  end
-  local sd = statistics.sd(scores)
-  return { value = statistics.mean(scores), sd = sd, error = sd and sd / math.sqrt(#scores), count = #scores }
+-- Mean, deviation and number of what score(run) gives of a cell's runs at its chosen learning rate.
+function M.over_runs(cell, score)
+  local scores = lists.map(runs.chosen(cell), score)
+  return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
 -- A cell on one set: ours with its standard error, and the paper's, which need not have printed it.
 function M.of_set(cell, item, split, published, key, metric)
-  local got = on_set(cell, split, metric)
-  local note = M.about(cell, "mean", got)
+  local got = M.over_runs(cell, function(run) return runs.score_on(run, split, metric) end)
   local form = metrics.of[metric].form
-  local made = { missing = not got.value, number = cell and cell.number, about = note, value = got.value,
-    texts = { M.number_text(form, got.value, got.sd) .. (note and got.value and "*" or ""),
-      got.error and form:format(got.error) or "" } }
+  local made = M.entry(cell, got.value, M.about(cell, "mean", got), M.number_text(form, got.value, got.sd))
+  made.texts[2] = got.sd and form:format(got.sd / math.sqrt(got.count)) or ""
   if published then
     local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both
-    local columns = { theirs .. "_mean", theirs .. "_sd" }
-    local paper, sd = M.paper(published, key, item.names, columns)
-    made.paper = paper
-    made.texts[3] = paper and M.number_text("%.1f", paper, sd) or ""
-    made.texts[4] = M.difference_text("%.1f", got.value, paper)
+    local paper, sd = M.paper(published, key, item.names, { theirs .. "_mean", theirs .. "_sd" })
+    M.beside(made, paper, paper and M.number_text("%.1f", paper, sd) or "", "%.1f")
   end
   return made
 end
 
--- The plain mean of a column; only where every row has a number. The paper's likewise.
-function M.mean(rows, column, form, published)
-  local ours, paper = {}, {}
-  for _, row in ipairs(rows) do
-    ours[#ours + 1] = row.cells[column].value
-    paper[#paper + 1] = row.cells[column].paper
+-- What `of` makes of all numbers of a column, only where every row has one unless `some` is true. The paper's likewise.
+function M.summary(rows, column, of, some, form, published, difference_form)
+  local function take(name)
+    local values = lists.map(rows, function(row) return row.cells[column][name] end)
+    return (some or #values == #rows) and of(values) or nil
   end
-  local mean = #ours == #rows and statistics.mean(ours) or nil
-  local theirs = #paper == #rows and statistics.mean(paper) or nil
-  return { missing = not mean, value = mean, paper = theirs, texts = { M.number_text(form, mean),
-    published and M.number_text(form, theirs), published and M.difference_text(form, mean, theirs) } }
+  local value, paper = take("value"), take("paper")
+  local made = M.entry(nil, value, nil, M.number_text(form, value))
+  return published and M.beside(made, paper, M.number_text(form, paper), difference_form or form) or made
+end
+
+-- A row of texts, which lead to a cell of the study.
+function M.row(title, texts, cell)
+  return { title = title, cells = lists.map(texts, function(text)
+    return { texts = { text }, number = cell and cell.number, missing = text == M.MISSING }
+  end) }
+end
+
+-- Columns with these titles.
+function M.columns(titles)
+  return lists.map(titles, function(title) return { title = title } end)
 end
 
 -- Marks the best of some cells by a metric; where one has no number, none.

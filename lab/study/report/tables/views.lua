@@ -12,31 +12,21 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local function matches(cell, wanted)
-  for name, value in pairs(wanted) do
-    if cell.key[name] ~= value then
-      return false
-    end
-  end
-  return true
-end
-
 -- The cell of a study with these values on its axes; nil where there is none.
 function M.find(study, wanted)
-  for _, cell in ipairs(study.cells) do
-    if matches(cell, wanted) then
-      return cell
+  return lists.find(study.cells, function(cell)
+    for name, value in pairs(wanted) do
+      if cell.key[name] ~= value then
+        return false
+      end
     end
-  end
+    return true
+  end)
 end
 
 function M.axis(study, name)
-  for _, axis in ipairs(study.axes) do
-    if axis.name == name then
-      return axis.values
-    end
-  end
-  return {}
+  local found = lists.find(study.axes, function(axis) return axis.name == name end)
+  return found and found.values or {}
 end
 
 -- How a value of an axis is called where its axis is not named beside it: a number alone says nothing.
@@ -63,18 +53,7 @@ M.SETS = { epoch = "last epoch, while it was trained", train = "training", test 
   validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
 local function mark_column(rows, column, metric)
-  local list = lists.map(rows, function(row) return row.cells[column] end)
-  entries.mark_best(list, metric)
-end
-
--- Numbers are compared along the columns; in a table of one axis, along the rows.
-local function mark_all(rows, of_one_axis, metric)
-  for _, row in ipairs(of_one_axis and {} or rows) do
-    entries.mark_best(row.cells, metric)
-  end
-  if of_one_axis then
-    mark_column(rows, 1, metric)
-  end
+  entries.mark_best(lists.map(rows, function(row) return row.cells[column] end), metric)
 end
 
 local function where_text(where)
@@ -101,10 +80,11 @@ function M.title_of(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
-local function model_of(item, what, details, published, columns, rows, notes)
+-- The table of an item; what: that its numbers are, details: about them. columns: with `title`.
+function M.model(item, what, details, published, columns, rows, notes)
   return { title = M.title_of(item, what), about = M.about(item, what, details), corner = item.rows,
-    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows, notes = notes,
-    published = published }
+    subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
+    notes = notes or entries.notes(rows, columns), published = published }
 end
 
 -- Rows and columns of one value; of one axis alone, rows and a single column.
@@ -121,43 +101,39 @@ function M.table(study, item, published)
       rows[i].cells[j] = cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
     end
   end
-  if item.value ~= "hours" then
-    mark_all(rows, not item.columns, study.scored.metric)
+  if item.value ~= "hours" and item.columns then -- numbers are compared along the columns
+    for _, row in ipairs(rows) do
+      entries.mark_best(row.cells, study.scored.metric)
+    end
+  elseif item.value ~= "hours" then
+    mark_column(rows, 1, study.scored.metric)
   end
   local notes = entries.notes(rows, columns)
   if #rows > 1 and item.columns and not study.found then
-    local mean = { title = "mean", cells = {}, last = true }
-    for j in ipairs(columns) do
-      mean.cells[j] = entries.mean(rows, j, measure.form, published)
-    end
-    rows[#rows + 1] = mean
+    rows[#rows + 1] = { title = "mean", last = true, cells = lists.map(columns, function(_, j)
+      return entries.summary(rows, j, statistics.mean, false, measure.form, published)
+    end) }
   end
-  return model_of(item, measure.title, details_of(study, item), published, columns, rows, notes)
+  return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
 -- Scores on sets side by side, of a value of an axis in each row.
 function M.splits(study, item, published)
-  local columns, rows = {}, {}
-  for i, split in ipairs(item.splits) do
-    columns[i] = { title = M.SETS[split] }
-  end
-  for i, name in ipairs(M.axis(study, item.rows)) do
+  local columns = entries.columns(lists.map(item.splits, function(split) return M.SETS[split] end))
+  local rows = lists.map(M.axis(study, item.rows), function(name)
     local key = M.with(item.where, { [item.rows] = name })
-    rows[i] = { title = name, cells = {} }
-    for j, split in ipairs(item.splits) do
-      rows[i].cells[j] = entries.of_set(M.find(study, key), item, split, published, key,
-        study.scored.metric)
-    end
-  end
+    return { title = name, cells = lists.map(item.splits, function(split)
+      return entries.of_set(M.find(study, key), item, split, published, key, study.scored.metric)
+    end) }
+  end)
   for j in ipairs(columns) do
     mark_column(rows, j, study.scored.metric)
   end
   local what = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean"):format(
     entries.metric(study), metrics.of[study.scored.metric].unit)
-  return { title = M.title_of(item, what), about = M.about(item, what, captions.details(study, true)),
-    corner = item.rows,
-    subs = published and { "ours", "s.e.", "paper", "diff" } or { "", "s.e." }, columns = columns, rows = rows,
-    notes = entries.notes(rows, columns), published = published }
+  local model = M.model(item, what, captions.details(study, true), published, columns, rows)
+  table.insert(model.subs, 2, "s.e.")
+  return model
 end
 
 -- The best of a side in one row: ours with its cell, and the paper's.
@@ -198,31 +174,18 @@ end
 local function side_entry(study, item, measure, published, row, which)
   local form = measure.form
   local best, paper, paper_sd = side(study, item, measure, published, row, which)
-  local note = side_about(study, item, measure, row, which)
-  local made = { missing = not best.got.value, value = best.got.value, paper = paper, about = note,
-    number = best.cell and best.cell.number,
-    texts = { entries.number_text(form, best.got.value, best.got.sd) .. (note and best.got.value and "*" or "") } }
-  if published then
-    made.texts[2] = entries.number_text(form, paper, paper_sd)
-    made.texts[3] = entries.difference_text(form, best.got.value, paper)
-  end
-  if #item[which] > 1 then
-    made.detail = best.name
-  end
-  return made
+  local made = entries.entry(best.cell, best.got.value, side_about(study, item, measure, row, which),
+    entries.number_text(form, best.got.value, best.got.sd))
+  made.detail = #item[which] > 1 and best.name or nil
+  return published and entries.beside(made, paper, entries.number_text(form, paper, paper_sd), form) or made
 end
 
 -- The gain of one side over the other.
 local function gain_entry(of, against, published)
   local ours = of.value and against.value and of.value - against.value or nil
   local paper = of.paper and against.paper and of.paper - against.paper or nil
-  local made = { missing = not ours, value = ours, paper = paper,
-    texts = { ours and ("%+.1f"):format(ours) or entries.MISSING } }
-  if published then
-    made.texts[2] = paper and ("%+.1f"):format(paper) or entries.MISSING
-    made.texts[3] = entries.difference_text("%.1f", ours, paper)
-  end
-  return made
+  local made = entries.entry(nil, ours, nil, entries.number_text("%+.1f", ours))
+  return published and entries.beside(made, paper, entries.number_text("%+.1f", paper), "%.1f") or made
 end
 
 -- The gain's mean and its largest, over the rows that have one; a mean needs all of them.
@@ -230,17 +193,12 @@ local function summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
   for column = 1, 3 do
-    mean.cells[column] = entries.mean(rows, column, column == 3 and "%+.2f" or "%.1f", published)
-    local ours, paper = {}, {}
-    for _, row in ipairs(rows) do
-      ours[#ours + 1], paper[#paper + 1] = row.cells[column].value, row.cells[column].paper
-    end
-    local top, theirs = statistics.max(ours), statistics.max(paper)
-    local form = column == 3 and "%+.1f" or "%.1f"
-    largest.cells[column] = { missing = not top, value = top, paper = theirs, texts = { entries.number_text(form, top),
-      published and entries.number_text(form, theirs), published and entries.difference_text("%.1f", top, theirs) } }
+    mean.cells[column] = entries.summary(rows, column, statistics.mean, false, column == 3 and "%+.2f" or "%.1f",
+      published)
+    largest.cells[column] = entries.summary(rows, column, statistics.max, true, column == 3 and "%+.1f" or "%.1f",
+      published, "%.1f")
   end
-  return mean, largest
+  return { mean, largest }
 end
 
 local function side_title(item, which)
@@ -250,31 +208,24 @@ end
 
 -- The best of one group of encodings against the best of another, row by row.
 function M.best(study, item, published)
-  local rows, measure = {}, entries.measure(study, item, published)
-  local columns = { { title = side_title(item, "of") }, { title = side_title(item, "against") }, { title = "gain" } }
-  for i, name in ipairs(M.axis(study, item.rows)) do
+  local measure = entries.measure(study, item, published)
+  local columns = entries.columns({ side_title(item, "of"), side_title(item, "against"), "gain" })
+  local rows = lists.map(M.axis(study, item.rows), function(name)
     local of = side_entry(study, item, measure, published, name, "of")
     local against = side_entry(study, item, measure, published, name, "against")
-    rows[i] = { title = name, cells = { of, against, gain_entry(of, against, published) } }
-  end
+    return { title = name, cells = { of, against, gain_entry(of, against, published) } }
+  end)
   local notes = entries.notes(rows, columns)
-  local mean, largest = summary_rows(rows, published)
-  rows[#rows + 1], rows[#rows + 2] = mean, largest
-  return model_of(item, measure.title, details_of(study, item), published, columns, rows, notes)
+  lists.append(rows, summary_rows(rows, published))
+  return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
-local function key_text(study, cell)
-  local parts = {}
-  for _, axis in ipairs(study.axes) do
-    parts[#parts + 1] = #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
-  end
+-- Where a cell stands along the axes with several values; of a study without any, what it is called.
+function M.key_text(study, cell)
+  local parts = lists.map(study.axes, function(axis)
+    return #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
+  end)
   return #parts > 0 and table.concat(parts, ", ") or cell.id
-end
-
-M.key_text = key_text
-
-local function share_text(share)
-  return share and ("%.0f%%"):format(100 * share) or entries.MISSING
 end
 
 -- The texts of a cell: runs, the chosen rate, and how its seeds come out there; the best of all rates.
@@ -285,30 +236,25 @@ local function texts_of(cell, form)
     best and ("%d"):format(#best.scores) or entries.MISSING, entries.number_text(form, best and best.median),
     best and range:format(best.least, best.most) or entries.MISSING,
     best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
-    entries.number_text(form, best and best.mean, best and best.sd), share_text(best and best.good),
+    entries.number_text(form, best and best.mean, best and best.sd),
+    best and best.good and ("%.0f%%"):format(100 * best.good) or entries.MISSING,
     entries.number_text(form, s.max) }
 end
 
 -- Of every cell: how many runs have a score, the rate that was chosen, and how its seeds come out.
 function M.distribution(study)
-  local columns, rows, notes, metric = {}, {}, {}, metrics.of[study.scored.metric]
-  for i, title in ipairs({ "runs", "rate", "seeds", "median", "least to most", "quartiles", "mean ± sd", "generalise",
-    "best" }) do
-    columns[i] = { title = title }
-  end
-  for i, cell in ipairs(study.cells) do
-    rows[i] = { title = key_text(study, cell), cells = {} }
-    for j, text in ipairs(texts_of(cell, metric.form)) do
-      rows[i].cells[j] = { texts = { text }, number = cell.number, missing = text == entries.MISSING }
-    end
-    local note = entries.about(cell, "max", {})
-    notes[#notes + 1] = note and ("%s: %s"):format(rows[i].title, note)
-  end
+  local notes, metric = {}, metrics.of[study.scored.metric]
+  local rows = lists.map(study.cells, function(cell)
+    local title, note = M.key_text(study, cell), entries.about(cell, "max", {})
+    notes[#notes + 1] = note and ("%s: %s"):format(title, note)
+    return entries.row(title, texts_of(cell, metric.form), cell)
+  end)
   local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
     .. "learning rates"):format(captions.criterion(study))
   return { name = "distribution", title = ("Every cell: %s in %s over the seeds at the chosen learning rate"):format(
       metric.title, metric.unit), about = captions.before(about, captions.details(study, true)), corner = "cell",
-    subs = { "" }, columns = columns, rows = rows, notes = notes }
+    subs = { "" }, columns = entries.columns({ "runs", "rate", "seeds", "median", "least to most", "quartiles",
+    "mean ± sd", "generalise", "best" }), rows = rows, notes = notes }
 end
 
 return M
