@@ -3,6 +3,8 @@
 -- A block takes a shard and a multiprocessor a block: shards beyond the multiprocessors wait for a second round, in
 -- which most of the chip has nothing to do.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- Compute capability, name, multiprocessors.
@@ -27,24 +29,14 @@ function M.shards(batch, multiprocessors)
 end
 
 -- For the chips on which so many shards need several rounds, by the number that needs one, largest first:
--- { shards, names }, each name with its multiprocessors.
+-- { key = shards, name of a chip with its multiprocessors... }.
 function M.advice(batch, shards, least_architecture)
-  local list, at = {}, {}
-  for _, chip in ipairs(M.list) do
-    local architecture, name, multiprocessors = table.unpack(chip)
-    if architecture >= least_architecture and multiprocessors < shards then
-      local count = M.shards(batch, multiprocessors)
-      if not at[count] then
-        at[count] = { shards = count, names = {} }
-        list[#list + 1] = at[count]
-      end
-      table.insert(at[count].names, ("%s (%d)"):format(name, multiprocessors))
-    end
-  end
-  table.sort(list, function(a, b)
-    return a.shards > b.shards
+  local small = lists.map(M.list, function(chip)
+    return chip[1] >= least_architecture and chip[3] < shards and chip or nil
   end)
-  return list
+  local advice = lists.group(small, function(chip) return M.shards(batch, chip[3]) end)
+  table.sort(advice, function(a, b) return a.key > b.key end)
+  return advice
 end
 
 return M

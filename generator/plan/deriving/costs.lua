@@ -32,17 +32,13 @@ end
 local function means_of(sizes)
   local longest, tokens, pairs_of = {}, {}, {}
   for s in ipairs(sizes[1]) do
-    local sum, products = 0, {}
-    longest[s] = 0
+    longest[s], pairs_of[s] = 0, {}
     for _, size in ipairs(sizes) do
-      longest[s], sum = math.max(longest[s], size[s]), sum + size[s]
-      for k in ipairs(size) do
-        products[k] = (products[k] or 0) + size[s] * size[k]
-      end
+      longest[s] = math.max(longest[s], size[s])
     end
-    tokens[s], pairs_of[s] = sum / #sizes, {}
-    for k, product in ipairs(products) do
-      pairs_of[s][k] = product / #sizes
+    tokens[s] = lists.sum(sizes, function(size) return size[s] end) / #sizes
+    for k in ipairs(sizes[1]) do
+      pairs_of[s][k] = lists.sum(sizes, function(size) return size[s] * size[k] end) / #sizes
     end
   end
   return longest, tokens, pairs_of
@@ -56,41 +52,33 @@ end
 -- Tokens of training sequences, the most and the mean, in a part and in each stream.
 function M.training(plan, facts)
   local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))
-  local sum = 0
   for i, stream in ipairs(plan.streams) do
     stream.mean_tokens, stream.longest = tokens[i], longest[i]
-    sum = sum + tokens[i]
   end
-  return { longest_training = math.max(table.unpack(longest)), mean_tokens = sum }
+  return { longest_training = math.max(table.unpack(longest)),
+    mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
 -- Operations of one sequence, forward. size: tokens of every stream, or those of all streams together.
 function M.forward(plan, size)
-  local count = #plan.streams
-  local sum = 0
   local function tokens(s)
-    return type(size) == "table" and size[s + 1] or size / count
+    return type(size) == "table" and size[s + 1] or size / #plan.streams
   end
-  for _, stream in ipairs(plan.flops.streams) do
-    sum = sum + 2 * stream.weights * tokens(stream.index)
-  end
-  for _, entry in ipairs(plan.flops.attentions) do
-    sum = sum + entry.count * tokens(entry.queries) * tokens(entry.keys)
-  end
-  return sum
+  return lists.sum(plan.flops.streams, function(stream) return 2 * stream.weights * tokens(stream.index) end)
+    + lists.sum(plan.flops.attentions, function(entry)
+      return entry.count * tokens(entry.queries) * tokens(entry.keys)
+    end)
 end
 
 -- Operations of a step at the mean training length, into every operation of a list; their sum. means: tokens of every
 -- stream, and pairs; factor: how many times what the list says.
 local function add_flops(plan, list, means, factor)
-  local batch, sum = plan.resolved.train.batch, 0
-  for _, operation in ipairs(list) do
+  return lists.sum(list, function(operation)
     local s, k = operation.stream + 1, operation.keys + 1
     local flops = operation.per_token * means.tokens[s] + operation.per_pair * means.pairs[s][k]
-    operation.flops = math.floor(factor * flops * batch + 0.5)
-    sum = sum + operation.flops
-  end
-  return sum
+    operation.flops = math.floor(factor * flops * plan.resolved.train.batch + 0.5)
+    return operation.flops
+  end)
 end
 
 -- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
@@ -101,20 +89,15 @@ local function add_bytes(plan, block)
     local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
     to[key] = (to[key] or 0) + room.bytes
   end
-  local function add(scope, operation)
-    local sums = { kept = 0, scratch = 0 }
-    for _, name in ipairs(operation.buffers) do
-      local own, shared = scope.name .. " " .. name, " " .. name
-      sums.kept = sums.kept + (kept[own] or kept[shared] or 0)
-      sums.scratch = sums.scratch + (kept[own] and 0 or scratch[shared] or 0)
-    end
-    operation.kept_bytes, operation.scratch_bytes = sums.kept, sums.scratch
-  end
   for _, scope in ipairs(plan.passes) do
-    for _, list in ipairs({ scope.forward, scope.backward }) do
-      for _, operation in ipairs(list) do
-        add(scope, operation)
-      end
+    local front = scope.name .. " "
+    for _, operation in ipairs(lists.join(scope.forward, scope.backward)) do
+      operation.kept_bytes = lists.sum(operation.buffers, function(name)
+        return kept[front .. name] or kept[" " .. name] or 0
+      end)
+      operation.scratch_bytes = lists.sum(operation.buffers, function(name)
+        return kept[front .. name] and 0 or scratch[" " .. name] or 0
+      end)
     end
   end
 end
@@ -142,14 +125,10 @@ end
 
 -- Of what generated code on the CPU leaves out, since no query of a group sees it.
 local function masked(plan, counts)
-  local list = {}
-  for _, family in ipairs(plan.attentions) do
-    if family.mask.kind ~= "none" and counts[family.name] then
-      local count = counts[family.name]
-      list[#list + 1] = { family = family, count = count, of_head = count / family.heads }
-    end
-  end
-  return list
+  return lists.map(plan.attentions, function(family)
+    local count = family.mask.kind ~= "none" and counts[family.name]
+    return count and { family = family, count = count, of_head = count / family.heads } or nil
+  end)
 end
 
 function M.of(plan, net, facts)

@@ -26,19 +26,15 @@ end
 
 -- "vectors=*;digits=1:50:1"
 local function by_text(by)
-  local parts = {}
-  for _, name in ipairs(by and canonical.sorted_keys(by) or {}) do
-    if name ~= axes.NOISE then
-      parts[#parts + 1] = ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
-    end
-  end
+  local parts = lists.map(by and canonical.sorted_keys(by) or {}, function(name)
+    return name ~= axes.NOISE and ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name])) or nil
+  end)
   return #parts > 0 and table.concat(parts, ";")
 end
 
 -- "0,0.5,1"
 local function noise_text(noise)
-  local words = lists.map(noise and noise.list or {}, function(deviation) return ("%.17g"):format(deviation) end)
-  return noise and table.concat(words, ",")
+  return noise and table.concat(lists.map(noise.list, function(each) return ("%.17g"):format(each) end), ",")
 end
 
 local function splits_text(splits)
@@ -102,9 +98,8 @@ end
 local function literal_lines(text)
   local list = {}
   for line in text:gmatch("([^\n]*)\n") do
-    local pieces = literals.text(line)
-    pieces[#pieces] = pieces[#pieces] .. "\\n"
-    table.move(pieces, 1, #pieces, #list + 1, list)
+    lists.append(list, literals.text(line))
+    list[#list] = list[#list] .. "\\n"
   end
   return list
 end
@@ -125,14 +120,11 @@ function M.environment(made)
 end
 
 function M.of(resolved, init)
-  local lines = {}
-  for _, entry in ipairs(values(resolved, init)) do
+  local body = table.concat(lists.map(values(resolved, init), function(entry)
     local name, value = entry[1], entry[2]
-    if value then
-      lines[#lines + 1] = ("%s %s\n"):format(name, type(value) == "number" and canonical.text(value) or tostring(value))
-    end
-  end
-  local body = table.concat(lines)
+    local text = type(value) == "number" and canonical.text(value) or tostring(value)
+    return value and ("%s %s\n"):format(name, text) or nil
+  end))
   local room, digest = room_for(#body), sha256.digest(body)
   local text = head(room, digest) .. body
   return { text = text, digest = digest, room = room, lines = literal_lines(text) }

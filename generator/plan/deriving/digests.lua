@@ -8,6 +8,7 @@
 local canonical = require("base.canonical")
 local families = require("spec.families")
 local features = require("spec.rules.features")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 local sha256 = require("base.sha256")
 
@@ -16,36 +17,20 @@ local M = {}
 -- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
 
--- A file for validation counts by its bytes.
-local function named_identity(given, data)
-  local identity = {}
-  for name, value in pairs(given) do
-    identity[name] = value
-  end
-  identity.validation = data and data.validation_digest
-  return identity
-end
-
--- A user's file counts by its bytes; finite data by its alphabets, since the trainer compares its bytes itself, and by
--- what task.longest settles.
+-- A user's file counts by its bytes, and so does one for validation; finite data by its alphabets, since the trainer
+-- compares its bytes itself, and by what task.longest settles.
 local function task_identity(plan)
-  local family = plan.first
-  local resolved = plan.resolved
-  local task, scaling = plan.task, family.rotation.scaling or {}
-  local given = resolved.task
+  local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
       loss = given.loss }
     or task.data and not task.data.made and { data = { task.input_count, task.output_count },
       original_length = scaling.original_length, computation = given.computation, loss = given.loss }
-    or named_identity(given, task.data)
+    or lists.merged(given, { validation = task.data and task.data.validation_digest })
 end
 
 -- A network of the user's own counts by its bytes.
 local function model_identity(plan)
-  local model = {}
-  for name, value in pairs(plan.resolved.model) do
-    model[name] = value
-  end
+  local model = lists.merged(plan.resolved.model)
   if plan.own_network then
     model.source, model.text = nil, plan.own_network.text
   end
@@ -63,7 +48,7 @@ end
 function M.plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
-  local identity = {
+  return sha256.digest(canonical.text(lists.merged({
     abi = DIGEST_ABI,
     precision = resolved.precision,
     task = task_identity(plan),
@@ -75,50 +60,31 @@ function M.plan(plan)
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- gradients of the first layer
     init = plan.init and plan.init.checksum,
-  }
-  for _, part in ipairs(pages.said("order_of_sums", plan)) do
-    for name, value in pairs(part) do
-      identity[name] = value
-    end
-  end
-  return sha256.digest(canonical.text(identity))
+  }, table.unpack(pages.said("order_of_sums", plan)))))
 end
 
 -- The part of an encoding that decides whether a checkpoint fits.
 local function encoding_identity(encoding)
-  local identity = {}
-  for _, part in ipairs(pages.said("identity", encoding)) do
-    for name, value in pairs(part) do
-      identity[name] = value
-    end
-  end
-  return identity
+  return lists.merged(table.unpack(pages.said("identity", encoding)))
 end
 
 -- Whether a family has facets of its own that count.
 local function has_own(encoding)
-  for _, page in ipairs(pages) do
-    if encoding and encoding[page.name] ~= nil and page.identity then
-      return true
-    end
-  end
-  return false
+  return encoding and lists.any(pages, function(page) return page.identity and encoding[page.name] ~= nil end)
 end
 
 -- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
 -- of another network than the first one its operations. A scaling of the rotation and lines are outside it: they are
 -- for checkpoints that were trained without.
 function M.model(plan)
-  local resolved, tensors = plan.resolved, {}
-  for i, t in ipairs(plan.tensors) do
-    tensors[i] = { t.name, t.shape }
-  end
+  local resolved = plan.resolved
   local identity = encoding_identity(resolved.encoding)
   for _, name in ipairs(families.NAMES) do
     identity[name] = has_own(resolved.encoding[name]) and encoding_identity(families.encoding(resolved.encoding, name))
       or nil
   end
-  identity.tensors, identity.task = tensors, { plan.task.input_count, plan.task.output_count }
+  identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
+  identity.task = { plan.task.input_count, plan.task.output_count }
   identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil
   identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
   identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }

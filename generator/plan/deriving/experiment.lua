@@ -5,38 +5,27 @@
 -- validation: { lengths, examples, coincide } of the validation stream, or false.
 
 local formulas = require("spec.task.formulas")
+local lists = require("base.lists")
 local literals = require("base.literals")
 local validation = require("spec.rules.validation")
 
 local M = {}
 
-local function lengths_text(lengths, name, lists)
+local function lengths_text(lengths, name, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- none; a file has those of its examples
   end
   if lengths.list then
-    lists[#lists + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
+    arrays[#arrays + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
     return string.format("{%s, %d, 0, 0, 0}", name, #lengths.list)
   end
   return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
 end
 
-local function train_fields(train, lists)
-  return {
-    batch = train.batch,
-    shards = train.shards,
-    lengths_text = lengths_text(train.lengths, "train_lengths", lists),
-  }
-end
-
 -- The token of a symbol; false where there is none of that name.
 local function token_of(symbols, name)
-  for i, symbol in ipairs(symbols) do
-    if symbol == name then
-      return i - 1
-    end
-  end
-  return false
+  local tokens = lists.map(symbols, function(symbol, i) return symbol == name and i - 1 or nil end)
+  return tokens[1] or false
 end
 
 -- The choices as a task's code sees them: numbers as they are, words by their place from 0.
@@ -44,20 +33,15 @@ local function option_fields(facts, chosen)
   if not chosen then
     return false
   end
-  local values, words = {}, {}
-  for i, option in ipairs(facts.options) do
-    values[i] = formulas.number(option, chosen[option.name])
-    words[i] = ("%s = %s"):format(option.name, chosen[option.name])
-  end
+  local values = lists.map(facts.options, function(option) return formulas.number(option, chosen[option.name]) end)
+  local words = lists.map(facts.options, function(option)
+    return ("%s = %s"):format(option.name, chosen[option.name])
+  end)
   return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
 end
 
 local function axis_fields(axes)
-  local names = {}
-  for i, axis in ipairs(axes or {}) do
-    names[i] = axis.name
-  end
-  return axes and { names = table.concat(literals.names(names), " "), count = #axes } or false
+  return axes and { names = table.concat(literals.names(lists.names(axes)), " "), count = #axes } or false
 end
 
 local function task_fields(facts, task)
@@ -96,13 +80,14 @@ local function task_fields(facts, task)
 end
 
 function M.of(plan, facts, network)
-  local resolved, lists = plan.resolved, {}
+  local resolved, train, arrays = plan.resolved, plan.resolved.train, {}
   local stream = validation.of(resolved) or false
   if stream then
     stream.coincide = validation.coincide(resolved, facts)
   end
-  return { own_network = network or false, task = task_fields(facts, resolved.task), lists = lists,
-    train = train_fields(resolved.train, lists), clip = resolved.train.clip, validation = stream }
+  return { own_network = network or false, task = task_fields(facts, resolved.task), lists = arrays,
+    train = { batch = train.batch, shards = train.shards,
+      lengths_text = lengths_text(train.lengths, "train_lengths", arrays) }, clip = train.clip, validation = stream }
 end
 
 return M

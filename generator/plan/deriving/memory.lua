@@ -7,6 +7,7 @@
 -- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
 
 local levels = require("plan.deriving.levels")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 local relative = require("facets.relative")
 local tuning = require("plan.deriving.tuning")
@@ -64,49 +65,43 @@ end
 
 -- What a layer keeps of an attention.
 local function family_kept(family, sizes, queries, keys, sequences)
-  local groups = (queries + sizes.lanes - 1) // sizes.lanes
-  local of_heads = sequences * family.heads * groups
+  local of_heads = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
   local weights, sums = sizes.reals(of_heads * group_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
-  if family.normaliser.kind == "geometric" then
-    return 2 * weights + (family.normaliser.normalised and sums or 0)
+  if family.terms.outwards then
+    return 2 * weights + (family.terms.normalised and sums or 0)
   end
   return (remakes(family, keys) and 0 or weights) + sums
 end
 
 -- Room for one head's backward pass.
 local function family_scratch(family, sizes, queries, keys)
-  local groups, lanes = (queries + sizes.lanes - 1) // sizes.lanes, sizes.lanes
-  local beside = family.paired and family.relative.kind ~= "none"
-  local rows = sizes.reals(queries * family.relative.vectors * family.head_width
-    + (family.paired and not beside and lanes or 0))
+  local lanes, terms, width = sizes.lanes, family.terms, family.head_width
+  local groups, of_group = (queries + lanes - 1) // lanes, group_weights(family, sizes, keys)
+  local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.beside and lanes or 0))
   if remakes(family, keys) then
     groups = family.remade.queries // lanes
-    rows = rows + sizes.reals(groups * group_weights(family, sizes, keys))
+    rows = rows + sizes.reals(groups * of_group)
   end
-  local dlogits = groups * group_weights(family, sizes, keys)
-  if family.normaliser.kind == "geometric" then
+  local dlogits = groups * of_group
+  if terms.outwards then
     return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
-  elseif family.relative.toeplitz then
+  elseif terms.by_offset then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
-  if family.paired and 2 * family.head_width <= lanes then
-    local pairs = 2 * groups * group_weights(family, sizes, keys)
-    dlogits = beside and dlogits or pairs
-    rows = rows + (beside and sizes.reals(pairs) + sizes.reals(queries * 2 * family.head_width + lanes) or 0)
+  if family.paired and 2 * width <= lanes then
+    local pairs = 2 * groups * of_group
+    dlogits = terms.beside and dlogits or pairs
+    rows = rows + (terms.beside and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
-  local turned = family.relative.turned
-    and sizes.reals(family.relative.width * lanes) + sizes.reals(round_up(keys, relative.TURNED_KEYS) * lanes) or 0
-  local keep = family.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
+  local turned = terms.far
+    and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.TURNED_KEYS) * lanes) or 0
+  local keep = terms.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
   return rows + sizes.reals(dlogits) + turned + keep
 end
 
 -- Memory by the pages of a family's facets, for T queries and S keys: sums (sums.tpl), behind, draws.
 local function facet_bytes(family, sizes, what, T, S)
-  local bytes = 0
-  for _, part in ipairs(pages.said("bytes", family, sizes, T, S)) do
-    bytes = bytes + (part[what] or 0)
-  end
-  return bytes
+  return lists.sum(pages.said("bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
 
 -- ---- a workspace ----
@@ -163,19 +158,12 @@ end
 
 -- Bytes of all of it: lay_out.
 function M.workspace(plan, size, sequences, level)
-  local sum = 0
-  for _, room in ipairs(M.rooms(plan, size, sequences, level)) do
-    sum = sum + room.bytes
-  end
-  return sum
+  return lists.sum(M.rooms(plan, size, sequences, level), function(room) return room.bytes end)
 end
 
 -- Sequences that go through all layers together: block_sequences of step.c.tpl, but no more than a shard has.
 local function block_sequences(plan, size)
-  local train, tokens = plan.resolved.train, 0
-  for _, length in ipairs(size) do
-    tokens = tokens + length
-  end
+  local train, tokens = plan.resolved.train, size[1] + (size[2] or 0)
   local shard = (train.batch + train.shards - 1) // train.shards
   return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
@@ -185,11 +173,8 @@ local function covers(size, other)
 end
 
 -- Up to how many tokens attention weights are kept, where those of longer sequences are made again; or 0.
-local function last_kept(plan, sizes)
-  local longest, last = 0, 0
-  for _, size in ipairs(sizes) do
-    longest = math.max(longest, size[1])
-  end
+local function last_kept(plan, longest)
+  local last = 0
   for _, family in ipairs(plan.attentions) do
     local kept = family.remade and not family.remade.always and math.floor(math.sqrt(family.remade.pairs)) or 0
     last = math.max(last, math.min(kept, longest))
@@ -200,30 +185,22 @@ end
 -- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
 -- that of the longest is the largest, but for weights of attention that are made again from some length on.
 function M.largest_workspace(plan, all, level)
-  local longest, counts, most = {}, {}, { bytes = 0 }
+  local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
     local bytes = M.workspace(plan, size, sequences, level)
     if bytes > most.bytes then
       most = { bytes = bytes, size = size, sequences = sequences }
     end
   end
-  for _, size in ipairs(all) do
-    local sequences = block_sequences(plan, size)
-    if not longest[sequences] then
-      counts[#counts + 1] = sequences
-    end
-    local list = longest[sequences] or {}
-    longest[sequences] = list
-    if not list[1] or not covers(list[#list], size) then
-      list[list[1] and covers(size, list[#list]) and #list or #list + 1] = size
+  for _, sizes in ipairs(lists.group(all, function(size) return block_sequences(plan, size) end)) do
+    for i, size in ipairs(sizes) do
+      longest = math.max(longest, size[1])
+      if not sizes[i + 1] or not covers(sizes[i + 1], size) then
+        consider(size, sizes.key)
+      end
     end
   end
-  for _, sequences in ipairs(counts) do
-    for _, size in ipairs(longest[sequences]) do
-      consider(size, sequences)
-    end
-  end
-  for tokens = 1, last_kept(plan, all) do -- a workspace has room for all lengths up to the longest
+  for tokens = 1, last_kept(plan, longest) do -- a workspace has room for all lengths up to the longest
     local size = { tokens }
     consider(size, block_sequences(plan, size))
   end

@@ -6,6 +6,7 @@
 --               same in words
 --   schedule    kind: the runtime's constant, warmup, final; false where the learning rate never changes
 
+local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
 
 local M = {}
@@ -32,15 +33,10 @@ end
 
 -- Elements of tensors that do not decay: those that are not learned, and with "matrices" those of one dimension.
 local function spared(plan, decays)
-  local tensors, list = {}, {}
-  for _, t in ipairs(plan.tensors) do
-    if not t.learned or decays == "matrices" and t.rank == 1 then
-      tensors[#tensors + 1] = t
-    end
-  end
-  table.sort(tensors, function(a, b)
-    return a.offset < b.offset
+  local list, tensors = {}, lists.map(plan.tensors, function(t)
+    return (not t.learned or decays == "matrices" and t.rank == 1) and t or nil
   end)
+  table.sort(tensors, function(a, b) return a.offset < b.offset end)
   for _, t in ipairs(tensors) do
     append(list, t)
   end

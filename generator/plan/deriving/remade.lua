@@ -8,6 +8,8 @@
 -- read once more after all of them were written: past a core's share of the last cache that takes longer than to make
 -- them again.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local MOST_KEPT = 4 << 20 -- bytes, of all uses of all layers and attentions of one sequence
@@ -24,11 +26,9 @@ end
 -- Pairs of tokens of a sequence up to which weights are kept: each pair has a number in every head of every attention,
 -- two where the normaliser is geometric.
 local function most_pairs(plan)
-  local real, numbers = plan.precision == "float64" and 8 or 4, 0
-  for _, family in ipairs(plan.attentions) do
-    local of_head = family.normaliser.kind == "geometric" and 2 or 1
-    numbers = numbers + of_head * family.heads * family.repetitions
-  end
+  local real, numbers = plan.precision == "float64" and 8 or 4, lists.sum(plan.attentions, function(family)
+    return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions
+  end)
   return math.min(MOST_KEPT // (real * numbers), MOST_OF_HEAD // real)
 end
 

@@ -3,6 +3,7 @@
 -- Input: a plan. Output: a list of { what, value, why } in words. Nothing is decided here.
 
 local chips = require("plan.deriving.chips")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local M = {}
@@ -35,9 +36,10 @@ local function cuda_choices(plan, list)
   list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
     why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
   for _, advice in ipairs(chips.advice(plan.train.batch, cuda.chip, plan.least_architecture)) do
-    list[#list + 1] = { what = "gpu, smaller chip", value = ("train.shards = %d"):format(advice.shards),
+    local names = lists.map(advice, function(chip) return ("%s (%d)"):format(chip[2], chip[3]) end)
+    list[#list + 1] = { what = "gpu, smaller chip", value = ("train.shards = %d"):format(advice.key),
       why = ("one round of blocks where multiprocessors are fewer than %d: %s"):format(cuda.chip,
-        table.concat(advice.names, ", ")) }
+        table.concat(names, ", ")) }
   end
   list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
     why = ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas) }
