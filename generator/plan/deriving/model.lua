@@ -25,12 +25,13 @@ local features = require("spec.rules.features")
 local handles = require("network.graph.handles")
 local identity = require("network.graph.identity")
 local labelled_rows = require("network.lists.labelled_rows")
-local lists = require("network.lists.scope_lists")
+local lists = require("base.lists")
 local outline = require("network.graph.outline")
 local own_network = require("spec.reading.own_network")
 local pages = require("facets.pages")
 local parameters = require("network.graph.parameters")
 local passes = require("network.lists.passes")
+local scope_lists = require("network.lists.scope_lists")
 local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
@@ -49,22 +50,32 @@ local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu
   hidden_dropout = 0 }
 
 local function completed(given, defaults)
-  local whole = {}
-  for name, value in next, defaults do
-    whole[name] = type(value) == "table" and completed({}, value) or value
-  end
+  local whole = lists.copy(defaults)
   for name, value in next, given do
     whole[name] = type(value) == "table" and completed(value, defaults[name] or {}) or value
   end
   return whole
 end
 
-local function families_of(plan)
-  local families = { [plan.first.name] = plan.first }
-  for _, family in ipairs(plan.attentions) do
-    families[family.name] = family
+local function by_name(families)
+  local names = {}
+  for _, family in ipairs(families) do
+    names[family.name] = family
   end
-  return families
+  return names
+end
+
+-- Calls visit(op, scope) for every operation of these scopes.
+local function each_operation(scopes, visit)
+  for _, scope in ipairs(scopes) do
+    for _, op in ipairs(scope.ops) do
+      visit(op, scope)
+    end
+  end
+end
+
+local function all_scopes(net)
+  return lists.join({ net }, net.scopes)
 end
 
 -- Activations have channels, attentions heads; streams are the queries' and the keys'.
@@ -98,13 +109,10 @@ end
 
 -- Widths with a name of their own, in the order of the description; those of facets have theirs in dimensions.tpl.
 local function widths(net)
-  local list = {}
-  for _, width in ipairs(net.widths) do
-    if width.text ~= "WIDTH" and not width.text:find("DIRECTION_WIDTH$") then
-      list[#list + 1] = { name = width.text, count = width.count }
-    end
-  end
-  return list
+  return lists.map(net.widths, function(width)
+    local own = width.text ~= "WIDTH" and not width.text:find("DIRECTION_WIDTH$")
+    return own and { name = width.text, count = width.count } or nil
+  end)
 end
 
 local function given_of(plan, model, families, additive)
@@ -113,12 +121,23 @@ local function given_of(plan, model, families, additive)
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
-    families = families or families_of(plan),
+    families = families or by_name(dimensions.families(plan)),
     additive = additive or plan.additive,
   }
 end
 
 -- ---- a network of the user's own ----
+
+-- What the spec says and the network leaves out would be missed without a word.
+local function unread(field, file, expected)
+  error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
+    expected = expected .. ", or no such field" }, 0)
+end
+
+-- An operation that a file must not ask for.
+local function wrong(op, file, what, expected)
+  error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
+end
 
 -- Options that nobody reads are slips of the pen.
 local function check_options(given, read, file)
@@ -132,136 +151,88 @@ local function check_options(given, read, file)
   end
 end
 
-local function has_operation(net, wanted)
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    for _, op in ipairs(scope.ops) do
-      if wanted(op) then
-        return true
-      end
-    end
-  end
-  return false
-end
-
--- What the spec says of positions and the network leaves out would be missed without a word.
+-- What is added to tokens, and the facets of attentions.
 local function check_encoding(plan, net, file)
-  local adds = has_operation(net, function(op)
-    return op.encoding and op.encoding.kind ~= "none"
+  local adds, encoding = false, plan.resolved.encoding
+  each_operation(all_scopes(net), function(op)
+    adds = adds or op.encoding and op.encoding.kind ~= "none"
   end)
-  local encoding, field = plan.resolved.encoding, nil
   if plan.additive.kind ~= "none" and not adds then
-    field = "encoding.additive.kind"
-  elseif not net.used_families[1] then
-    for _, page in ipairs(pages) do
-      local path, value = "encoding." .. page.name, encoding[page.name]
-      local kind = type(value) == "table" and value.kind
-      if value and kind ~= "none" and not page.of_input and not page.serves then
-        field = field or kind and path .. ".kind" or path
-      end
-    end
+    unread("encoding.additive.kind", file, plan.additive.in_blocks and "block:place(value, net.additive)"
+      or "net:embed(..., { place = net.additive })")
   end
-  if field then
-    error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
-      expected = field == "encoding.additive.kind" and (plan.additive.in_blocks and "block:place(value, net.additive)"
-          or "net:embed(..., { place = net.additive })") .. ", or no such field"
-        or "an attention, or no such field" }, 0)
+  for _, page in ipairs(net.used_families[1] and {} or pages) do
+    local path, value = "encoding." .. page.name, encoding[page.name]
+    local kind = type(value) == "table" and value.kind
+    if value and kind ~= "none" and not page.of_input and not page.serves then
+      unread(kind and path .. ".kind" or path, file, "an attention")
+    end
   end
 end
 
--- So would rates that the network leaves out; those of branches are its own affair.
+-- Rates; those of branches are the network's own affair.
 local function check_dropouts(plan, net, file)
-  local taken, model = {}, plan.resolved.model
-  for _, d in ipairs(net.dropouts) do
-    taken[d.use] = true
-  end
+  local taken, model = lists.set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
     { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
     if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
-      error({ problem = true, field = "model." .. entry[1], what = "is read by nothing in " .. file.path,
-        expected = entry[3] .. ", or no such field" }, 0)
+      unread("model." .. entry[1], file, entry[3])
     end
   end
 end
 
--- And fields that say what Longhand's own networks are made of, where a spec has them otherwise than they are anyway.
+-- Fields that say what Longhand's own networks are made of, where a spec has them otherwise than they are anyway.
 local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
 
 local function check_fields(model, fields, file)
   for _, name in ipairs(OF_DESCRIPTIONS) do
-    local outer, inner = name:match("^(%w+)%.(%w+)$")
-    local value = model[name]
-    if outer then
-      value = (model[outer] or {})[inner]
-    end
-    if value ~= nil and not fields["model." .. name] then
-      error({ problem = true, field = "model." .. name, what = "is read by nothing in " .. file.path,
-        expected = ("a description that reads model.%s, or no such field"):format(name) }, 0)
+    if lists.at(model, name) ~= nil and not fields["model." .. name] then
+      unread("model." .. name, file, "a description that reads model." .. name)
     end
   end
 end
 
--- A sequence is one stream of tokens.
-local function check_streams(net, file)
+-- A sequence is one stream of tokens; among the tokens of an encoder there are none of the output.
+local function check_tokens(plan, net, file)
   for _, stream in ipairs(net.streams) do
     if stream.name ~= "source" then
-      error({ problem = true, path = file.path, line = stream.line, col = 1,
-        what = ("there is no stream %s"):format(stream.name), expected = 'net:stream("source"), the one there is' }, 0)
+      wrong(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the one there is')
     end
   end
-end
-
--- Among the tokens of an encoder there are none of the output.
-local function check_tied(plan, net, file)
-  local op = net.classified.op
-  if op.tied and not plan.decoder then
-    error({ problem = true, path = file.path, line = op.line, col = 1,
-      what = "the tokens of an encoder have no vectors of the output's symbols",
-      expected = 'model.kind = "decoder", or classify() without tied' }, 0)
+  if net.classified.op.tied and not plan.decoder then
+    wrong(net.classified.op, file, "the tokens of an encoder have no vectors of the output's symbols",
+      'model.kind = "decoder", or classify() without tied')
   end
 end
 
 -- Queries, keys and values of one sequence are one product of one value.
 local function check_attentions(net, file)
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    for _, op in ipairs(scope.ops) do
-      if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
-        error({ problem = true, path = file.path, line = op.line, col = 1,
-          what = ("attention %s has queries of one value and keys of another"):format(op.family.name),
-          expected = "the same value twice, such as attention(\"self\", h, h)" }, 0)
-      end
+  each_operation(all_scopes(net), function(op)
+    if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
+      wrong(op, file, ("attention %s has queries of one value and keys of another"):format(op.family.name),
+        "the same value twice, such as attention(\"self\", h, h)")
     end
-  end
+  end)
 end
 
--- A score knows how many layers there are: model.layers.
+-- A score knows how many layers there are: model.layers. A block without attention is placed by the first attention's
+-- positions, of which there may be fewer draws.
 local function check_layers(plan, net, file)
-  for _, block in ipairs(net.scopes) do
-    for _, op in ipairs(block.ops) do
-      if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
-        error({ problem = true, path = file.path, line = op.line, col = 1,
-          what = ("attention %s is there %d times"):format(op.family.name, block.count),
-          expected = ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
-            .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
-            .. "without a score, such as rope or relative"):format(plan.layers) }, 0)
-      end
+  each_operation(net.scopes, function(op, block)
+    if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
+      wrong(op, file, ("attention %s is there %d times"):format(op.family.name, block.count),
+        ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
+          .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
+          .. "without a score, such as rope or relative"):format(plan.layers))
     end
-  end
-end
-
--- A block without attention is placed by the first attention's positions, of which there may be fewer draws.
-local function check_drawn_places(plan, net, file)
-  local draw, first = plan.additive.draw, plan.first
-  for _, block in ipairs(net.scopes) do
-    for _, op in ipairs(block.ops) do
-      if op.kind == "place" and draw and first.positions.per_layer and block.count > first.layers
-        and not attention.placing(block) then
-        error({ problem = true, path = file.path, line = op.line, col = 1,
-          what = ("place() is there %d times, without attention, and positions are drawn for %d layers"):format(
-            block.count, first.layers),
-          expected = 'attention in the same block, or encoding.positions.draw = "pass"' }, 0)
-      end
+  end)
+  local first = plan.first
+  each_operation(plan.additive.draw and first.positions.per_layer and net.scopes or {}, function(op, block)
+    if op.kind == "place" and block.count > first.layers and not attention.placing(block) then
+      wrong(op, file, ("place() is there %d times, without attention, and positions are drawn for %d layers"):format(
+        block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end
-  end
+  end)
 end
 
 -- The network that a file describes, and which options and fields it has read.
@@ -288,15 +259,13 @@ end
 
 local function build_own(plan, model, file)
   local net, read, fields = run_own(plan, model, file)
-  check_streams(net, file)
-  check_tied(plan, net, file)
+  check_tokens(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
   check_dropouts(plan, net, file)
   check_options(plan.resolved.model.options or {}, read, file)
   check_fields(plan.resolved.model, fields, file)
   check_layers(plan, net, file)
-  check_drawn_places(plan, net, file)
   return net, { layers = fields["model.layers"] or false, heads = net.used_families[1] ~= nil,
     feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
 end
@@ -336,12 +305,10 @@ end
 
 -- Families without facets, by name; of: the family itself.
 local function bare_families(families)
-  local bare = {}
-  for _, family in ipairs(families) do
-    bare[family.name] = setmetatable({ of = family, prefix = "", normaliser = { kind = "softmax" },
-      relative = { kind = "none" }, score = {} }, { __index = family })
-  end
-  return bare
+  return by_name(lists.map(families, function(family)
+    return lists.merged(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
+      relative = { kind = "none" }, score = {} })
+  end))
 end
 
 -- The attentions that a network has, each with the block that it is in: the description is run once without facets,
@@ -351,45 +318,30 @@ function M.attentions(plan, additive, file)
   local model, bare = section_of(plan, file), bare_families(known)
   local net = file and run_own(plan, model, file, bare, additive)
     or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare, additive))
-  for _, block in ipairs(net.scopes) do
-    for _, op in ipairs(block.ops) do
-      list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
-    end
-  end
+  each_operation(net.scopes, function(op, block)
+    list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
+  end)
   dimensions.settle_families(list[1] and list or { known[1] })
   return { attentions = list, first = list[1] or known[1] }
 end
 
 -- The kernels of both targets that operations ask for, each file once; relu has a gradient without an operation.
 local function headers_of(executed)
-  local list, known = {}, {}
-  local function want(header)
-    if header and not known[header] then
-      known[header] = true
-      list[#list + 1] = header
-    end
-  end
+  local wanted = {}
   for _, scope in ipairs(executed.order) do
-    for _, op in ipairs(executed[scope].forward) do
-      want(op.about.header)
-    end
-    for _, op in ipairs(executed[scope].backward) do
-      want(op.kind == "relu_grad" and "activations")
-    end
+    lists.append(wanted, lists.map(executed[scope].forward, function(op) return op.about.header end))
+    lists.append(wanted, lists.map(executed[scope].backward, function(op)
+      return op.kind == "relu_grad" and "activations" or nil
+    end))
   end
-  table.sort(list)
-  return list
+  return canonical.sorted_keys(lists.set(wanted))
 end
 
 -- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
 local function constants(plan, net)
-  local dropouts, embedding, scales = {}, nil, embeddings.scales(net)
-  for i, d in ipairs(net.dropouts) do
-    dropouts[i] = dimensions.dropout(d.name, d.rate)
-  end
-  table.sort(dropouts, function(a, b)
-    return a.name < b.name
-  end)
+  local embedding, scales = nil, embeddings.scales(net)
+  local dropouts = lists.map(net.dropouts, function(d) return dimensions.dropout(d.name, d.rate) end)
+  table.sort(dropouts, function(a, b) return a.name < b.name end)
   for _, op in ipairs(net.ops) do
     embedding = op.kind == "embed" and op.p or embedding
   end
@@ -443,19 +395,17 @@ end
 
 -- Headers of the kernels.
 local function cpu_headers(plan, noise, of_operations)
-  local wanted, list = {}, {}
+  local wanted = {}
   for _, family in ipairs(plan.attentions) do
     wanted.turned = wanted.turned or family.relative.turned
     wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
     wanted.score = wanted.score or family.score.kind ~= "none" or family.mask.kind ~= "none"
     wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
   end
-  for _, header in ipairs({ "rotation", "turned", "score", "geometric" }) do
-    list[#list + 1] = wanted[header] and header or nil
-  end
-  table.move(of_operations, 1, #of_operations, #list + 1, list)
-  list[#list + 1] = noise and "noise" or nil
-  return list
+  local list = lists.map({ "rotation", "turned", "score", "geometric" }, function(header)
+    return wanted[header] and header or nil
+  end)
+  return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
 end
 
 function M.of(plan, file)
@@ -463,7 +413,7 @@ function M.of(plan, file)
   local net, sizes = M.network(plan, file, model)
   local part = constants(plan, net)
   check_places(part.eval_dropout, net)
-  local derived, executed = parameters.derive(net), lists.derive(net)
+  local derived, executed = parameters.derive(net), scope_lists.derive(net)
   part.structs, part.tensors, part.tensor_count = derived.structs, derived.tensors, #derived.tensors
   part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
   part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
