@@ -10,6 +10,7 @@ local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local lines = require("spec.lines")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local load_module = require("spec.reading.load")
 local nearest = require("base.nearest")
@@ -37,13 +38,9 @@ function M.drops(context, node, path)
   return node.unstated ~= nil
 end
 
-local function what_of(node)
-  return tree.is_table(node) and "a table" or show(node.value)
-end
-
 -- What a node holds, for a sentence that starts with it.
 local function found(node)
-  return what_of(node) .. (type(node.value) == "string" and " is a string" or "")
+  return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
 
 -- Says that a value is of the wrong type for its field.
@@ -56,11 +53,14 @@ local function wrong_type(context, field, node, hint, expected)
     expected or schema.expected(field), hint)
 end
 
+-- Says that a value is none of those that are taken.
+local function misfit(context, node, path, expected)
+  add(context, node, path, tree.show(node) .. " does not fit here", expected)
+end
+
 local function nearest_multiple(field, value)
-  local step = field.multiple
-  local near = math.floor(value / step + 0.5) * step
-  near = math.max(field.min, math.min(field.max, near))
-  return ("%d is the nearest legal value"):format(near)
+  local near = math.floor(value / field.multiple + 0.5) * field.multiple
+  return ("%d is the nearest legal value"):format(math.max(field.min, math.min(field.max, near)))
 end
 
 -- What is wrong with a number of the right type, or nil; and a hint.
@@ -87,20 +87,15 @@ function readers.number(context, field, node)
     return value
   elseif type(value) ~= "number" then
     local number = type(value) == "string" and tonumber(value)
-    wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
-    return nil
+    return wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
   end
   local whole = math.tointeger(value)
-  if field.type == "integer" and not whole and value == math.floor(value) then
-    whole = value -- beyond 64 bits; the range says so
-  elseif field.type == "integer" and not whole then
-    add(context, node, field.path, show(value) .. " is not an integer", schema.expected(field))
-    return nil
+  if field.type == "integer" and value ~= math.floor(value) then
+    return add(context, node, field.path, show(value) .. " is not an integer", schema.expected(field))
   end
   local fault, hint = number_fault(field, value)
   if fault then
-    add(context, node, field.path, fault, schema.expected(field), hint)
-    return nil
+    return add(context, node, field.path, fault, schema.expected(field), hint)
   end
   return field.type == "integer" and whole or value + 0.0
 end
@@ -109,8 +104,7 @@ readers.integer = readers.number
 
 function readers.boolean(context, field, node)
   if type(node.value) ~= "boolean" then
-    wrong_type(context, field, node)
-    return nil
+    return wrong_type(context, field, node)
   end
   return node.value
 end
@@ -118,20 +112,15 @@ end
 local function one_of(context, field, node, names, expected)
   local value = node.value
   if type(value) ~= "string" then
-    wrong_type(context, field, node, nil, expected)
-    return nil
-  end
-  for _, name in ipairs(names) do
-    if name == value then
-      return value
-    end
+    return wrong_type(context, field, node, nil, expected)
+  elseif lists.has(names, value) then
+    return value
   end
   local what = show(value) .. " does not fit here"
   if field.type == "kind" then
     what = ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind", show(value))
   end
   add(context, node, field.path, what, expected, nearest.hint(value, names))
-  return nil
 end
 
 function readers.choice(context, field, node)
@@ -139,11 +128,8 @@ function readers.choice(context, field, node)
 end
 
 local function kind_names(context, field)
-  local names = {}
-  for i, kind in ipairs(field.of == "tasks" and context.tasks.list or field.kinds) do
-    names[i] = kind.name or kind.kind
-  end
-  return names
+  return field.of == "tasks" and lists.map(context.tasks.list, function(facts) return facts.kind end)
+    or lists.names(field.kinds)
 end
 
 function readers.kind(context, field, node)
@@ -160,29 +146,31 @@ local function small_integer(context, node, path, bounds)
   if whole and whole >= bounds.least and whole <= bounds.most then
     return whole
   end
-  add(context, node, path, found(node) .. (whole and " is out of range" or " is no integer"):gsub("^ is",
-    type(value) == "string" and ", which is" or " is"), ("an integer from %d to %d"):format(bounds.least,
-    bounds.most))
-  return nil
+  local fault = (type(value) == "string" and ", which is" or " is") .. (whole and " out of range" or " no integer")
+  add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
+end
+
+-- Says that an item of a list is not above the one before it; returns whether it is.
+local function check_rises(context, item, path, value, before)
+  local rises = not value or not before or value > before
+  if not rises then
+    add(context, item, path, ("%s follows %s"):format(diagnostics.number(value), diagnostics.number(before)),
+      "an ascending list")
+  end
+  return rises
 end
 
 -- A strictly ascending list of integers, or nil after errors.
 local function ascending(context, node, path, bounds)
-  if not tree.is_table(node) or #node.items == 0 or next(node.fields) then
-    add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
-      or found(node) .. " is no list", ("a list of ascending integers from %d to %d"):format(bounds.least,
-      bounds.most))
-    return nil
+  if not tree.is_list(node) then
+    return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
+      or found(node) .. " is no list", ("a list of ascending integers from %d to %d"):format(bounds.least, bounds.most))
   end
   local list, good = {}, true
   for i, item in ipairs(node.items) do
-    list[i] = small_integer(context, item, locate.join(path, i), bounds)
-    if not list[i] then
-      good = false
-    elseif list[i - 1] and list[i] <= list[i - 1] then
-      add(context, item, locate.join(path, i), ("%d follows %d"):format(list[i], list[i - 1]), "an ascending list")
-      good = false
-    end
+    local at = locate.join(path, i)
+    list[i] = small_integer(context, item, at, bounds)
+    good = check_rises(context, item, at, list[i], list[i - 1]) and good and list[i] ~= nil
   end
   return good and list or nil
 end
@@ -195,19 +183,16 @@ local function read_range(context, path, node, bounds)
     step = small_integer(context, node.fields.step, path .. ".step", FROM_1)
   end
   if first and last and first > last then
-    add(context, node.items[2], locate.join(path, 2), ("%d is below the first %s, %d"):format(last,
-      bounds.noun or "length", first),
-      "{ first, last } with first <= last")
-    return nil
+    return add(context, node.items[2], locate.join(path, 2), ("%d is below the first %s, %d"):format(last,
+      bounds.noun or "length", first), "{ first, last } with first <= last")
   end
   return first and last and step and { first = first, last = last, step = step } or nil
 end
 
 local function read_list_text(node)
-  local words = {}
-  for i = 1, math.min(#node.items, 6) do
-    words[i] = tree.is_table(node.items[i]) and "{ ... }" or show(node.items[i].value)
-  end
+  local words = lists.map(table.move(node.items, 1, 6, 1, {}), function(item)
+    return tree.is_table(item) and "{ ... }" or show(item.value)
+  end)
   return table.concat(words, ", ") .. (#node.items > 6 and ", ..." or "")
 end
 
@@ -215,11 +200,9 @@ function readers.lengths(context, field, node)
   local path, expected, bounds = field.path, schema.expected(field), field.bounds or FROM_1
   if not tree.is_table(node) then
     local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
-    wrong_type(context, field, node, hint)
-    return nil
+    return wrong_type(context, field, node, hint)
   end
-  local good = true
-  local legal = #node.items > 0 and "step" or "list"
+  local good, legal = true, #node.items > 0 and "step" or "list"
   for name, inner in tree.each(node) do
     if name ~= legal then
       add(context, inner, path .. "." .. name, (name == "step" or name == "list")
@@ -236,9 +219,8 @@ function readers.lengths(context, field, node)
     local list = ascending(context, node.fields.list, path .. ".list", bounds)
     return good and list and { list = list } or nil
   elseif #node.items ~= 2 then
-    add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
+    return add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
       ("for these lengths alone write { list = { %s } }"):format(read_list_text(node)))
-    return nil
   end
   local range = read_range(context, path, node, bounds)
   return good and range or nil
@@ -248,21 +230,16 @@ local ON_AXIS = { least = 0, most = axes.LARGEST, noun = "value" }
 
 -- Standard deviations of the noise on embeddings: a strictly ascending list of numbers, or nil after errors.
 local function read_noise(context, path, node)
-  local list = tree.is_table(node) and #node.items == 0 and node.fields.list
+  local list = tree.is_record(node) and node.fields.list
   if not list or next(node.fields, next(node.fields)) or not tree.is_table(list) or #list.items == 0 then
-    add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
-      or what_of(node) .. " does not fit here", schema.TEXT.noise)
-    return nil
+    return add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
+      or tree.show(node) .. " does not fit here", schema.TEXT.noise)
   end
   local values, good = {}, true
   for i, item in ipairs(list.items) do
     local at = { path = locate.join(path .. ".list", i), type = "number", min = 0, max = axes.LOUDEST }
     values[i] = readers.number(context, at, item)
-    if values[i] and values[i - 1] and values[i] <= values[i - 1] then
-      add(context, item, at.path, ("%s follows %s"):format(diagnostics.number(values[i]),
-        diagnostics.number(values[i - 1])), "an ascending list")
-    end
-    good = good and values[i] and not (values[i - 1] and values[i] <= values[i - 1])
+    good = check_rises(context, item, at.path, values[i], values[i - 1]) and good and values[i] ~= nil
   end
   return good and { list = values } or nil
 end
@@ -270,9 +247,8 @@ end
 -- What an evaluation goes by: a range, a list or true, for all there are, by axis; and its noise. The rules look at the
 -- names.
 function readers.by(context, field, node)
-  if not tree.is_table(node) or #node.items > 0 or not next(node.fields) then
-    wrong_type(context, field, node)
-    return nil
+  if not tree.is_record(node) or not next(node.fields) then
+    return wrong_type(context, field, node)
   end
   local by = {}
   for name, inner in tree.each(node) do
@@ -284,7 +260,7 @@ function readers.by(context, field, node)
     elseif tree.is_table(inner) then
       by[name] = readers.lengths(context, { path = path, type = "axis", bounds = ON_AXIS }, inner)
     else
-      add(context, inner, path, what_of(inner) .. " does not fit here", schema.TEXT.axis)
+      misfit(context, inner, path, schema.TEXT.axis)
     end
   end
   return next(by) and by or nil
@@ -292,24 +268,22 @@ end
 
 function readers.name(context, field, node)
   if not base_names.is(node.value) then
-    add(context, node, field.path, what_of(node) .. " does not fit here", schema.expected(field))
-    return nil
+    return misfit(context, node, field.path, schema.expected(field))
   end
   return node.value
 end
 
 -- A list of names, each once: those of field.choices in their order, or any where there are no choices.
 function readers.names(context, field, node)
-  if not tree.is_table(node) or #node.items == 0 or next(node.fields) then
-    wrong_type(context, field, node)
-    return nil
+  if not tree.is_list(node) then
+    return wrong_type(context, field, node)
   end
   local given, list = {}, {}
   for i, item in ipairs(node.items) do
     local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
     local name = field.choices and one_of(context, at, item, field.choices, schema.expected(at)) or item.value
     if not field.choices and not base_names.is(name) then
-      add(context, item, at.path, what_of(item) .. " does not fit here", schema.expected(field))
+      misfit(context, item, at.path, schema.expected(field))
     elseif name and given[name] then
       add(context, item, at.path, ("%s stands twice"):format(show(name)), "each once")
     else
@@ -333,8 +307,7 @@ end
 function readers.file(context, field, node)
   local name = node.value
   if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
-    wrong_type(context, field, node)
-    return nil
+    return wrong_type(context, field, node)
   end
   context.files[field.name] = context.loaded.place(node.origin, name)
   return name
@@ -342,10 +315,7 @@ end
 
 -- Likewise, of a checkpoint; or false, which is none.
 function readers.checkpoint(context, field, node)
-  if node.value == false then
-    return nil
-  end
-  return readers.file(context, field, node)
+  return node.value ~= false and readers.file(context, field, node) or nil
 end
 
 local function read_names(context, field, node)
@@ -353,12 +323,10 @@ local function read_names(context, field, node)
   for i, item in ipairs(node.items) do
     local name, path = item.value, locate.join(field.path, i)
     if type(name) ~= "string" or name == "" or name:find('[^!-~]') or name:find('["\\]') then
-      add(context, item, path, (name and show(name) or "a table") .. " is no symbol",
+      return add(context, item, path, tree.show(item) .. " is no symbol",
         "printable ASCII without blanks, quotes or backslashes")
-      return nil
     elseif seen[name] then
-      add(context, item, path, ("the symbol %s stands twice"):format(show(name)), "each once")
-      return nil
+      return add(context, item, path, ("the symbol %s stands twice"):format(show(name)), "each once")
     end
     names[i], seen[name] = name, true
   end
@@ -369,11 +337,9 @@ end
 function readers.symbols(context, field, node)
   local count = tree.is_table(node) and #node.items or math.type(node.value) and math.tointeger(node.value)
   if not count or tree.is_table(node) and next(node.fields) then
-    wrong_type(context, field, node)
-    return nil
+    return wrong_type(context, field, node)
   elseif count < 1 or count > schema.MOST_SYMBOLS then
-    add(context, node, field.path, ("%d symbols are out of range"):format(count), schema.expected(field))
-    return nil
+    return add(context, node, field.path, ("%d symbols are out of range"):format(count), schema.expected(field))
   elseif tree.is_table(node) then
     return read_names(context, field, node)
   end
@@ -390,56 +356,48 @@ local function id_of(path, ending)
   return path:sub(-#ending) == ending and (path:match("^.*/(.*)$") or path):sub(1, -#ending - 1) or ""
 end
 
--- A user's own task file: its name as given.
-function readers.source(context, field, node)
+-- The path, as it is shown, and the text of a file of the user's with this ending; nil after an error.
+local function read_beside(context, field, node, ending)
   local name = node.value
   if type(name) ~= "string" then
-    wrong_type(context, field, node)
-    return nil
-  elseif not load_module.is_id(id_of(name, ".c")) then
-    add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
-    return nil
+    return wrong_type(context, field, node)
+  elseif not load_module.is_id(id_of(name, ending)) then
+    return misfit(context, node, field.path, schema.expected(field))
   end
   local shown, text, message = context.loaded.beside(node.origin, name)
   if not text then
-    add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
-    return nil
+    return add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
   end
-  context.own_task = tasks.own(shown, text, context.diagnostics)
-  return name
+  return shown, text
+end
+
+-- A user's own task file: its name as given.
+function readers.source(context, field, node)
+  local shown, text = read_beside(context, field, node, ".c")
+  context.own_task = shown and tasks.own(shown, text, context.diagnostics)
+  return shown and node.value
 end
 
 -- A network of the user's own: its name as given. It is run when the plan is made.
 function readers.network(context, field, node)
-  local name = node.value
-  if type(name) ~= "string" then
-    wrong_type(context, field, node)
-    return nil
-  elseif not load_module.is_id(id_of(name, ".lua")) then
-    add(context, node, field.path, show(name) .. " does not fit here", schema.expected(field))
+  local shown, text = read_beside(context, field, node, ".lua")
+  if not shown then
     return nil
   end
-  local shown, text, message = context.loaded.beside(node.origin, name)
-  if not text then
-    add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
-    return nil
-  end
-  local describe, problem = own_network.open(text)
-  if not describe then
+  local _, problem = own_network.open(text)
+  if problem then
     context.diagnostics:source(shown, text)
     problem.path = shown
-    context.diagnostics:add(problem)
-    return nil
+    return context.diagnostics:add(problem)
   end
   context.own_network = { path = shown, text = text }
-  return name
+  return node.value
 end
 
 -- What a network leaves open: numbers, words, true and false by name.
 function readers.settings(context, field, node)
-  if not tree.is_table(node) or #node.items > 0 then
-    wrong_type(context, field, node)
-    return nil
+  if not tree.is_record(node) then
+    return wrong_type(context, field, node)
   end
   local settings = {}
   for name, inner in tree.each(node) do
@@ -447,7 +405,7 @@ function readers.settings(context, field, node)
     if not base_names.is(name) then
       add(context, inner, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
     elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
-      add(context, inner, path, what_of(inner) .. " does not fit here",
+      misfit(context, inner, path,
         "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
     elseif type(value) == "function" then
       wrong_type(context, field, inner)
@@ -474,11 +432,10 @@ end
 
 -- Options are read when the task is known (options.lua).
 function readers.options(context, field, node)
-  if not tree.is_table(node) or #node.items > 0 then
-    wrong_type(context, field, node)
-  else
-    context.options_node = node
+  if not tree.is_record(node) then
+    return wrong_type(context, field, node)
   end
+  context.options_node = node
 end
 
 -- A score and its parameters are read together, when the rest is known (spec/score/score.lua).
@@ -497,7 +454,7 @@ end
 
 function readers.parameters(context, field, node)
   local formula = M.formula(context, field.family)
-  if not tree.is_table(node) or #node.items > 0 then
+  if not tree.is_record(node) then
     wrong_type(context, field, node)
     formula.score = false
   else

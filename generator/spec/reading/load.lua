@@ -11,12 +11,14 @@
 -- which the top level's `use` names; else none. The section is laid upon its parent as sections.lua says. A --set edits
 -- the main file's own tables before any of that. A spec may also be joined from fragments, each the parent of the next.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
 local habits = require("spec.hints.habits")
 local inherit = require("spec.reading.inherit")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local overrides = require("spec.reading.overrides")
@@ -43,10 +45,12 @@ end
 -- A path as messages and generated files show it: below the root relative to it, else relative to the main spec.
 local function display(state, real, relative)
   local prefix = state.root == "/" and "/" or state.root .. "/"
-  if real:sub(1, #prefix) == prefix then
-    return real:sub(#prefix + 1)
-  end
-  return relative
+  return real:sub(1, #prefix) == prefix and real:sub(#prefix + 1) or relative
+end
+
+-- Adds an error about what stands at a node.
+local function refuse(state, node, field, what, expected, hint)
+  state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
 end
 
 local function read_text(path)
@@ -58,16 +62,14 @@ local function read_text(path)
   if not file then
     return nil, (message:gsub("^.*: ", ""))
   end
-  local text
-  text, message = file:read(LARGEST + 1)
+  local text, problem = file:read(LARGEST + 1)
   file:close()
   if not text then
-    return nil, message and (message:gsub("^.*: ", "")) or "the file is empty"
+    return nil, problem and problem:gsub("^.*: ", "") or "the file is empty"
   elseif #text > LARGEST then
     return nil, ("larger than %d KB"):format(LARGEST // 1024)
   end
-  text = text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n")
-  return text
+  return (text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n"))
 end
 
 local function check_functions(state, text, path)
@@ -101,30 +103,27 @@ local function open_file(state, real, relative, used, given)
   end
   state.files[real] = false
   local shown = display(state, real, relative)
-  local text, message
-  if given then
-    text = given.text
-  else
+  local text, message = given and given.text, nil
+  if not given then
     text, message = read_text(real)
   end
   if not text then
     state.diagnostics:add({ at = used or { path = shown }, what = used and ("cannot read %s: %s"):format(shown, message)
       or "cannot read it: " .. message, expected = "a spec file" })
-    return nil
+    return
   end
   state.diagnostics:source(shown, text)
   local value, problem = sandbox.run(text, state.budget)
+  local places = locate.fields(text)
   if problem == nil and type(value) ~= "table" then
     problem = { what = "the file returns " .. diagnostics.show(value), expected = "return { ... }",
-      line = locate.fields(text)[""].line, col = locate.fields(text)[""].col }
+      line = places[""].line, col = places[""].col }
   end
   if problem then
-    report_problem(state, shown, text, problem)
-    return nil
+    return report_problem(state, shown, text, problem)
   end
   state.texts[shown] = text
   check_functions(state, text, shown)
-  local places = locate.fields(text)
   local function origin(path)
     local at = locate.place(places, path)
     return given and given.origin(path) or { path = shown, line = at.line, col = at.col }
@@ -132,83 +131,53 @@ local function open_file(state, real, relative, used, given)
   local root = tree.build(value, origin, function(path, what, expected)
     state.diagnostics:add({ at = origin(path), field = path ~= "" and path or nil, what = what, expected = expected })
   end)
-  if root then
-    state.files[real] = { real = real, relative = relative, shown = shown, tree = root }
-  end
-  return state.files[real] or nil
-end
-
--- Names of the presets of a section, sorted.
-local function presets_of(root, section)
-  local names = {}
-  for _, name in ipairs(paths.names_in(root .. "/spec/" .. M.FOLDERS[section], ".lua")) do
-    names[#names + 1] = M.is_id(name) and name or nil
-  end
-  return names
+  state.files[real] = root and { real = real, relative = relative, shown = shown, tree = root }
+  return state.files[real]
 end
 
 local function unknown_preset(state, section, node, field)
-  local names = presets_of(state.root, section)
   local where = "spec/" .. M.FOLDERS[section]
-  state.diagnostics:add({ at = node.origin, field = field,
-    what = ("there is no %s.lua in %s"):format(node.value, where),
-    expected = #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
-    hint = nearest.hint(node.value, names) })
+  local names = lists.map(paths.names_in(state.root .. "/" .. where, ".lua"), function(name)
+    return M.is_id(name) and name or nil
+  end)
+  refuse(state, node, field, ("there is no %s.lua in %s"):format(node.value, where),
+    #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
+    nearest.hint(node.value, names))
   state.unknown = state.unknown + 1
 end
 
 -- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error.
 local function open_use(state, file, section, node, field)
   local name = node.value
-  local legal = section and "the name of a preset, or a spec file such as \"./base.lua\""
-    or "a spec file such as \"./base.lua\""
+  local legal = (section and "the name of a preset, or " or "") .. 'a spec file such as "./base.lua"'
   if type(name) ~= "string" then
-    local what = node.fields and "is a table" or diagnostics.show(name) .. " is no name"
-    state.diagnostics:add({ at = node.origin, field = field, what = what, expected = legal })
-    return nil
+    return refuse(state, node, field, node.fields and "is a table" or diagnostics.show(name) .. " is no name", legal)
+  elseif name:find("^%.%.?/") and name:find("%.lua$") then
+    return open_file(state, paths.normalise(paths.folder(file.real) .. "/" .. name),
+      paths.normalise(paths.folder(file.relative) .. "/" .. name), node.origin), true
+  elseif not section or not M.is_id(name) then
+    return refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal)
   end
-  local spec_file = name:find("^%.%.?/") ~= nil and name:find("%.lua$") ~= nil
-  if not spec_file and (not section or not M.is_id(name)) then
-    state.diagnostics:add({ at = node.origin, field = field, what = diagnostics.show(name) .. " names nothing",
-      expected = legal })
-    return nil
+  local relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
+  local real = state.root .. "/" .. relative
+  if lfs.attributes(real, "mode") ~= "file" then
+    return unknown_preset(state, section, node, field)
   end
-  local real, relative
-  if spec_file then
-    real = paths.normalise(paths.folder(file.real) .. "/" .. name)
-    relative = paths.normalise(paths.folder(file.relative) .. "/" .. name)
-  else
-    relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
-    real = state.root .. "/" .. relative
-    if lfs.attributes(real, "mode") ~= "file" then
-      unknown_preset(state, section, node, field)
-      return nil
-    end
-  end
-  return open_file(state, real, relative, node.origin), spec_file
+  return open_file(state, real, relative, node.origin), false
 end
 
 -- Whether file is already in the chain of files being resolved; says so.
 local function closes_cycle(state, chain, file, node, field)
-  for i, earlier in ipairs(chain) do
-    if earlier == file then
-      local names = {}
-      for j = i, #chain do
-        names[#names + 1] = chain[j].shown
-      end
-      names[#names + 1] = file.shown
-      state.diagnostics:add({ at = node.origin, field = field, what = "uses itself: " .. table.concat(names, " -> "),
-        expected = "a chain that ends" })
-      return true
-    end
+  local names
+  for _, earlier in ipairs(chain) do
+    names = names or earlier == file and {} or nil
+    table.insert(names or {}, earlier.shown)
   end
-  return false
-end
-
-local function longer(chain, file)
-  local copy = table.move(chain, 1, #chain, 1, {})
-  copy[#copy + 1] = file
-  return copy
+  if names then
+    refuse(state, node, field, ("uses itself: %s -> %s"):format(table.concat(names, " -> "), file.shown),
+      "a chain that ends")
+  end
+  return names ~= nil
 end
 
 -- The `use` of a section's own table (encoding.kind is its short form), its field name, and the table without it.
@@ -218,19 +187,14 @@ local function split_use(state, section, own, path)
   end
   local use, kind = own.fields.use, section == "encoding" and own.fields.kind or nil
   if use and kind then
-    state.diagnostics:add({ at = kind.origin, field = path .. ".kind", what = ("stands beside %s.use"):format(path),
-      expected = ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path) })
+    refuse(state, kind, path .. ".kind", ("stands beside %s.use"):format(path),
+      ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path))
   end
   if not use and not kind then
     return nil, nil, own
   end
-  local rest = tree.table(own.origin)
-  rest.items = own.items
-  for name, node in next, own.fields do
-    if node ~= use and node ~= kind then
-      rest.fields[name] = node
-    end
-  end
+  local rest = tree.copy(own)
+  rest.fields.use, rest.fields.kind = nil, not kind and rest.fields.kind or nil
   return use or kind, path .. (use and ".use" or ".kind"), rest
 end
 
@@ -241,24 +205,27 @@ local function lay(section, base, over)
   return sections.lay(section, section == "encoding" and inherit.mark(base) or base, over)
 end
 
+-- A section of what its `use` names, standing in `file`; nil after an error, and where that has none.
+local function resolve_use(state, file, section, use, field, chain)
+  local parent, whole = open_use(state, file, section, use, field)
+  if not parent or closes_cycle(state, chain, parent, use, field) then
+    state.partial[section] = true
+    return nil
+  end
+  local inner = lists.join(chain, { parent })
+  return whole and resolve_section(state, parent, section, inner)
+    or not whole and resolve_own(state, parent, section, parent.tree, inner) or tree.table(use.origin)
+end
+
 -- An encoding's table with its scores in one form; presets that they use are opened as the encoding's own would be.
 local function expand_scores(state, file, own, chain, path)
   return entries.expand(own, {
     path = path,
     open = function(use, field)
-      local parent, whole = open_use(state, file, "encoding", use, field)
-      if not parent or closes_cycle(state, chain, parent, use, field) then
-        state.partial.encoding = true
-        return nil
-      end
-      local inner = longer(chain, parent)
-      local node = whole and resolve_section(state, parent, "encoding", inner)
-        or resolve_own(state, parent, "encoding", parent.tree, inner)
-      return tree.is_table(node) and inherit.mark(node) or tree.table(use.origin)
+      local node = resolve_use(state, file, "encoding", use, field, chain)
+      return node and (tree.is_table(node) and inherit.mark(node) or tree.table(use.origin))
     end,
-    report = function(node, field, what, expected, hint)
-      state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
-    end,
+    report = function(...) refuse(state, ...) end,
   })
 end
 
@@ -285,18 +252,7 @@ function resolve_own(state, file, section, own, chain, path)
   if not use then
     return own, false
   end
-  local parent, whole = open_use(state, file, section, use, field)
-  if not parent or closes_cycle(state, chain, parent, use, field) then
-    state.partial[section] = true
-    return rest, true
-  end
-  local inner = longer(chain, parent)
-  local base
-  if whole then
-    base = resolve_section(state, parent, section, inner)
-  else
-    base = resolve_own(state, parent, section, parent.tree, inner)
-  end
+  local base = resolve_use(state, file, section, use, field, chain)
   return base and lay(section, base, rest) or rest, true
 end
 
@@ -323,28 +279,21 @@ function resolve_section(state, file, section, chain)
   if not parent then
     return node
   end
-  local base = resolve_section(state, parent, section, longer(chain, parent))
+  local base = resolve_section(state, parent, section, lists.join(chain, { parent }))
   return base and node and lay(section, base, node) or node or base
 end
 
 local function resolve_file(state, file)
   local root = tree.table(file.tree.origin)
   root.items = file.tree.items
-  local names, at = {}, file
-  local chain = { file }
+  local names, at, chain = {}, file, { file }
   while at do
-    for name in next, at.tree.fields do
-      names[name] = name ~= "use" or nil
-    end
+    names = lists.merged(names, at.tree.fields)
     at = parent_spec(state, at, chain)
-    chain = at and longer(chain, at) or chain
+    chain = lists.join(chain, { at })
   end
-  local sorted = {}
-  for name in next, names do
-    sorted[#sorted + 1] = name
-  end
-  table.sort(sorted)
-  for _, name in ipairs(sorted) do
+  names.use = nil
+  for _, name in ipairs(canonical.sorted_keys(names)) do
     local node = resolve_section(state, file, name, { file })
     if node then
       node.partial = state.partial[name]
@@ -361,10 +310,11 @@ local function place_of(state, main, origin, name)
   for _, file in next, state.files do
     from = file and file.shown == origin.path and file or from
   end
-  local whole = name:sub(1, 1) == "/"
-  local real = paths.normalise(whole and name or paths.folder(from.real) .. "/" .. name)
-  local relative = whole and real or paths.normalise(paths.folder(from.relative) .. "/" .. name)
-  return { shown = display(state, real, relative), real = real }
+  local function beside(path)
+    return paths.normalise(name:sub(1, 1) == "/" and name or paths.folder(path) .. "/" .. name)
+  end
+  local real = beside(from.real)
+  return { shown = display(state, real, beside(from.relative)), real = real }
 end
 
 local function new_state(options)
@@ -394,9 +344,9 @@ end
 
 -- Says that a file is a study. Only that: as a spec it would be full of mistakes.
 local function refuse_study(d, file)
-  d:add({ at = file.tree.fields.axes.origin, field = "axes", what = "this is a study, a grid of specs",
-    expected = "a spec, or one cell of the study: FILE:CELL",
-    hint = ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown) })
+  refuse({ diagnostics = d }, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
+    "a spec, or one cell of the study: FILE:CELL",
+    ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown))
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.

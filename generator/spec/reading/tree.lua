@@ -6,6 +6,7 @@
 -- Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 
 local M = {}
@@ -17,13 +18,10 @@ local NODES = 150000
 local function sorted_keys(value)
   local integers, names = {}, {}
   for key in next, value do
-    if math.type(key) == "integer" then
-      integers[#integers + 1] = key
-    elseif type(key) == "string" then
-      names[#names + 1] = key
-    else
+    if math.type(key) ~= "integer" and type(key) ~= "string" then
       return nil, key
     end
+    table.insert(type(key) == "string" and names or integers, key)
   end
   table.sort(integers)
   table.sort(names)
@@ -32,31 +30,25 @@ end
 
 local build
 
--- Adds an error at path.
-local function refuse(context, path, what, expected)
-  context.report(path, what, expected)
-  return nil
-end
-
--- The same for faults that would repeat without end: nothing is built after it.
+-- Adds an error that would repeat without end: nothing is built after it.
 local function give_up(context, path, what, expected)
   context.failed = true
-  return refuse(context, path, what, expected)
+  return context.report(path, what, expected)
 end
 
 local function build_table(context, value, path, depth)
   if context.open[value] then
-    return refuse(context, path, "the table contains itself", "a tree of tables")
+    return context.report(path, "the table contains itself", "a tree of tables")
   elseif depth > DEPTH then
     return give_up(context, path, ("nested deeper than %d tables"):format(DEPTH), "a flatter spec")
   end
-  local integers, names = sorted_keys(value)
+  local integers, names = sorted_keys(value) -- or nil and a key that is neither
   if not integers then
-    return refuse(context, path, ("a key is %s"):format(diagnostics.show(names)), "names, or a list from 1 on")
+    return context.report(path, ("a key is %s"):format(diagnostics.show(names)), "names, or a list from 1 on")
   end
   for i, key in ipairs(integers) do
     if key ~= i then
-      return refuse(context, path, ("the list has item %d but no item %d"):format(key, i), "a list without holes")
+      return context.report(path, ("the list has item %d but no item %d"):format(key, i), "a list without holes")
     end
   end
   context.open[value] = true
@@ -81,10 +73,10 @@ function build(context, value, path, depth)
   if type(value) == "table" then
     return build_table(context, value, path, depth)
   elseif type(value) == "number" and (value ~= value or value == math.huge or value == -math.huge) then
-    return refuse(context, path, ("%s is not a finite number"):format(value ~= value and "NaN" or value),
+    return context.report(path, ("%s is not a finite number"):format(value ~= value and "NaN" or value),
       "a finite number")
   elseif type(value) == "userdata" or type(value) == "thread" then
-    return refuse(context, path, ("a %s is no value of a spec"):format(type(value)), "a constant or a table")
+    return context.report(path, ("a %s is no value of a spec"):format(type(value)), "a constant or a table")
   end
   return { origin = context.origin(path), value = value }
 end
@@ -97,6 +89,21 @@ end
 
 function M.is_table(node)
   return node ~= nil and node.fields ~= nil
+end
+
+-- Whether a node is a table of names alone, maybe of none.
+function M.is_record(node)
+  return M.is_table(node) and #node.items == 0
+end
+
+-- Whether a node is a list with an item or more, and no names.
+function M.is_list(node)
+  return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
+end
+
+-- What a node holds, as a message shows it.
+function M.show(node)
+  return M.is_table(node) and "a table" or diagnostics.show(node.value)
 end
 
 -- A table node's fields in the order of their names: for name, node in tree.each(node).
@@ -120,19 +127,13 @@ end
 
 -- A table node of its own with the same fields and items.
 function M.copy(node)
-  local new = M.table(node.origin)
-  new.partial = node.partial
-  table.move(node.items, 1, #node.items, 1, new.items)
-  for name, inner in next, node.fields do
-    new.fields[name] = inner
-  end
-  return new
+  return { origin = node.origin, partial = node.partial, fields = lists.merged(node.fields),
+    items = lists.join(node.items, {}) }
 end
 
 -- The same node, marked `unstated` (below).
 function M.unstated(node, mark)
-  return { origin = node.origin, value = node.value, fields = node.fields, items = node.items, made_for = node.made_for,
-    unstated = mark }
+  return lists.merged(node, { unstated = mark })
 end
 
 -- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. A kind
@@ -152,10 +153,7 @@ function M.merge(base, over)
   local merged = M.table(over.origin)
   merged.made_for = over.made_for or base.made_for -- inherit.lua
   for name, node in next, base.fields do
-    merged.fields[name] = node
-    if unstated and over.fields[name] == nil then
-      merged.fields[name] = M.unstated(node, unstated)
-    end
+    merged.fields[name] = unstated and over.fields[name] == nil and M.unstated(node, unstated) or node
   end
   for name, node in next, over.fields do
     merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node
