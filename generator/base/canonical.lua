@@ -3,6 +3,7 @@
 -- Input: nil, booleans, strings, integers, finite floats, sequences, tables with string keys. Output: one line.
 -- Floats print with seventeen digits, floats with an integer value as integers: 2e6 and 2000000 are one number.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -21,6 +22,13 @@ function M.sorted_keys(t)
   for key in pairs(t) do
     keys[#keys + 1] = key
   end
+  table.sort(keys)
+  return keys
+end
+
+-- The keys that either of two tables has, sorted.
+function M.keys_of_both(a, b)
+  local keys = lists.distinct(lists.join(M.sorted_keys(a), M.sorted_keys(b)))
   table.sort(keys)
   return keys
 end

@@ -112,6 +112,15 @@ function M.count(list, fits)
   return #M.filter(list, fits)
 end
 
+-- The items of the lists that a function gives of each item, in one list.
+function M.flat(list, of)
+  local results = {}
+  for _, item in ipairs(list) do
+    M.append(results, of(item))
+  end
+  return results
+end
+
 -- Lists of the items that have the same `key`, a function of them, in the order in which the keys are met.
 function M.group(list, key_of)
   local groups, at = {}, {}

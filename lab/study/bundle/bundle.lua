@@ -85,15 +85,9 @@ local function flags_of(cell, files)
 end
 
 local function line_of(options, group, files)
-  local rates, runs = {}, {}
-  for i, rate in ipairs(group.learning_rates) do
-    rates[i] = grid.shortest(rate)
-  end
-  for i, run in ipairs(group.runs) do
-    runs[i] = run.fresh or run.dir:match("[^/]*$")
-  end
+  local runs = lists.map(group.runs, function(run) return run.fresh or run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ","), "--device", options.device,
-    "--seeds", ("%d:%d"):format(table.unpack(group.seeds)), "--learning-rate", table.concat(rates, ","),
+    "--seeds", ("%d:%d"):format(table.unpack(group.seeds)), "--learning-rate", grid.rates_text(group.learning_rates),
     table.unpack(flags_of(group.cell, files)) }
   return table.concat(words, " ")
 end

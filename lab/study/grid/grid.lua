@@ -45,6 +45,11 @@ function M.shortest(x)
   end
 end
 
+-- Learning rates as flags of trainers have them.
+function M.rates_text(rates)
+  return table.concat(lists.map(rates, M.shortest), ",")
+end
+
 local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end

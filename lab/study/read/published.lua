@@ -3,6 +3,7 @@
 -- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows }, rows as maps from
 -- column to text; or nil and a message.
 
+local lists = require("base.lists")
 local write = require("base.write")
 
 local M = {}
@@ -46,8 +47,7 @@ end
 
 -- The text of a CSV file with a header line.
 function M.parse(text)
-  local columns, rows = nil, {}
-  local number = 0
+  local columns, rows, number = nil, {}, 0
   for line in text:gmatch("[^\r\n]+") do
     number = number + 1
     local fields = M.fields(line)
@@ -96,13 +96,8 @@ end
 -- A number of the row whose columns have the values of key, compared as text; columns that the file lacks are not
 -- compared. nil where the paper has none; and how many rows fit: with more than one, the first is taken.
 function M.lookup(published, key, column)
-  local found, count = nil, 0
-  for _, row in ipairs(published.rows) do
-    if M.fits(row, key) then
-      found, count = found or row, count + 1
-    end
-  end
-  return found and tonumber(found[column]), count
+  local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
+  return rows[1] and tonumber(rows[1][column]), #rows
 end
 
 return M

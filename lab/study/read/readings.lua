@@ -127,10 +127,7 @@ end
 
 -- Over many runs: a list of { question, answers = { { answer, count }, ... } }, most frequent answer first.
 function M.count(list)
-  local all = {}
-  for _, run in ipairs(list) do
-    lists.append(all, M.of(run))
-  end
+  local all = lists.flat(list, M.of)
   return lists.map(QUESTIONS, function(question)
     local asked = lists.filter(all, function(item) return item.question == question[1] end)
     local answers = lists.map(lists.group(asked, function(item) return item.answer end), function(same)

@@ -27,26 +27,16 @@ local function write_number(value)
   return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
-local function sorted_keys(from)
-  local keys = {}
-  for key in next, from do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys, function(a, b)
-    return tostring(a) < tostring(b)
+-- The fields of a table, by their names.
+local function write_fields(from, write)
+  local parts = lists.map(canonical.sorted_keys(from), function(name)
+    return ("%s = %s"):format(name, (write or write_value)(from[name]))
   end)
-  return keys
-end
-
--- Fields of a table whose names are given, in their order.
-local function write_fields(from, names, write)
-  local parts = lists.map(names, function(name) return ("%s = %s"):format(name, (write or write_value)(from[name])) end)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
 local function write_list(list)
-  local parts = lists.map(list, function(value) return write_value(value) end)
-  return "{ " .. table.concat(parts, ", ") .. " }"
+  return "{ " .. table.concat(lists.map(list, function(value) return write_value(value) end), ", ") .. " }"
 end
 
 function write_value(value)
@@ -59,7 +49,7 @@ function write_value(value)
   elseif #value > 0 then
     return write_list(value)
   end
-  return write_fields(value, sorted_keys(value))
+  return write_fields(value)
 end
 
 -- "sum(8, i: term)" of a printed formula as a spec writes it, in one walk over its brackets. Those that are not closed
@@ -84,7 +74,7 @@ end
 -- have become numbers of the formula are read, too: a parameter that is not is an error.
 local function write_score(formula, parameters)
   local lines = {}
-  for _, name in ipairs(sorted_keys(parameters or {})) do
+  for _, name in ipairs(canonical.sorted_keys(parameters or {})) do
     if not formula:find("%f[%w_]x%." .. name .. "%f[^%w_]") then
       lines[#lines + 1] = "local _ = x." .. name
     end
@@ -116,10 +106,7 @@ local function whole(facet, value)
   if value.kind == "none" then
     return value
   end
-  local out = {}
-  for name, inner in next, value do
-    out[name] = inner
-  end
+  local out = lists.copy(value)
   for _, field in ipairs(schema.children["encoding." .. facet] or {}) do
     if field.left_out ~= nil and out[field.name] == nil and schema.allows(field, value.kind) then
       out[field.name] = field.type == "table" and { kind = field.left_out } or field.left_out
@@ -130,13 +117,13 @@ end
 
 local function write_encoding(encoding, is_own)
   local parts = {}
-  for _, name in ipairs(sorted_keys(encoding)) do
+  for _, name in ipairs(canonical.sorted_keys(encoding)) do
     local value = encoding[name]
     value = is_own and name ~= "parameters" and type(value) == "table" and whole(name, value) or value
     local text = families.is_name[name] and write_encoding(value, true)
       or name == "score" and value == "none" and '{ kind = "none" }'
       or name == "score" and write_score(value, encoding.parameters)
-      or name == "parameters" and write_fields(value, sorted_keys(value), write_parameter) or write_value(value)
+      or name == "parameters" and write_fields(value, write_parameter) or write_value(value)
     parts[#parts + 1] = ("    %s = %s,\n"):format(name, text)
   end
   return "{\n" .. table.concat(parts) .. "  }"
@@ -146,17 +133,12 @@ end
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
 local function is_formula(text)
-  for _, pattern in ipairs(FOREIGN) do
-    if text:find(pattern) then
-      return false
-    end
-  end
-  return true
+  return not lists.find(FOREIGN, function(pattern) return text:find(pattern) end)
 end
 
 -- What a spec of this version does not have, or nil.
 local function foreign(from, path)
-  for _, name in ipairs(sorted_keys(from)) do
+  for _, name in ipairs(canonical.sorted_keys(from)) do
     local at = path .. name
     local field = schema.at[at]
     local inner = field and field.type == "table" and type(from[name]) == "table" and foreign(from[name], at .. ".")
@@ -181,21 +163,12 @@ end
 -- What a field that is not there stands for: nothing, or what is left out of resolved specs.
 local function absent(path)
   local field = schema.at[path]
-  local value = field and field.left_out
-  if field and field.type == "table" and value ~= nil and value ~= "empty" then
-    return { kind = value }
-  end
-  return value ~= "empty" and value or nil
+  local value = field and field.left_out ~= "empty" and field.left_out or nil
+  return value and field.type == "table" and { kind = value } or value
 end
 
 local function add_sets(list, want, have, path)
-  local names = {}
-  for _, from in ipairs({ want, have }) do
-    for name in next, from do
-      names[name] = true
-    end
-  end
-  for _, name in ipairs(sorted_keys(names)) do
+  for _, name in ipairs(canonical.keys_of_both(want, have)) do
     local at, field = path .. name, schema.at[path .. name]
     local wanted, found = want[name], have[name]
     if wanted == nil then
@@ -217,23 +190,28 @@ function M.sets(want, have)
   return list
 end
 
+local OWN = {
+  { "task.source", "its task is a file of the user's own, %s" },
+  { "task.data", "its task is a file of the user's own, %s" },
+  { "task.validation", "its task is a file of the user's own, %s" },
+  { "model.source", "its network is a file of the user's own, %s" },
+  { "init", "it began with the parameters of a file, %s" },
+}
+
 -- The text of a spec file.
 function M.text(resolved)
-  local task = resolved.task or {}
-  local own = task.source or task.data or task.validation
-  if own then
-    return nil, ("its task is a file of the user's own, %s"):format(tongues.plain(tostring(own)))
-  elseif (resolved.model or {}).source then
-    return nil, ("its network is a file of the user's own, %s"):format(tongues.plain(tostring(resolved.model.source)))
-  elseif resolved.init then
-    return nil, ("it began with the parameters of a file, %s"):format(tongues.plain(tostring(resolved.init)))
+  for _, own in ipairs(OWN) do
+    local file = lists.at(resolved, own[1])
+    if file then
+      return nil, own[2]:format(tongues.plain(tostring(file)))
+    end
   end
   local problem = foreign(resolved, "")
   if problem then
     return nil, problem
   end
   local parts = {}
-  for _, name in ipairs(sorted_keys(resolved)) do
+  for _, name in ipairs(canonical.sorted_keys(resolved)) do
     if not LEFT_OUT[name] then
       local text = name == "encoding" and write_encoding(inherit.spelled(resolved.encoding, resolved.model))
         or write_value(resolved[name])

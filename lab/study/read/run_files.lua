@@ -9,11 +9,13 @@ local diagnostics = require("base.diagnostics")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
 local input = require("base.input")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local measures = require("spec.measures")
 local paths = require("base.paths")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
 local tongues = require("base.tongues")
+local write = require("base.write")
 
 local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
 
@@ -67,25 +69,25 @@ function M.named(name)
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- Whether facts say what the names of the folders say.
+-- What facts say otherwise than the names of the folders, or nil.
 local function misplaced(facts, place)
+  local named = M.named(place.name or "")
+  local function problem(field, found, expected)
+    return { field = field, found = diagnostics.show(found), expected = expected }
+  end
   for _, key in ipairs({ "id", "digest" }) do
     if place[key] and place[key] ~= facts[key] then
-      return { field = key, found = diagnostics.show(facts[key]), expected = diagnostics.show(place[key])
-        .. ", the folder it lies in" }
+      return problem(key, facts[key], diagnostics.show(place[key]) .. ", the folder it lies in")
     end
   end
-  local named = M.named(place.name or "")
   for key, text in pairs({ learning_rate = named.rate, seed = named.seed }) do
     if tonumber(text) ~= facts[key] then
-      return { field = key, found = diagnostics.show(facts[key]), expected = text .. ", as its folder is called" }
+      return problem(key, facts[key], text .. ", as its folder is called")
     end
   end
   local digest = named.data and (facts.data or {}).train_sha256 or ""
-  if named.data and digest:sub(1, #named.data) ~= named.data then
-    return { field = "data.train_sha256", found = diagnostics.show(digest), expected = named.data
-      .. "..., as its folder is called" }
-  end
+  return named.data and digest:sub(1, #named.data) ~= named.data
+    and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
 end
 
 -- run.json of a folder. place: as M.place gives it; absent where the folder may be called anything.
@@ -198,59 +200,45 @@ end
 
 -- ---- folders ----
 
--- Names in a folder, sorted; nil where it cannot be read. Those that begin with a dot do not count.
-local function names_in(path)
-  local names = {}
-  local good = pcall(function()
-    for name in lfs.dir(path) do
-      names[#names + 1] = name:sub(1, 1) ~= "." and name or nil
-    end
-  end)
-  table.sort(names)
-  return good and names or nil
+local function has_run(dir)
+  return lfs.attributes(dir .. "/run.json", "mode") ~= nil
 end
 
-local function folders(path, problems)
-  if lfs.attributes(path, "mode") ~= "directory" then
-    return {}
+-- Names in a folder that do not begin with a dot, sorted.
+local function names_in(path)
+  return lists.filter(write.names(path), function(name) return name:sub(1, 1) ~= "." end)
+end
+
+-- What lies in folders, in their order; those that cannot be read are told in problems.
+local function below(dirs, problems)
+  local list = {}
+  for _, dir in ipairs(dirs) do
+    local is_folder = lfs.attributes(dir, "mode") == "directory"
+    if is_folder and not pcall(lfs.dir, dir) then
+      problems[#problems + 1] = tongues.plain(dir .. ": found a folder that cannot be read; expected runs")
+    end
+    for _, name in ipairs(is_folder and names_in(dir) or {}) do
+      list[#list + 1] = dir .. "/" .. name
+    end
   end
-  local names = names_in(path)
-  if not names then
-    problems[#problems + 1] = tongues.plain(path .. ": found a folder that cannot be read; expected runs")
-  end
-  return names or {}
+  return list
 end
 
 -- Run folders below a folder, <id>/<digest>/<run>: a sorted list; and folders that cannot be read, as texts.
 function M.find(root)
-  local list, problems = {}, {}
-  for _, id in ipairs(folders(root, problems)) do
-    for _, digest in ipairs(folders(root .. "/" .. id, problems)) do
-      local parent = ("%s/%s/%s"):format(root, id, digest)
-      for _, name in ipairs(folders(parent, problems)) do
-        local dir = parent .. "/" .. name
-        list[#list + 1] = lfs.attributes(dir .. "/run.json", "mode") and dir or nil
-      end
-    end
-  end
-  return list, problems
+  local problems = {}
+  return lists.filter(below(below(below({ root }, problems), problems), problems), has_run), problems
 end
 
 -- The folder of runs that a folder lies in, be that of an id, of a digest or of a run; nil where it is none of these.
 function M.around(dir)
   local level = { dir }
   for up = 3, 1, -1 do
-    local below = {}
-    for _, path in ipairs(level) do
-      if lfs.attributes(path .. "/run.json", "mode") then
-        local root = paths.normalise(dir .. ("/.."):rep(up))
-        return root ~= "" and root or "."
-      end
-      for _, name in ipairs(folders(path, {})) do
-        below[#below + 1] = path .. "/" .. name
-      end
+    if lists.find(level, has_run) then
+      local root = paths.normalise(dir .. ("/.."):rep(up))
+      return root ~= "" and root or "."
     end
-    level = below
+    level = below(level, {})
   end
 end
 
@@ -258,7 +246,7 @@ end
 -- damaged. Other JSON files may lie there, too: one without `study` is none of these.
 function M.records(root)
   local list, problems = {}, {}
-  for _, name in ipairs(names_in(root) or {}) do
+  for _, name in ipairs(names_in(root)) do
     local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
     local value = text and input.decode(text)
     local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)

@@ -75,52 +75,38 @@ local LINES = shapes.list(shapes.object({
 
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 
--- Fields of a spec by their type; what else has a type of its own.
+local OPTION = "^[%a_][%w_]*$"
+
+-- Shapes of a spec's fields by their type, or functions of a field that give one; what else has a type of its own.
 local BY_TYPE = {
   integer = function(field)
     local integer = shapes.integer(field.min, field.max)
     return field.word and shapes.either(integer, WORD) or integer
   end,
   number = shapes.number,
-  boolean = function() return shapes.boolean end,
-  kind = function() return WORD end,
-  choice = function() return WORD end,
-  lengths = function() return LENGTHS end,
-  keep = function() return KEEP end,
-  score = function() return shapes.text(LONGEST_FORMULA) end,
-  parameters = function() return shapes.object({}, { others = PARAMETER, names = parameters.NAME }) end,
-  lines = function() return LINES end,
-  source = function() return TEXT end,
-  network = function() return TEXT end,
-  file = function() return TEXT end,
-  checkpoint = function() return TEXT end,
-  symbols = function() return shapes.list(TEXT, schema.MOST_SYMBOLS) end,
-  by = function() return BY end,
-  name = function() return WORD end,
-  names = function() return shapes.list(WORD, schema.MOST_SYMBOLS) end,
-  options = function() return shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = "^[%a_][%w_]*$" }) end,
-  settings = function()
-    return shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = "^[%a_][%w_]*$" })
-  end,
+  boolean = shapes.boolean, kind = WORD, choice = WORD, lengths = LENGTHS, keep = KEEP, lines = LINES, by = BY,
+  score = shapes.text(LONGEST_FORMULA),
+  parameters = shapes.object({}, { others = PARAMETER, names = parameters.NAME }),
+  source = TEXT, network = TEXT, file = TEXT, checkpoint = TEXT, name = WORD,
+  symbols = shapes.list(TEXT, schema.MOST_SYMBOLS), names = shapes.list(WORD, schema.MOST_SYMBOLS),
+  options = shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = OPTION }),
+  settings = shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
 
 -- The fields of a table of the spec, "" being the spec itself.
 local function fields_of(path)
   local fields = {}
   for _, field in ipairs(schema.children[path]) do
+    local shape = BY_TYPE[field.type]
     fields[field.name] = field.type == "table" and shapes.object(fields_of(field.path), { others = shapes.any })
-      or BY_TYPE[field.type](field)
+      or type(shape) == "function" and shape(field) or shape
   end
   return fields
 end
 
-local function spec()
-  local fields = fields_of("")
-  fields.id, fields.source = M.id, TEXT
-  return shapes.object(fields, { required = { "task", "model", "train", "eval" }, others = shapes.any })
-end
-
-M.spec = spec()
+local SPEC = fields_of("")
+SPEC.id, SPEC.source = M.id, TEXT
+M.spec = shapes.object(SPEC, { required = { "task", "model", "train", "eval" }, others = shapes.any })
 
 local FACTS = {
   id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,

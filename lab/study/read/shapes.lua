@@ -4,8 +4,10 @@
 -- it fits, or { field, found, expected }, the first of them. Fields that are null count as absent, and are taken away.
 -- Invariants: numbers are finite, integers are integers of Lua's, nothing nests deeper than DEEPEST.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -26,31 +28,33 @@ local function wrong(path, value, shape)
   return { field = path, found = found_text(value), expected = shape.expected }
 end
 
+-- What is no table of others: whether a value fits.
+local fits = {}
+
+function fits.integer(value, shape)
+  return math.type(value) == "integer" and value >= shape.min and value <= shape.max
+end
+
+function fits.number(value, shape)
+  return type(value) == "number" and value >= shape.min and value <= shape.max
+    and not (shape.above and value <= shape.above) and not (shape.below and value >= shape.below)
+end
+
+function fits.text(value, shape)
+  return type(value) == "string" and #value <= shape.longest and value:find(shape.pattern or "") ~= nil
+end
+
+function fits.boolean(value)
+  return type(value) == "boolean"
+end
+
 local function judge(value, shape, path, depth)
   if depth > DEEPEST then
     return { field = path, found = "tables in each other", expected = ("at most %d deep"):format(DEEPEST) }
+  elseif fits[shape.type] then
+    return not fits[shape.type](value, shape) and wrong(path, value, shape) or nil
   end
   return judges[shape.type](value, shape, path, depth)
-end
-
-function judges.integer(value, shape, path)
-  return not (math.type(value) == "integer" and value >= shape.min and value <= shape.max)
-    and wrong(path, value, shape) or nil
-end
-
-function judges.number(value, shape, path)
-  local fits = type(value) == "number" and value >= shape.min and value <= shape.max
-    and not (shape.above and value <= shape.above) and not (shape.below and value >= shape.below)
-  return not fits and wrong(path, value, shape) or nil
-end
-
-function judges.text(value, shape, path)
-  local fits = type(value) == "string" and #value <= shape.longest and value:find(shape.pattern or "") ~= nil
-  return not fits and wrong(path, value, shape) or nil
-end
-
-function judges.boolean(value, shape, path)
-  return type(value) ~= "boolean" and wrong(path, value, shape) or nil
 end
 
 -- Fits one of several shapes; of those that do not, the last one's problem is told.
@@ -95,32 +99,19 @@ local function joined(path, name)
 end
 
 local function missing(value, shape, path)
-  for _, name in ipairs(shape.required) do
-    if value[name] == nil then
-      return { field = joined(path, name), found = "nothing", expected = shape.fields[name].expected }
-    end
-  end
-end
-
--- Its names in order, so that the first problem is always the same one; nil where one is no text.
-local function names_of(value)
-  local names = {}
-  for name in next, value do
-    if type(name) ~= "string" then
-      return nil
-    end
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
+  local name = lists.find(shape.required, function(name) return value[name] == nil end)
+  return name and { field = joined(path, name), found = "nothing", expected = shape.fields[name].expected }
 end
 
 function judges.object(value, shape, path, depth)
-  local names = type(value) == "table" and getmetatable(value) == input.OBJECT and names_of(value)
-  if not names then
+  local is_object = type(value) == "table" and getmetatable(value) == input.OBJECT
+  for name in next, is_object and value or {} do
+    is_object = is_object and type(name) == "string"
+  end
+  if not is_object then
     return wrong(path, value, shape)
   end
-  for _, name in ipairs(names) do
+  for _, name in ipairs(canonical.sorted_keys(value)) do -- so that the first problem is always the same one
     local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
     if value[name] == input.NULL then
       value[name] = nil
@@ -178,11 +169,8 @@ function M.object(fields, more)
 end
 
 function M.either(...)
-  local shapes, words = { ... }, {}
-  for i, shape in ipairs(shapes) do
-    words[i] = shape.expected
-  end
-  return { type = "either", shapes = shapes, expected = table.concat(words, ", or ") }
+  local words = lists.map({ ... }, function(shape) return shape.expected end)
+  return { type = "either", shapes = { ... }, expected = table.concat(words, ", or ") }
 end
 
 M.boolean = { type = "boolean", expected = "true or false" }

@@ -8,6 +8,7 @@
 local build = require("render.builds.build")
 local input = require("base.input")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local respec = require("lab.study.read.respec")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
@@ -54,15 +55,11 @@ end
 
 -- Names that tell runs apart: ids, with seed and rate where ids are not enough.
 function M.labels(runs)
-  local count, labels = {}, {}
-  for _, run in ipairs(runs) do
-    count[run.info.id] = (count[run.info.id] or 0) + 1
-  end
-  for i, run in ipairs(runs) do
+  return lists.map(runs, function(run)
     local info = run.info
-    labels[i] = count[info.id] == 1 and info.id or ("%s seed %s rate %s"):format(info.id, info.seed, info.learning_rate)
-  end
-  return labels
+    local is_alone = lists.count(runs, function(other) return other.info.id == info.id end) == 1
+    return is_alone and info.id or ("%s seed %s rate %s"):format(info.id, info.seed, info.learning_rate)
+  end)
 end
 
 -- A spec of the run's digest, as it is or with what run.json has otherwise, and the words of --set for that.
@@ -173,7 +170,7 @@ function M.trainer(project, run, given, provide, sets, own)
   local code
   local trainer, message = M.with_spec(project, run, own, function(_, path, more)
     local dir
-    dir, code = provide(path, table.move(sets or {}, 1, #(sets or {}), #more + 1, table.move(more, 1, #more, 1, {})))
+    dir, code = provide(path, lists.join(more, sets or {}))
     return dir and M.program(dir)
   end)
   if not trainer then

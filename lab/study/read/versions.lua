@@ -50,9 +50,7 @@ local function compare(list, path, before, now)
     end
     return
   end
-  local names = lists.distinct(lists.join(canonical.sorted_keys(before), canonical.sorted_keys(now)))
-  table.sort(names)
-  for _, name in ipairs(names) do
+  for _, name in ipairs(canonical.keys_of_both(before, now)) do
     local field = path == "" and name or path .. "." .. name
     if not OUTSIDE[field] then
       compare(list, field, before[name], now[name])

@@ -12,6 +12,8 @@ local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
 local data_work = require("lab.study.run.data_work")
 local ledger = require("lab.study.run.ledger")
+local lists = require("base.lists")
+local statistics = require("lab.study.read.statistics")
 local trainer_flags = require("spec.trainer_flags")
 local wording = require("base.wording")
 
@@ -41,9 +43,7 @@ end
 
 -- Seconds of a step, and of one of its operations, from steps of one or two lengths: { operations, seconds }.
 local function fit(points)
-  table.sort(points, function(a, b)
-    return a.operations < b.operations
-  end)
+  table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]
   local slope = long.seconds / long.operations
   if long.operations > 1.2 * short.operations and long.seconds > short.seconds then
@@ -60,11 +60,9 @@ local function measure(item, options)
   local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
   if train then
-    table.move({ "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) }, 1, 2, #words + 1,
-      words)
+    lists.append(words, { "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) })
   end
-  local flags = trainer_flags.of_files(item.cell.spec.data_files)
-  table.move(flags, 1, #flags, #words + 1, words)
+  lists.append(words, trainer_flags.of_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
     local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
@@ -91,12 +89,10 @@ end
 
 -- Those of the items whose cells have times that can be known.
 function M.known(items)
-  local list = {}
-  for _, item in ipairs(items) do
+  return lists.filter(items, function(item)
     item.cell.data_work = data_work.of(item.cell)
-    list[#list + 1] = is_known(item.cell) and item or nil
-  end
-  return list
+    return is_known(item.cell)
+  end)
 end
 
 -- Measures one trainer of each group that has one.
@@ -113,19 +109,12 @@ local function measure_groups(items, options)
 end
 
 local function mean_of(list)
-  local mean = { train = 0, eval = 0, side_by_side = 0 }
-  local lines = { train = { step = 0, operation = 0 }, eval = { step = 0, operation = 0 } }
-  for _, rates in ipairs(list) do
-    for name, sum in pairs(mean) do
-      mean[name] = sum + rates[name] / #list
-    end
-    for mode, line in pairs(lines) do
-      line.step = line.step + rates.lines[mode].step / #list
-      line.operation = line.operation + rates.lines[mode].operation / #list
-    end
+  local function mean(path)
+    return statistics.mean(lists.map(list, function(rates) return lists.at(rates, path) end))
   end
-  mean.lines = lines
-  return mean
+  return { train = mean("train"), eval = mean("eval"), side_by_side = mean("side_by_side"), lines = {
+    train = { step = mean("lines.train.step"), operation = mean("lines.train.operation") },
+    eval = { step = mean("lines.eval.step"), operation = mean("lines.eval.operation") } } }
 end
 
 -- The same of runs of a cell on files.
@@ -209,10 +198,9 @@ end
 
 -- The study without the cells that wait for others' runs.
 local function without_waiting(study)
-  local cells = {}
-  for _, cell in ipairs(study.cells) do
-    cells[#cells + 1] = cell.spec and cell or nil
-    cell.data_work = cell.spec and data_work.of(cell)
+  local cells = lists.filter(study.cells, function(cell) return cell.spec end)
+  for _, cell in ipairs(cells) do
+    cell.data_work = data_work.of(cell)
   end
   return setmetatable({ cells = cells }, { __index = study })
 end
@@ -248,10 +236,7 @@ function M.lines(study, items, options)
       wording.duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
   lines[#lines + 1] = #list > 0 and "measured:" or nil
-  local scaled = 0
-  for _, cell in ipairs(study.cells) do
-    scaled = scaled + (is_known(cell) and not known[group_of(cell)] and 1 or 0)
-  end
+  local scaled = lists.count(study.cells, function(cell) return is_known(cell) and not known[group_of(cell)] end)
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end

@@ -6,6 +6,7 @@
 
 local canonical = require("base.canonical")
 local file_digest = require("base.file_digest")
+local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 
 local M = {}
@@ -35,16 +36,15 @@ function M.wanted(cell, decoding)
   if not files.data then
     return nil
   end
-  local wanted = { sets = {}, most = eval.examples == "all" and math.huge or eval.examples,
+  local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {},
     decoding = decoding }
   local asked = asked_sets(eval, files)
-  for _, set in ipairs(SETS) do
+  wanted.sets = lists.map(SETS, function(set)
     local file = asked[set[1]] and files[set[2]]
-    wanted.sets[#wanted.sets + 1] = file and { split = set[1], key = set[3], shown = file.shown,
-      digest = file_digest.of(file.real) } or nil
-  end
-  for _, name in ipairs(canonical.sorted_keys(eval.by or { length = true })) do
+    return file and { split = set[1], key = set[3], shown = file.shown, digest = file_digest.of(file.real) } or nil
+  end)
+  for name in pairs(eval.by or { length = true }) do
     wanted.axes[name] = true
   end
   return wanted
@@ -52,12 +52,7 @@ end
 
 -- Whether a line goes by axes that are asked for.
 local function goes_by(by, axes)
-  for name in pairs(by) do
-    if not axes[name] then
-      return false
-    end
-  end
-  return true
+  return not lists.find(canonical.sorted_keys(by), function(name) return not axes[name] end)
 end
 
 -- Whether a line is of as many examples as are asked for, chosen so.
@@ -132,13 +127,9 @@ end
 -- step: the last one. A set whose file is gone counts by what lines say of themselves. What is damaged comes second.
 function M.problem(dir, wanted, facts, step)
   local lines, damage = read_lines(dir, wanted, facts, step)
-  for _, set in ipairs(lines and wanted.sets or {}) do
-    local problem = problem_of_set(set, lines[set.split], wanted, facts)
-    if problem then
-      return problem
-    end
-  end
-  return nil, damage
+  return lists.map(lines and wanted.sets or {}, function(set)
+    return problem_of_set(set, lines[set.split], wanted, facts)
+  end)[1], damage
 end
 
 return M

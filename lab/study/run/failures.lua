@@ -3,6 +3,7 @@
 -- Input: a log that trainers write to. Output: text; nil where it says nothing. Reads files, writes none.
 
 local input = require("base.input")
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -27,12 +28,7 @@ local function read_log(path, from)
 end
 
 local function is_among(runs, rate, seed)
-  for _, run in ipairs(runs) do
-    if run.learning_rate == rate and run.seed == seed then
-      return true
-    end
-  end
-  return false
+  return lists.find(runs, function(run) return run.learning_rate == rate and run.seed == seed end) ~= nil
 end
 
 -- Where a group's runs say why they failed, in the order of rates and seeds: that of the lines is the order in which
@@ -46,10 +42,8 @@ local function run_errors(lines, runs)
     end
   end
   table.sort(errors, function(a, b)
-    if a.rate ~= b.rate then
-      return a.rate < b.rate
-    end
-    return a.seed < b.seed or a.seed == b.seed and a.line < b.line
+    local same_rate, same_seed = a.rate == b.rate, a.seed == b.seed
+    return a.rate < b.rate or same_rate and (a.seed < b.seed or same_seed and a.line < b.line)
   end)
   return errors
 end
@@ -69,7 +63,6 @@ local function first_error(lines)
       return i
     end
   end
-  return nil
 end
 
 -- What a log says from a byte on of why its trainer failed, indented; nil where it says nothing. Of a group a line for

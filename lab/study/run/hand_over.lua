@@ -10,6 +10,7 @@ local inside = require("base.inside")
 local jobs = require("lab.study.run.jobs")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
@@ -29,12 +30,8 @@ end
 
 local function states_of(study)
   local states = {}
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if run.dir then
-        states[run.dir] = run.state
-      end
-    end
+  for _, run in ipairs(overview.runs(study)) do
+    states[run.dir or false] = run.state
   end
   return states
 end
@@ -45,10 +42,10 @@ end
 
 -- Whether the run that a cell is made of is done; its cell may be none of those that are meant.
 local function is_done(options, states, source)
-  if states[source.run] == nil and source.run then
+  if source.run and states[source.run] == nil then
     states[source.run] = ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), ledger.locks())
   end
-  return states[source.run] == "done"
+  return source.run and states[source.run] == "done"
 end
 
 -- The cells whose source has ended, one for each file; how many of them have it by now, from another sweep.
@@ -80,19 +77,15 @@ local function words_of(options, source)
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
   local folder = verbs.VERBS[source.verb].folder
   if folder then
-    table.move({ "--" .. folder, (file:gsub("[^/]*$", folder)) }, 1, 2, #words + 1, words)
+    lists.append(words, { "--" .. folder, (file:gsub("[^/]*$", folder)) })
   end
   for _, name in ipairs(canonical.sorted_keys(source.options)) do
     local value = source.options[name]
     for _, one in ipairs(type(value) == "table" and value or { value }) do
-      table.move({ "--" .. name, one ~= true and one or nil }, 1, 2, #words + 1, words)
+      lists.append(words, { "--" .. name, one ~= true and one or nil })
     end
   end
   return words
-end
-
-local function say(...)
-  io.stderr:write(table.concat({ ... }), "\n")
 end
 
 -- The last lines of a log, each behind two spaces.
@@ -113,24 +106,21 @@ function M.run(options, study, refused)
     local log, message = open_log(options, cell.source)
     logs[i] = log
     if not log then
-      say("longhand: ", message)
-      return "done", ENVIRONMENT, false
+      return "done", overview.refuse(ENVIRONMENT, message), false
     end
     lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), tongues.shell(logs[i]))
   end
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
-    start = function() end,
-    tick = function() end,
     finish = function(i, status, runner)
       local cell = cells[i]
       if is_there(options.out .. "/" .. cell.source.file) then -- it may have failed at a picture, or come second
         made = made + 1
-        say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
+        overview.say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
         refused[cell.source.file] = true
         code = M.worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
-        say(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb, cell.source.run,
-          status, logs[i], tail(logs[i])))
+        overview.say(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb,
+          cell.source.run, status, logs[i], tail(logs[i])))
       end
     end,
   })

@@ -4,6 +4,7 @@
 -- "drained" where not all was begun for another reason, "lost" where the runner died. The work is done by runner.sh; a
 -- Ctrl-C is handed on, and what runs then is waited for.
 
+local lists = require("base.lists")
 local shell = require("base.shell")
 
 local M = {}
@@ -18,10 +19,7 @@ end
 
 -- The commands as a file; nil and a message.
 local function write_lines(commands)
-  local path, lines = os.tmpname(), {}
-  for i, command in ipairs(commands) do
-    lines[i] = as_line(command)
-  end
+  local path, lines = os.tmpname(), lists.map(commands, as_line)
   local file, message = io.open(path, "wb")
   if not file then
     return nil, message
@@ -52,6 +50,12 @@ function Jobs:drain()
   signal(self.runner, "USR1")
 end
 
+function Jobs:tell(what, ...)
+  if self.on[what] then
+    self.on[what](...)
+  end
+end
+
 function Jobs:handle(line)
   local what, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
   number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))
@@ -59,13 +63,13 @@ function Jobs:handle(line)
     self.runner = number
   elseif what == "start" then
     self.pids[number] = status
-    self.on.start(number)
+    self:tell("start", number)
   elseif what == "end" then
     self.ended = self.ended + 1
     self.pids[number] = nil
-    self.on.finish(number, status, self)
+    self:tell("finish", number, status, self)
   elseif what == "tick" then
-    self.on.tick(self)
+    self:tell("tick", self)
   end
 end
 
@@ -77,7 +81,8 @@ function Jobs:pump()
   end
 end
 
--- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }; jobs.stopped: Ctrl-C has come.
+-- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }, each where there is one; jobs.stopped:
+-- Ctrl-C has come.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then

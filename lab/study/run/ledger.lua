@@ -8,6 +8,7 @@ local evaluation_lines = require("lab.study.read.evaluation_lines")
 local evaluations = require("lab.study.run.evaluated")
 local inside = require("base.inside")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local measures = require("spec.measures")
 local run_files = require("lab.study.read.run_files")
 local safetensors = require("base.safetensors")
@@ -241,23 +242,13 @@ function M.progress(dir, wanted)
   return far
 end
 
--- A cell that waits for another's run has none that could be trained.
-local function wait(cell)
-  cell.missing = {}
-  for _, run in ipairs(cell.runs) do
-    run.state = "waiting"
-  end
-end
-
 -- The files of a cell's task that are not there, as { field, shown }: no trainer starts without them.
 local function lost_files(cell)
-  local list = {}
-  for _, name in ipairs({ "data", "eval", "validation" }) do
+  return lists.map({ "data", "eval", "validation" }, function(name)
     local file = cell.spec.data_files[name]
-    list[#list + 1] = file and lfs.attributes(file.real, "mode") ~= "file" and { field = "task." .. name,
-      shown = file.shown } or nil
-  end
-  return list
+    return file and lfs.attributes(file.real, "mode") ~= "file" and { field = "task." .. name, shown = file.shown }
+      or nil
+  end)
 end
 
 local function look(cell, out, locks)
@@ -284,10 +275,13 @@ end
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do
-    if not cell.spec then
-      wait(cell)
-    else
+    if cell.spec then
       look(cell, out, locks)
+    else
+      cell.missing = {}
+      for _, run in ipairs(cell.runs) do
+        run.state = "waiting"
+      end
     end
   end
 end

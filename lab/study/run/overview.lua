@@ -7,6 +7,7 @@
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
+local lists = require("base.lists")
 local paths = require("base.paths")
 local snapshot = require("lab.study.run.snapshot")
 local snapshots = require("lab.study.read.snapshots")
@@ -30,6 +31,17 @@ function M.warn(text)
   M.say("warning: ", text)
 end
 
+-- Says why nothing comes of a command, and returns its exit code. What ends with a line's end stands as it is.
+function M.refuse(code, message)
+  io.stderr:write(message:find("\n$") and message or ("longhand: %s\n"):format(message))
+  return code
+end
+
+-- The runs of all cells of a study, or of those that have a spec.
+function M.runs(study, planned)
+  return lists.flat(study.cells, function(cell) return (cell.spec or not planned) and cell.runs or {} end)
+end
+
 -- The study with those of its cells that are meant; nil and a message.
 function M.cells(options)
   return grid.expand(options.project, options.study, { scale = options.scale, set = options.set, out = options.out,
@@ -41,15 +53,11 @@ end
 local function look_back(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
-    local is_absent = false
-    for _, run in ipairs(cell.spec and cell.runs or {}) do
-      is_absent = is_absent or run.state == "absent"
-    end
-    for _, version in ipairs(is_absent and versions.find(out, study, cell) or {}) do
-      if version.digest ~= cell.spec.plan.digest and not cell.earlier then
-        cell.earlier = { runs = #version.dirs, words = versions.words(study, cell, version) }
-      end
-    end
+    local is_absent = cell.spec and lists.find(cell.runs, function(run) return run.state == "absent" end)
+    local version = lists.find(is_absent and versions.find(out, study, cell) or {}, function(version)
+      return version.digest ~= cell.spec.plan.digest
+    end)
+    cell.earlier = version and { runs = #version.dirs, words = versions.words(study, cell, version) }
   end
 end
 
@@ -69,15 +77,13 @@ end
 
 -- { cells, runs, done, and one for each state, left (not done, and not trained further than asked) }.
 function M.counts(study)
-  local counts = { cells = #study.cells, runs = 0, done = 0 }
+  local runs = M.runs(study)
+  local counts = { cells = #study.cells, runs = #runs, done = 0 }
   for _, state in ipairs(STATES) do
     counts[state] = 0
   end
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      counts.runs = counts.runs + 1
-      counts[run.state] = counts[run.state] + 1
-    end
+  for _, run in ipairs(runs) do
+    counts[run.state] = counts[run.state] + 1
   end
   counts.left = counts.runs - counts.done - counts["trained further"]
   return counts
@@ -110,16 +116,11 @@ end
 
 -- Says what is wrong with damaged runs; whether there are any, or such as a link is in the way of.
 local function say_damaged(study)
-  local any = false
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if run.damage then
-        M.say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
-      end
-      any = any or run.damage ~= nil or run.link and true
-    end
+  local runs = M.runs(study)
+  for _, run in ipairs(lists.filter(runs, function(run) return run.damage end)) do
+    M.say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
   end
-  return any
+  return lists.find(runs, function(run) return run.damage or run.link end) ~= nil
 end
 
 -- Says what becomes of runs that are there, and why.

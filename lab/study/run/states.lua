@@ -52,10 +52,7 @@ local function of_cell(cell)
 end
 
 function M.lines(study)
-  local all = {}
-  for _, cell in ipairs(study.cells) do
-    lists.append(all, cell.spec and of_cell(cell) or {})
-  end
+  local all = lists.flat(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
     local names, runs = lists.distinct(lists.map(alike, function(one) return one.cell end)), 0
     for _, one in ipairs(alike) do

@@ -6,6 +6,8 @@
 -- are behind; those of cells that nobody knows are taken to be like the others), share, rate (steps per second of what
 -- trains), pace (operations per second), best (training accuracy, of the last lines) }. Pure.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
@@ -51,29 +53,21 @@ local function settle(sums, mean)
   return sums
 end
 
--- The values of a cell on the first axes, and its group's name: those of axes that have several values.
+-- The values of a cell on the first axes; its group's name: those of axes that have several values.
 local function key_of(study, cell, depth)
-  local values, shown = {}, {}
-  for i = 1, depth do
-    local axis = study.axes[i]
-    values[i] = cell.key[axis.name]
-    shown[#shown + 1] = #axis.values > 1 and values[i] or nil
-  end
-  return table.concat(values, "\0"), #shown > 0 and table.concat(shown, " ") or values[1]
+  return lists.map({ table.unpack(study.axes, 1, depth) }, function(axis) return cell.key[axis.name] end)
+end
+
+local function name_of(study, cell, depth)
+  local shown = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
+  local values = lists.map(shown, function(axis) return cell.key[axis.name] end)
+  return values[1] and table.concat(values, " ") or cell.key[study.axes[1].name]
 end
 
 -- Lists of cells that have the same values on the first `depth` axes, in the order of the grid.
 local function split(study, depth)
-  local list, by_key = {}, {}
-  for _, cell in ipairs(study.cells) do
-    local key, name = key_of(study, cell, depth)
-    if not by_key[key] then
-      by_key[key] = { name = name, cells = {} }
-      list[#list + 1] = by_key[key]
-    end
-    table.insert(by_key[key].cells, cell)
-  end
-  return list
+  local groups = lists.group(study.cells, function(cell) return table.concat(key_of(study, cell, depth), "\0") end)
+  return lists.map(groups, function(cells) return { name = name_of(study, cells[1], depth), cells = cells } end)
 end
 
 local function sum(cells)

@@ -57,15 +57,11 @@ local function shares(options, cells)
 end
 
 local function train_words(options, item, part, threads)
-  local rates, files = {}, trainer_flags.of_training(item.cell.spec.data_files)
-  for i, rate in ipairs(part.learning_rates) do
-    rates[i] = grid.shortest(rate)
-  end
+  local rates, files = grid.rates_text(part.learning_rates), trainer_flags.of_training(item.cell.spec.data_files)
   local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
     "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(table.unpack(part.seeds)),
-    "--learning-rate", table.concat(rates, ","), "--device", options.device }
-  table.move(files, 1, #files, #words + 1, words)
-  return words
+    "--learning-rate", rates, "--device", options.device }
+  return lists.append(words, files)
 end
 
 -- What makes a trainer say what it is, as it will be while it trains.
@@ -218,8 +214,7 @@ function Sweep:prepare(items, threads)
         job, message = make_job(self.options, item, part, threads)
       end
       if not job then
-        say("longhand: ", message)
-        self.code = ENVIRONMENT
+        self.code = overview.refuse(ENVIRONMENT, message)
         return nil
       end
       self.jobs[#self.jobs + 1] = job
@@ -254,14 +249,12 @@ end
 
 -- How many runs are not done and cannot be: since files of their tasks are gone; since a link is in their way.
 local function count_barred(study)
-  local lost, linked = 0, 0
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.spec and cell.runs or {}) do
-      local is_lost = cell.lost_files[1] and run.state ~= "done" and run.state ~= "trained further"
-      lost, linked = lost + (is_lost and 1 or 0), linked + (run.link and 1 or 0)
-    end
+  local lost = lists.filter(study.cells, function(cell) return cell.spec and cell.lost_files[1] end)
+  local function is_left(run)
+    return run.state ~= "done" and run.state ~= "trained further"
   end
-  return lost, linked
+  return lists.count(overview.runs({ cells = lost }), is_left),
+    lists.count(overview.runs(study), function(run) return run.link end)
 end
 
 -- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
@@ -327,8 +320,7 @@ local function train_round(options, study, tried)
   end
   local items, code, message = trainers.list(options.project, cells, options, warn)
   if not items then
-    say("longhand: ", message)
-    return nil, code
+    return nil, overview.refuse(code, message)
   end
   for _, cell in ipairs(cells) do
     tried[cell.id] = true
@@ -350,8 +342,7 @@ local function go(options, study)
   repeat
     noted, message = overview.leave_note(options, study)
     if not noted then
-      say("longhand: ", message)
-      return ENVIRONMENT
+      return overview.refuse(ENVIRONMENT, message)
     end
     local how, code, lost = train_round(options, study, tried)
     local again = false
@@ -369,12 +360,11 @@ local function go(options, study)
     end
     study, message = overview.expand(options)
   until not study
-  io.stderr:write(message)
-  return INPUT
+  return overview.refuse(INPUT, message)
 end
 
 local function dry_run(options, study)
-  local counts, cells, stale = counts_of(study), cells_to_do(study, {}), 0
+  local counts, cells = counts_of(study), cells_to_do(study, {})
   local most, threads = shares(options, cells)
   announce(study, counts, options, #cells > 0 and most, threads)
   if counts.waiting > 0 then
@@ -386,11 +376,7 @@ local function dry_run(options, study)
   end
   local items, code, message = trainers.list(options.project, cells, options, warn)
   if not items then
-    say("longhand: ", message)
-    return code
-  end
-  for _, item in ipairs(items) do
-    stale = stale + (item.compiled and 0 or 1)
+    return overview.refuse(code, message)
   end
   local one
   one, code = trainers.ensure_one(options.project, estimate.known(items), say)
@@ -400,6 +386,7 @@ local function dry_run(options, study)
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
+  local stale = lists.count(items, function(item) return not item.compiled end)
   io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
   return DONE
 end
@@ -414,8 +401,7 @@ local ACTIONS = { run = go, dry_run = dry_run, status = status }
 function M.run(options)
   local study, message = overview.expand(options)
   if not study then
-    io.stderr:write(message)
-    return INPUT
+    return overview.refuse(INPUT, message)
   end
   for _, warning in ipairs(study.warnings) do
     warn(warning)

@@ -6,6 +6,7 @@
 
 local build = require("render.builds.build")
 local jobs = require("lab.study.run.jobs")
+local lists = require("base.lists")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local tuned = require("render.builds.tuned")
@@ -17,20 +18,17 @@ local M = {}
 local function cuda_words(project, request)
   local known = {}
   return function(least)
+    local message
     if not known[least] then
-      local message
       known[least], message = build.cuda(project, request, least)
-      if not known[least] then
-        return nil, message
-      end
     end
-    return known[least]
+    return known[least], message
   end
 end
 
 -- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil, linking where it
--- must be "static"; warn(text) hears
--- of each strange file of tuned choices once. nil, an exit code and a message after an error.
+-- must be "static"; warn(text) hears of each strange file of tuned choices once. nil, an exit code and a message after
+-- an error.
 function M.list(project, cells, request, warn)
   local levels, message = build.levels(project, request.levels or "best")
   if not levels then
@@ -94,8 +92,6 @@ end
 local function build_these(project, items, state, threads)
   local works, lines = begin_all(project, items, state, threads)
   local done, how = pcall(jobs.run, project, lines, build.processors(), {
-    start = function() end,
-    tick = function() end,
     finish = function(i, status, runner)
       if status == 0 or not runner.stopped then
         conclude(state, works[i].item, build.finish(works[i], status))
@@ -140,21 +136,15 @@ function M.build(project, items, say)
     return "done"
   end
   local state = { say = say, built = 0, count = #stale }
-  say(("building %d %s for %s"):format(#stale, #stale == 1 and "trainer" or "trainers",
-    (stale[1].job.levels:gsub(" ", ", "))))
+  say(("building %s for %s"):format(wording.count(#stale, "trainer"), (stale[1].job.levels:gsub(" ", ", "))))
   local how = build_these(project, { table.remove(stale, 1) }, state, build.processors())
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
 end
 
 -- One to measure with, where any is asked for: one that is there, or else the first, built now. nil and an exit code.
 function M.ensure_one(project, items, say)
-  if #items == 0 then
+  if #items == 0 or lists.find(items, function(item) return item.fresh end) then
     return true
-  end
-  for _, item in ipairs(items) do
-    if item.fresh then
-      return true
-    end
   end
   M.build(project, { items[1] }, say)
   return items[1].fresh or nil, items[1].code

@@ -4,6 +4,7 @@
 -- terminal, or nil for text without end. Output: lines. Pure.
 
 local groups_module = require("lab.study.run.sums")
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 
@@ -100,30 +101,22 @@ end
 
 -- Groups that something happens in come first where not all fit; those that are left out in one line.
 local function shorten(groups, most)
-  local order = {}
+  local ranked, kept, rest = {}, {}, { done = 0, runs = 0 }
   for i, group in ipairs(groups) do
     local sums = group.sums
-    order[i] = { group = group, place = i, rank = sums.running > 0 and 1 or sums.failed > 0 and 2
-      or sums.done < sums.runs and 3 or 4 }
+    ranked[i], group.place = group, i
+    group.rank = sums.running > 0 and 1 or sums.failed > 0 and 2 or sums.done < sums.runs and 3 or 4
   end
-  table.sort(order, function(a, b)
-    return a.rank < b.rank or a.rank == b.rank and a.place < b.place
-  end)
-  local kept, rest = {}, { count = #order - most + 1, done = 0, runs = 0 }
-  for i, one in ipairs(order) do
+  table.sort(ranked, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.place < b.place end)
+  for i, group in ipairs(ranked) do
     if i < most then
-      kept[#kept + 1] = one
+      kept[i] = group
     else
-      rest.done, rest.runs = rest.done + one.group.sums.done, rest.runs + one.group.sums.runs
+      rest.done, rest.runs = rest.done + group.sums.done, rest.runs + group.sums.runs
     end
   end
-  table.sort(kept, function(a, b)
-    return a.place < b.place
-  end)
-  for i, one in ipairs(kept) do
-    kept[i] = one.group
-  end
-  return kept, ("and %d more: %d of %s done"):format(rest.count, rest.done, wording.count(rest.runs, "run"))
+  table.sort(kept, function(a, b) return a.place < b.place end)
+  return kept, ("and %d more: %d of %s done"):format(#groups - #kept, rest.done, wording.count(rest.runs, "run"))
 end
 
 local function failure_lines(failures, most)
@@ -166,11 +159,9 @@ function M.lines(study, options)
     groups, rest = shorten(groups, most)
   end
   lines[3] = header(study, depth, width)
-  for _, group in ipairs(groups) do
-    lines[#lines + 1] = group_line(group, width)
-  end
+  lists.append(lines, lists.map(groups, function(group) return group_line(group, width) end))
   lines[#lines + 1] = rest
-  table.move(failures, 1, #failures, #lines + 1, lines)
+  lists.append(lines, failures)
   for i, line in ipairs(lines) do
     line = tongues.plain(line):gsub("%s+$", "")
     lines[i] = options.columns and line:sub(1, options.columns - 1) or line

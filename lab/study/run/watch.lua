@@ -11,6 +11,7 @@ local glance = require("lab.study.run.glance")
 local grid = require("lab.study.grid.grid")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
@@ -46,19 +47,16 @@ local function expand(options)
   return study, message
 end
 
--- Whether a cell that waits has its spec by now.
-local function has_more(options, study)
-  for _, cell in ipairs(study.cells) do
-    local file = not cell.spec and cell.source and cell.source.file
-    if file and lfs.attributes(options.out .. "/" .. file, "mode") then
-      return true
-    end
-  end
-  return false
-end
-
 local function is_there(path)
   return lfs.attributes(path, "mode") ~= nil
+end
+
+-- Whether a cell that waits has its spec by now.
+local function has_more(options, study)
+  return lists.find(study.cells, function(cell)
+    local file = not cell.spec and cell.source and cell.source.file
+    return file and is_there(options.out .. "/" .. file)
+  end) ~= nil
 end
 
 -- The folder of a run: its place, or, as long as there is nothing, an attempt's.
@@ -96,14 +94,13 @@ end
 
 -- The runs that have failed, { name, why }.
 local function failed_runs(options, study, hooks)
-  local list, logs = {}, {}
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      list[#list + 1] = run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id,
-        grid.shortest(run.learning_rate), run.seed), why = why_of(options, run, hooks, logs) } or nil
-    end
-  end
-  return list
+  local logs = {}
+  return lists.flat(study.cells, function(cell)
+    return lists.map(cell.runs, function(run)
+      return run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id, grid.shortest(run.learning_rate),
+        run.seed), why = why_of(options, run, hooks, logs) } or nil
+    end)
+  end)
 end
 
 -- One look at everything. Returns what failed.
@@ -145,8 +142,7 @@ function M.run(options, hooks)
   as_swept(options)
   local study, message = expand(options)
   if not study then
-    io.stderr:write(message)
-    return INPUT
+    return overview.refuse(INPUT, message)
   end
   local board, clock, said = board_module.open(1), view.clock(), {}
   while true do

@@ -100,13 +100,10 @@ local function names_of(group)
 end
 
 local function group_line(task, group, site)
-  local cell, rates = group.cell, {}
-  for i, rate in ipairs(group.learning_rates) do
-    rates[i] = grid.shortest(rate)
-  end
+  local cell = group.cell
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
     group.trainer, names_of(group), "--threads", site.cpus, "--seeds", ("%d:%d"):format(table.unpack(group.seeds)),
-    "--learning-rate", table.concat(rates, ","), "--device", site.gpus > 0 and "cuda" or "cpu" }
+    "--learning-rate", grid.rates_text(group.learning_rates), "--device", site.gpus > 0 and "cuda" or "cpu" }
   table.move(group.flags, 1, #group.flags, #words + 1, words)
   return shell.line(words)
 end
