@@ -5,7 +5,7 @@
 -- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float up to LARGEST.
 
 local LARGEST = require("facets.lines").LARGEST
-local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local tree = require("spec.reading.tree")
 
@@ -28,56 +28,46 @@ end
 
 local FIELDS = {
   field("head", integer_from(0, 63)),
-  field("direction", integer_from(-1, 1)),
+  field("direction", (integer_from(-1, 1)), "1, 0 or -1"),
   field("line", integer_from(-M.FARTHEST, M.FARTHEST)),
   field("value", function(value)
     return type(value) == "number" and math.abs(value) <= LARGEST and value + 0.0 or nil
   end, "a number from -1e20 to 1e20"),
 }
-FIELDS[2].expected = "1, 0 or -1"
 
-local IS_FIELD = {}
-for _, each in ipairs(FIELDS) do
-  IS_FIELD[each.name] = true
-end
-
--- Of a number that does not fit, or of what is no number.
-local function found(node)
-  return tree.is_table(node) and "a table" or diagnostics.show(node.value)
-end
+local IS_FIELD = lists.set(lists.names(FIELDS))
 
 -- One line; nil after errors.
 local function read_line(node, path, heads, report)
-  if not tree.is_table(node) or #node.items > 0 then
-    report(node, path, (tree.is_table(node) and "a list" or found(node)) .. " is no line", M.TEXT)
-    return nil
+  if not tree.is_record(node) then
+    return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is no line", M.TEXT)
   end
   local line, good = {}, true
+  local function refuse(at, name, what, expected)
+    report(at, path .. "." .. name, what, expected)
+    good = false
+  end
   for name, inner in tree.each(node) do
     if not IS_FIELD[name] then
-      report(inner, path .. "." .. name, "no such field", "head, direction, line, value")
-      good = false
+      refuse(inner, name, "no such field", "head, direction, line, value")
     end
   end
   for _, each in ipairs(FIELDS) do
     local inner = node.fields[each.name]
     local value = inner and each.take(inner.value)
     if not value then
-      report(inner or node, path .. "." .. each.name, inner and found(inner) .. " does not fit here" or "is missing",
+      refuse(inner or node, each.name, inner and tree.show(inner) .. " does not fit here" or "is missing",
         each.expected)
-      good = false
     end
     line[each.name] = value
   end
   if good and heads and line.head >= heads then
-    report(node.fields.head, path .. ".head", ("there is no head %d"):format(line.head),
+    refuse(node.fields.head, "head", ("there is no head %d"):format(line.head),
       ("from 0 to %d; model.heads = %d"):format(heads - 1, heads))
-    good = false
   end
   if good and line.direction == 0 and line.line < 0 then
-    report(node.fields.line, path .. ".line", ("there is no key %d"):format(line.line),
+    refuse(node.fields.line, "line", ("there is no key %d"):format(line.line),
       "from 0 on, where the direction is 0: keys are counted from one side")
-    good = false
   end
   return good and line or nil
 end
@@ -93,11 +83,9 @@ end
 
 function M.read(node, path, heads, report)
   if not tree.is_table(node) or next(node.fields) then
-    report(node, path, found(node) .. " is no list of lines", M.TEXT)
-    return nil
+    return report(node, path, tree.show(node) .. " is no list of lines", M.TEXT)
   elseif #node.items > M.MOST then
-    report(node, path, ("%d lines"):format(#node.items), ("at most %d for one attention"):format(M.MOST))
-    return nil
+    return report(node, path, ("%d lines"):format(#node.items), ("at most %d for one attention"):format(M.MOST))
   end
   local list, first, good = {}, {}, true
   for i, item in ipairs(node.items) do

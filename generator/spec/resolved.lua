@@ -14,20 +14,15 @@ local M = {}
 local value_text
 
 local function list_text(list)
-  local words = {}
-  for i, value in ipairs(list) do
-    words[i] = type(value) == "table" and value_text(value) or value
-  end
+  local words = lists.map(list, function(value) return type(value) == "table" and value_text(value) or value end)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
 -- What an evaluation goes by.
 local function by_text(by)
-  local words = {}
-  for _, name in ipairs(canonical.sorted_keys(by)) do
-    words[#words + 1] = ("%s = %s"):format(name, value_text(by[name]))
-  end
-  return list_text(words)
+  return list_text(lists.map(canonical.sorted_keys(by), function(name)
+    return ("%s = %s"):format(name, value_text(by[name]))
+  end))
 end
 
 function value_text(value)
@@ -42,30 +37,15 @@ function value_text(value)
   return #value > 0 and list_text(value) or by_text(value)
 end
 
--- A line for each parameter of a score: `field` is their table.
-local function parameter_rows(field, list, origins, rows)
-  for _, name in ipairs(canonical.sorted_keys(list or {})) do
-    local path = ("%s.%s"):format(field, name)
-    rows[#rows + 1] = { path, parameters.text(list[name]), origins[path] }
-  end
-end
-
--- A line for each option of a task or a network: `field` is their table.
-local function option_rows(field, chosen, origins, rows)
-  for _, name in ipairs(canonical.sorted_keys(chosen or {})) do
-    local path = ("%s.%s"):format(field, name)
-    rows[#rows + 1] = { path, show(chosen[name]), origins[path] }
-  end
-end
+-- How what has names of the user's is shown: parameters of a score, options of a task or a network.
+local NAMED = { parameters = parameters.text, options = show, settings = show }
 
 -- All fields, those of a family where its table stands.
 local function printed_fields()
   local list = {}
   for _, field in ipairs(schema.fields) do
     list[#list + 1] = field
-    for _, own in ipairs(schema.copies[field.family] or {}) do
-      list[#list + 1] = own
-    end
+    lists.append(list, schema.copies[field.family] or {})
   end
   return list
 end
@@ -74,10 +54,11 @@ function M.text(resolved, origins)
   local rows, widest_path, widest_value = {}, 0, 0
   for _, field in ipairs(printed_fields()) do
     local value = lists.at(resolved, field.path)
-    if field.type == "parameters" then
-      parameter_rows(field.path, value, origins, rows)
-    elseif field.type == "options" or field.type == "settings" then
-      option_rows(field.path, value, origins, rows)
+    if NAMED[field.type] then
+      for _, name in ipairs(canonical.sorted_keys(value or {})) do
+        local path = ("%s.%s"):format(field.path, name)
+        rows[#rows + 1] = { path, NAMED[field.type](value[name]), origins[path] }
+      end
     elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
       and origins[field.path] then
       rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),
@@ -88,10 +69,8 @@ function M.text(resolved, origins)
     widest_path = math.max(widest_path, #row[1])
     widest_value = math.max(widest_value, math.min(#row[2], 32))
   end
-  local out = {}
-  for i, row in ipairs(rows) do
-    out[i] = ("%-" .. widest_path .. "s = %-" .. widest_value .. "s  %s"):format(row[1], row[2], row[3])
-  end
+  local form = ("%%-%ds = %%-%ds  %%s"):format(widest_path, widest_value)
+  local out = lists.map(rows, function(row) return form:format(table.unpack(row)) end)
   return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))
 end
 

@@ -5,8 +5,10 @@
 -- beside it, or a list of two or more tables { score, parameters }; what is wrong has been reported and is left out.
 -- Invariants: changes no node that it is given.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local tree = require("spec.reading.tree")
@@ -24,16 +26,14 @@ local function is_function(node)
 end
 
 -- A parameter in its long form: a number, a name or a list is short for its values.
-local function long_form(node)
-  if tree.is_table(node) and #node.items == 0 then
+function M.long_form(node)
+  if tree.is_record(node) then
     return node
   end
   local long = tree.table(node.origin)
   long.fields.values = node
   return long
 end
-
-M.long_form = long_form
 
 local DISPLACES = {
   init = { "values", "learned" }, values = { "init", "learned" },
@@ -42,17 +42,15 @@ local DISPLACES = {
 
 -- One parameter laid upon an inherited one: new values take the place of what it started from.
 local function lay_parameter(base, over)
-  over = long_form(over)
-  local merged = tree.copy(long_form(base))
+  over = M.long_form(over)
+  local merged = tree.copy(M.long_form(base))
   merged.origin = over.origin
   for name in next, over.fields do
     for _, displaced in ipairs(DISPLACES[name] or {}) do
       merged.fields[displaced] = nil
     end
   end
-  for name, inner in next, over.fields do
-    merged.fields[name] = inner
-  end
+  merged.fields = lists.merged(merged.fields, over.fields)
   return merged
 end
 
@@ -95,12 +93,9 @@ function M.lay(base, over)
     return tree.merge(base, over)
   end
   local inherited = base.fields.parameters
-  if over.fields.score then
-    inherited = unstated(inherited)
-  end
-  local parameters = lay_parameters(inherited, over.fields.parameters)
   local merged = tree.copy(tree.merge(without_parameters(base), without_parameters(over)))
-  merged.fields.parameters = parameters
+  merged.fields.parameters = lay_parameters(over.fields.score and unstated(inherited) or not over.fields.score
+    and inherited or nil, over.fields.parameters)
   merged.fields.score = over.fields.score or base.fields.score
   for name in next, families.is_name do
     local below, above = base.fields[name], over.fields[name]
@@ -117,12 +112,9 @@ local function with_constants(context, node, path, parameters)
       given.fields[name] = value
     end
   end
-  local names = {}
-  for name in tree.each(parameters or given) do
-    names[#names + 1] = parameters and name or nil
-  end
+  local names = canonical.sorted_keys(parameters and parameters.fields or {})
   for name, value in tree.each(given) do
-    if not parameters or not parameters.fields[name] then
+    if not lists.has(names, name) then
       context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
         node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
         nearest.hint(name, names, "%s"))
@@ -132,31 +124,40 @@ local function with_constants(context, node, path, parameters)
   return lay_parameters(parameters, given)
 end
 
--- The entries that { use = preset, ... } stands for.
+-- The first field of a table that is none of these; nil: there is none.
+local function stranger(node, names)
+  for name, inner in tree.each(node) do
+    if not lists.has(names, name) then
+      return name, inner
+    end
+  end
+end
+
+-- A table whose one field is called so.
+local function has_alone(node, name)
+  return tree.is_record(node) and node.fields[name] ~= nil and not stranger(node, { name })
+end
+
+-- The entries that { use = preset, ... } stands for; nil after an error.
 local function open_preset(context, node, path)
   local use = node.fields.use
   local base = context.open(use, path .. ".use")
   if not base then
-    return {}
+    return nil
   elseif not base.fields.score then
-    context.report(use, path .. ".use", ("%s has no score"):format(show(use.value)),
+    return context.report(use, path .. ".use", ("%s has no score"):format(show(use.value)),
       "a preset with score, such as alibi or window")
-    return {}
   end
-  for name in tree.each(base) do
-    if name ~= "score" and name ~= "parameters" then
-      context.report(use, path .. ".use", ("%s sets %s, too"):format(show(use.value), name),
-        "a preset of score and parameters alone", ("encoding.use = %s takes the whole preset"):format(show(use.value)))
-      return {}
-    end
-  end
-  local plain = next(node.fields, next(node.fields)) == nil
-  if not is_function(base.fields.score) then
-    if not plain then
+  local name = stranger(base, { "score", "parameters" })
+  if name then
+    return context.report(use, path .. ".use", ("%s sets %s, too"):format(show(use.value), name),
+      "a preset of score and parameters alone", ("encoding.use = %s takes the whole preset"):format(show(use.value)))
+  elseif not is_function(base.fields.score) then
+    if not has_alone(node, "use") then
       context.report(node, path, ("%s is a list of scores, and cannot be changed here"):format(show(use.value)),
         "use alone; or its scores one by one")
     end
-    return tree.is_table(base.fields.score) and base.fields.score.items or {}
+    return base.fields.score.items
   end
   local entry = tree.table(node.origin)
   entry.fields.score = base.fields.score
@@ -165,41 +166,31 @@ local function open_preset(context, node, path)
   return { entry }
 end
 
--- The entries { score, parameters } that one item of a list, or a table in the place of the list, stands for.
+-- The entries { score, parameters } that one item of a list, or a table in the place of the list, stands for; nil after
+-- an error.
 local function entries_of(context, node, path)
   if is_function(node) then
     local entry = tree.table(node.origin)
     entry.fields.score = node
     return { entry }
-  elseif not tree.is_table(node) or #node.items > 0 then
-    context.report(node, path, (tree.is_table(node) and "a list inside a list" or show(node.value)) .. " is no score",
-      ENTRY_TEXT)
-    return {}
-  elseif node.fields.use and node.fields.score then
-    context.report(node.fields.score, path .. ".score", "stands beside use", "one of the two")
-    return {}
-  elseif node.fields.use then
+  elseif not tree.is_record(node) then
+    return context.report(node, path, (tree.is_table(node) and "a list inside a list" or show(node.value))
+      .. " is no score", ENTRY_TEXT)
+  end
+  local use, score = node.fields.use, node.fields.score
+  if use and score then
+    return context.report(score, path .. ".score", "stands beside use", "one of the two")
+  elseif use then
     return open_preset(context, node, path)
   end
-  for name, inner in tree.each(node) do
-    if name ~= "score" and name ~= "parameters" then
-      context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
-        "constants stand beside use; a score of its own has parameters = { " .. name .. " = ... }")
-      return {}
-    end
-  end
-  if not is_function(node.fields.score) then
-    context.report(node.fields.score or node, path .. ".score", node.fields.score and "is no function" or "is missing",
-      ENTRY_TEXT)
-    return {}
+  local name, inner = stranger(node, { "score", "parameters" })
+  if name then
+    return context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
+      "constants stand beside use; a score of its own has parameters = { " .. name .. " = ... }")
+  elseif not is_function(score) then
+    return context.report(score or node, path .. ".score", score and "is no function" or "is missing", ENTRY_TEXT)
   end
   return { node }
-end
-
--- { kind = "none" }: no score, whatever there was.
-local function is_none(score)
-  local kind = score.fields.kind
-  return #score.items == 0 and kind ~= nil and kind.value == "none" and next(score.fields, next(score.fields)) == nil
 end
 
 -- An encoding's own table with its score in one of the two forms; path: of it.
@@ -209,14 +200,14 @@ function M.expand(own, context)
     return own
   end
   local list, path = {}, context.path .. ".score"
-  if is_none(score) then
+  if has_alone(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever there was
     local new = tree.copy(own)
     new.fields.score = { origin = score.origin, none = true }
     return new
   elseif #score.items == 0 and next(score.fields) == nil then
     context.report(score, path, "the list is empty", "a function, or a list of scores")
   elseif #score.items == 0 then
-    list = entries_of(context, score, path)
+    list = entries_of(context, score, path) or {}
   elseif next(score.fields) then
     local name, inner = tree.each(score)()
     context.report(inner, path .. "." .. name, "a name in a list of scores", "each entry in braces of its own: "
@@ -228,16 +219,13 @@ function M.expand(own, context)
         ("at most %d, one after the other"):format(MOST))
       break
     end
-    local found = entries_of(context, item, locate.join(path, i))
-    table.move(found, 1, #found, #list + 1, list)
+    lists.append(list, entries_of(context, item, locate.join(path, i)) or {})
   end
   local new = tree.copy(own)
+  new.fields.score = { origin = score.origin, fields = {}, items = list }
   if #list == 1 then
     new.fields.score = list[1].fields.score
     new.fields.parameters = lay_parameters(list[1].fields.parameters, own.fields.parameters)
-  else
-    new.fields.score = tree.table(score.origin)
-    new.fields.score.items = list
   end
   return new
 end

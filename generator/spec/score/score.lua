@@ -9,26 +9,22 @@
 -- builder, parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in
 -- the diagnostics.
 
+local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local ir = require("expression.ir")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local parameters = require("spec.score.score_parameters")
 local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
 local tree = require("spec.reading.tree")
+local walk = require("expression.walk")
 
 local M = {}
 
 local LARGEST = 3.4028234663852886e38 -- float32
 
 local WANTED = "return x.score + ..., a number for each pair of tokens"
-
-local function adder(context)
-  return function(node, path, what, expected, hint)
-    local at = not node.origin.default and node.origin or context.root.origin
-    context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
-  end
-end
 
 -- The functions in the order in which they apply: { f, parameters, path } each, nodes and path; nil after an error.
 local function list_entries(of, report)
@@ -43,13 +39,10 @@ local function list_entries(of, report)
         "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant beside its use")
     end
   end
-  local list = {}
-  for i, item in ipairs(score.items) do
+  return lists.map(score.items, function(item, i)
     local path = locate.join(of.path .. ".score", i)
-    list[i] = { f = item.fields.score, parameters = item.fields.parameters, path = path,
-      below = path .. ".parameters" }
-  end
-  return list
+    return { f = item.fields.score, parameters = item.fields.parameters, path = path, below = path .. ".parameters" }
+  end)
 end
 
 -- A name that no earlier entry took: slope, slope_2, slope_3 ...
@@ -65,34 +58,20 @@ end
 
 -- Parameters of one entry by the name in the spec; nil after errors.
 local function read_parameters(state, entry)
-  local list, good = {}, true
-  local own = entry.parameters
-  if own and (not tree.is_table(own) or #own.items > 0) then
+  local list, good, own = {}, true, entry.parameters
+  if own and not tree.is_record(own) then
     return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.each(own or tree.table()) do
-    local p = parameters.read({ report = state.report, heads = state.heads, causal = state.causal == 1,
-      largest = state.largest, room = state.room }, name, node,
-      entry.below .. "." .. name)
+    local p = parameters.read(state, name, node, entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
-      p.local_name, p.name = name, free_name(state.taken, name)
+      p.local_name, p.name, p.node = name, free_name(state.taken, name), node
       p.inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
-      p.node = node
       list[name] = p
     end
   end
   return good and list or nil
-end
-
--- Names of a table of parameters, sorted.
-local function sorted(list)
-  local names = {}
-  for name in next, list do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
 end
 
 local function builder_for(resolved, of)
@@ -111,91 +90,72 @@ local RETURNS = {
 
 -- A number in a formula that its precision cannot hold, or nil.
 local function too_large(root, largest)
-  local seen, found = {}, nil
-  local function visit(node)
-    if not seen[node] then
-      seen[node] = true
-      for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
-        found = found or math.abs(value) > largest and value or nil
-      end
-      for _, argument in ipairs(node) do
-        visit(argument)
-      end
+  local found
+  walk(root, function(node)
+    for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
+      found = found or math.abs(value) > largest and value or nil
     end
-  end
-  visit(root)
+  end)
   return found
 end
 
 -- Calls the function with tracing objects: the node that it returns and the session; nil after an error.
 local function trace(state, entry, list)
-  local function fail(record)
-    record.field = entry.path
-    state.context.diagnostics:add(record)
-  end
   local origin = entry.f.origin
   local text = state.texts[origin.path]
   local begins = text and sandbox.place(text, entry.f.value)
-  if not begins then
-    return fail({ at = origin, what = origin.set and "a function cannot come from the command line"
-      or "this is one of the functions that a score may call", expected = "function(x) return x.score + ... end"
-      .. (origin.set and " in a spec file" or ""), hint = origin.set
-      and "--set encoding.parameters.<name>=... changes a parameter" or nil })
+  local at = begins and { path = origin.path, line = begins.line, col = begins.col } or origin
+  local function fail(what, expected, hint, place)
+    state.context.diagnostics:add({ at = place or at, field = entry.path, what = what, expected = expected,
+      hint = hint })
   end
-  local session = { builder = state.builder, heads = state.heads, layers = state.layers, causal = state.causal,
-    score = state.root, parameters = list }
+  if not begins and origin.set then
+    return fail("a function cannot come from the command line", "function(x) return x.score + ... end in a spec file",
+      "--set encoding.parameters.<name>=... changes a parameter")
+  elseif not begins then
+    return fail("this is one of the functions that a score may call", "function(x) return x.score + ... end")
+  end
+  local session = { builder = state.builder, heads = state.heads, layers = state.layers,
+    causal = state.causal and 1 or 0, score = state.root, parameters = list }
   local x = traced.begin(session)
   local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
   if not good then
     error(value, 0)
   elseif problem then
-    return fail({ path = origin.path, line = problem.line, col = problem.col, what = problem.what,
-      expected = problem.expected, hint = problem.hint })
+    return fail(problem.what, problem.expected, problem.hint, { path = origin.path, line = problem.line,
+      col = problem.col })
   end
-  local at = { path = origin.path, line = begins.line, col = begins.col }
   local kind, node = traced.classify(value)
   if RETURNS[kind] then
-    return fail({ at = at, what = RETURNS[kind], expected = WANTED })
+    return fail(RETURNS[kind], WANTED)
   elseif kind == "number" or not ir.depends(node, state.builder:symbol("score")) then
-    return fail({ at = at, what = "the score does not use x.score", expected = WANTED,
-      hint = "x.score is the logit of the pair so far; without it the tokens themselves would not matter" })
-  end
-  if ir.written(node) > ir.WRITTEN then
-    return fail({ at = at, what = ("the formula has more than %d operations, written out"):format(ir.WRITTEN),
-      expected = "a smaller one", hint = "parts of a sum are written wherever they are used" })
+    return fail("the score does not use x.score", WANTED,
+      "x.score is the logit of the pair so far; without it the tokens themselves would not matter")
+  elseif ir.written(node) > ir.WRITTEN then
+    return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
+      "parts of a sum are written wherever they are used")
   end
   local large = too_large(node, state.largest)
   if large then
-    return fail({ at = at, what = ("the formula holds %s"):format(diagnostics.number(large)),
-      expected = parameters.LARGEST_TEXT })
+    return fail(("the formula holds %s"):format(diagnostics.number(large)), parameters.LARGEST_TEXT)
   end
   return node, session
 end
 
 -- Parameters that a formula reads.
 local function parameters_in(root)
-  local seen, found = {}, {}
-  local function visit(node)
-    if not seen[node] then
-      seen[node] = true
-      found[node.parameter or node] = node.parameter
-      for _, argument in ipairs(node) do
-        visit(argument)
-      end
-    end
-  end
-  visit(root)
+  local found = {}
+  walk(root, function(node) found[node.parameter or node] = node.parameter end)
   return found
 end
 
 -- Reports parameters that the formula does not need; those inherited with another score are dropped.
 local function check_used(state, entry, list, node, session)
   local needed = parameters_in(node)
-  for _, name in ipairs(sorted(list)) do
+  for _, name in ipairs(canonical.sorted_keys(list)) do
     local p = list[name]
-    local used = session.used[name] and (p.inlined or needed[p])
-    if used then
+    if session.used[name] and (p.inlined or needed[p]) then
       state.all[p.name] = p
     elseif p.node.unstated then
       state.taken[p.name] = nil
@@ -211,8 +171,7 @@ end
 local function apply_entries(state, list)
   local good = true
   for _, entry in ipairs(list) do
-    local own = read_parameters(state, entry)
-    local node, session
+    local own, node, session = read_parameters(state, entry), nil, nil
     if own then
       node, session = trace(state, entry, own)
     end
@@ -229,7 +188,7 @@ end
 local function finish(state, of)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = parameters_in(state.root), {}
-  for _, name in ipairs(sorted(state.all)) do
+  for _, name in ipairs(canonical.sorted_keys(state.all)) do
     local p = state.all[name]
     data[name] = parameters.data(p)
     state.context.origins[("%s.parameters.%s"):format(of.path, name)] = p.node.origin
@@ -252,24 +211,23 @@ end
 
 -- Traces the score of a spec: the formula, or nil where there is none or an error.
 function M.resolve(context, texts, of)
-  local resolved, report = context.resolved, adder(context)
+  local resolved = context.resolved
+  local function report(node, path, what, expected, hint)
+    local at = not node.origin.default and node.origin or context.root.origin
+    context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
+  end
   local score, own = of.score, of.parameters
   if score == nil then
     local name, node = tree.each(own or tree.table())()
-    if name then
-      if not node.unstated then
-        report(node, ("%s.parameters.%s"):format(of.path, name), "there is no score to use it",
-          of.path .. ".score = function(x) ... end")
-      end
-    end
-    return nil
+    return name and not node.unstated and report(node, ("%s.parameters.%s"):format(of.path, name),
+      "there is no score to use it", of.path .. ".score = function(x) ... end") or nil
   elseif not score or not is_ready(resolved, of) then
     return nil
   end
   local list = list_entries(of, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved, of), taken = {},
     all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
-    heads = resolved.model.heads, layers = of.layers, causal = of.causal and 1 or 0,
+    heads = resolved.model.heads, layers = of.layers, causal = of.causal,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then

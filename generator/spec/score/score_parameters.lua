@@ -1,13 +1,14 @@
 -- The parameters of a score: from a spec's table to what expression/ir.lua takes.
 --
--- Input: a tree node per parameter; report(node, field, what, expected, hint); the model's heads; the largest number of
--- its precision. Output: the parameter
--- { name, per, size, first, init, values, learned, outside }, or nil after errors. `values` is complete: one number
--- per (head, index) as far as the parameter has them, row-major, the same in every layer.
+-- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
+-- causal: no key stands behind its query; largest: number of the precision; room = { values = how many more there may
+-- be }. Output: the parameter { name, per, size, first, init, values, learned, outside }, or nil after errors. `values`
+-- is complete: one number per (head, index) as far as the parameter has them, row-major, the same in every layer.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local traced = require("expression.traced")
@@ -27,8 +28,8 @@ M.NAME = "^[a-z][a-z0-9_]*$"
 M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or "
   .. "list of values"
 
-local function found(node)
-  return tree.is_table(node) and "a table" or show(node.value)
+local function misfit(context, node, path, expected, hint)
+  return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
 end
 
 local function per_head(per)
@@ -37,7 +38,7 @@ end
 
 -- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) where H is a power of two; else those
 -- of the power of two below, then every other one of the next.
-local function alibi_slopes(heads)
+function M.alibi_slopes(heads)
   local whole = 1
   while 2 * whole <= heads do
     whole = 2 * whole
@@ -49,19 +50,13 @@ local function alibi_slopes(heads)
   return slopes
 end
 
-M.alibi_slopes = alibi_slopes
-
 local function read_choice(context, node, path, names, default)
   if not node then
     return default
+  elseif lists.has(names, node.value) then
+    return node.value
   end
-  for _, name in ipairs(names) do
-    if node.value == name then
-      return name
-    end
-  end
-  return context.report(node, path, found(node) .. " does not fit here", table.concat(names, ", "),
-    nearest.hint(node.value, names))
+  return misfit(context, node, path, table.concat(names, ", "), nearest.hint(node.value, names))
 end
 
 local function integer_of(node, low, high)
@@ -69,49 +64,41 @@ local function integer_of(node, low, high)
   return whole and whole >= low and whole <= high and whole or nil
 end
 
--- Size and first index, both nil for a single value; false after an error. The third is the size that the spec says,
--- which has more distances than queries see.
+local function range_of(index)
+  local items = index.items or {}
+  local first, last = integer_of(items[1], -MOST, MOST), integer_of(items[2], -MOST, MOST)
+  if #items == 2 and not next(index.fields) and first and last and first <= last and last - first < MOST then
+    return first, last
+  end
+end
+
+-- Size and first index of what has more than a single value; nil after an error. The third is the size that the spec
+-- says, which has more distances than queries see.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
-    context.report(by_distance, path .. ".by_distance", found(by_distance) .. " does not fit here",
-      "true, beside index: which distances have values")
-    return false
-  end
-  if shape and index then
-    context.report(shape, path .. ".shape", "stands beside index", "one of the two")
-    return false
+    return misfit(context, by_distance, path .. ".by_distance", "true, beside index: which distances have values")
+  elseif shape and index then
+    return context.report(shape, path .. ".shape", "stands beside index", "one of the two")
   elseif shape then
     local size = integer_of(shape, 1, MOST)
     if not size then
-      context.report(shape, path .. ".shape", found(shape) .. " does not fit here",
-        ("an integer from 1 to %d: how many values, read from 0 on"):format(MOST))
+      misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: how many values, read from 0 on")
+        :format(MOST))
     end
-    return size or false, 0, size
-  elseif not index then
-    return nil
+    return size, 0, size
   end
-  local items = index.items or {}
-  local first, last = integer_of(items[1], -MOST, MOST), integer_of(items[2], -MOST, MOST)
-  if #items ~= 2 or next(index.fields) or not first or not last or last < first or last - first >= MOST then
-    context.report(index, path .. ".index", tree.is_table(index) and "is no range" or found(index)
+  local first, last = range_of(index)
+  if not first then
+    return context.report(index, path .. ".index", tree.is_table(index) and "is no range" or tree.show(index)
       .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
-    return false
   end
-  local whole = last - first + 1
-  if by_distance and context.causal then
-    last = math.max(first, math.min(last, 0))
-  end
-  return last - first + 1, first, whole
+  local seen = by_distance and context.causal and math.max(first, math.min(last, 0)) or last
+  return seen - first + 1, first, last - first + 1
 end
 
-local function read_outside(context, node, path)
-  if not node or node.value == "clip" or type(node.value) == "number" then
-    return node and node.value
-  end
-  context.report(node, path .. ".outside", found(node) .. " does not fit here",
-    'a number, which is read there, or "clip", which reads the nearest value')
-  return false
+local function is_outside(node)
+  return node.value == "clip" or type(node.value) == "number"
 end
 
 -- The legal lengths of a list in words.
@@ -155,16 +142,14 @@ local function read_list(context, node, path, p, whole)
   local list = {}
   for i, item in ipairs(node.items) do
     if type(item.value) ~= "number" then
-      return context.report(item, locate.join(path, i), found(item) .. " is no number", "a flat list of numbers",
+      return context.report(item, locate.join(path, i), tree.show(item) .. " is no number", "a flat list of numbers",
         tree.is_table(item) and "write row after row in one list" or nil)
     end
     list[i] = item.value
   end
   local full = expand(list, p, whole or 1, context.heads) or whole and expand(list, p, p.size, context.heads)
-  if not full then
-    return context.report(node, path, ("the list has %d values"):format(#list), lengths_text(p, whole, context.heads))
-  end
-  return full
+  return full or context.report(node, path, ("the list has %d values"):format(#list),
+    lengths_text(p, whole, context.heads))
 end
 
 local function read_name(context, node, path, p)
@@ -176,15 +161,13 @@ local function read_name(context, node, path, p)
       or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
       'per = "head" or "layer_head", without shape or index')
   end
-  return alibi_slopes(context.heads)
+  return M.alibi_slopes(context.heads)
 end
-
-local SPREADS = { "normal", "truncated_normal" }
 
 -- { normal = sigma } or { truncated_normal = sigma }.
 local function read_spread(context, node, path)
   local kind, sigma = next(node.fields)
-  local known = kind == SPREADS[1] or kind == SPREADS[2]
+  local known = kind == "normal" or kind == "truncated_normal"
   if not known or next(node.fields, kind) or type(sigma.value) ~= "number" or sigma.value <= 0 then
     return context.report(node, path, known and sigma.value and ("sigma is %s"):format(show(sigma.value))
       or "a table that does not fit here", INIT_TEXT .. ", sigma above 0")
@@ -192,39 +175,30 @@ local function read_spread(context, node, path)
   return { kind = kind, sigma = sigma.value + 0.0 }
 end
 
--- Fills p.init or p.values from the node of either.
+-- Fills p.init or p.values from the node of either; returns what it filled, nil after an error.
 local function read_start(context, node, path, p, whole)
-  local list
-  if type(node.value) == "number" then
-    if p.learned then
-      p.init = node.value + 0.0
-      return true
-    end
-    list = expand({ node.value }, p, 1, context.heads)
+  if type(node.value) == "number" and p.learned then
+    p.init = node.value + 0.0
+  elseif type(node.value) == "number" then
+    p.values = expand({ node.value }, p, 1, context.heads)
   elseif type(node.value) == "string" then
-    list = read_name(context, node, path, p)
+    p.values = read_name(context, node, path, p)
   elseif not tree.is_table(node) then
-    context.report(node, path, found(node) .. " does not fit here", INIT_TEXT)
+    misfit(context, node, path, INIT_TEXT)
   elseif #node.items > 0 then
-    list = read_list(context, node, path, p, whole)
-  elseif not p.learned then
-    context.report(node, path, "random values for a parameter that is not learned", "a number, a list or a name")
-  else
+    p.values = read_list(context, node, path, p, whole)
+  elseif p.learned then
     p.init = read_spread(context, node, path)
-    return p.init ~= nil
+  else
+    context.report(node, path, "random values for a parameter that is not learned", "a number, a list or a name")
   end
-  p.values = list
-  return list ~= nil
+  return p.init or p.values
 end
 
 local function check_fields(context, node, path)
   local good = true
   for name, inner in tree.each(node) do
-    local known = false
-    for _, legal in ipairs(FIELDS) do
-      known = known or legal == name
-    end
-    if not known then
+    if not lists.has(FIELDS, name) then
       context.report(inner, path .. "." .. name, "no such field", table.concat(FIELDS, ", "),
         nearest.hint(name, FIELDS, "%s"))
       good = false
@@ -235,31 +209,24 @@ end
 
 local function check_name(context, name, node, path)
   if not name:find(M.NAME) or #name > 40 then
-    context.report(node, path, ("%s is no name for a parameter"):format(show(name)),
+    return context.report(node, path, ("%s is no name for a parameter"):format(show(name)),
       "a letter a-z, then up to 39 of a-z, 0-9 and _")
-    return false
-  end
-  for _, symbol in ipairs(traced.SYMBOLS) do
-    if name == symbol then
-      context.report(node, path, ("x.%s has a meaning already"):format(name),
-        "another name than " .. table.concat(traced.SYMBOLS, ", "))
-      return false
-    end
+  elseif lists.has(traced.SYMBOLS, name) then
+    return context.report(node, path, ("x.%s has a meaning already"):format(name),
+      "another name than " .. table.concat(traced.SYMBOLS, ", "))
   end
   return true
 end
 
 -- Whether it is learned: as it says, else as init or values stand; nil after an error.
-local function read_learned(context, node, path)
-  local fields = node.fields
+local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
     return context.report(fields.values, path .. ".values", "stands beside init",
       "init for what is learned, values for what is not")
   elseif not fields.init and not fields.values then
     return context.report(node, path, "has no values", "init, where it is learned, or values, where it is not")
   elseif fields.learned and type(fields.learned.value) ~= "boolean" then
-    return context.report(fields.learned, path .. ".learned", found(fields.learned) .. " does not fit here",
-      "true or false")
+    return misfit(context, fields.learned, path .. ".learned", "true or false")
   end
   local learned = fields.init ~= nil
   if fields.learned then
@@ -272,63 +239,53 @@ local function read_learned(context, node, path)
   return learned
 end
 
--- Reports the first of these numbers that the precision cannot hold; true where there is none.
+-- Reports a number that the precision cannot hold.
 local function check_size(context, node, path, numbers)
-  for _, value in ipairs(numbers) do
-    if math.abs(value) > context.largest then
-      context.report(node, path, ("%s is too large"):format(diagnostics.number(value)), M.LARGEST_TEXT)
-      return false
-    end
-  end
-  return true
+  local large = lists.find(numbers, function(value) return math.abs(value) > context.largest end)
+  return not large or context.report(node, path, ("%s is too large"):format(diagnostics.number(large)), M.LARGEST_TEXT)
 end
 
 -- Takes the values of a parameter from what is left of all.
 local function take_room(context, node, path, p)
   local room = context.room
   room.values = room.values - (p.size or 1) * (per_head(p.per) and context.heads or 1)
-  if room.values >= 0 then
-    return true
-  end
-  context.report(node, path, ("the parameters have more than %d values together"):format(M.MOST_VALUES),
-    "fewer or smaller ones")
+  return room.values >= 0 or context.report(node, path,
+    ("the parameters have more than %d values together"):format(M.MOST_VALUES), "fewer or smaller ones")
 end
 
--- Reads one parameter. context: report, heads, causal (no key stands behind its query), largest, room = { values = how
--- many more there may be }.
+-- Reads one parameter; nil after errors.
 function M.read(context, name, node, path)
   if not check_name(context, name, node, path) then
     return nil
   end
-  node = entries.long_form(node)
-  if not check_fields(context, node, path) then
+  local fields = entries.long_form(node).fields
+  if not check_fields(context, entries.long_form(node), path) then
     return nil
   end
-  local fields = node.fields
-  local p = { name = name }
-  p.per = read_choice(context, fields.per, path .. ".per", PER, "model")
-  local whole
-  p.size, p.first, whole = read_extent(context, fields, path)
-  p.outside = read_outside(context, fields.outside, path)
-  p.learned = read_learned(context, node, path)
-  if not p.per or p.size == false or p.outside == false or p.learned == nil then
+  local p = { name = name, per = read_choice(context, fields.per, path .. ".per", PER, "model") }
+  local many, outside, whole = fields.shape or fields.index or fields.by_distance, fields.outside, nil
+  if many then
+    p.size, p.first, whole = read_extent(context, fields, path)
+  end
+  if outside and not is_outside(outside) then
+    misfit(context, outside, path .. ".outside",
+      'a number, which is read there, or "clip", which reads the nearest value')
+  end
+  p.outside = outside and outside.value
+  p.learned = read_learned(context, node, fields, path)
+  if not p.per or many and not p.size or outside and not is_outside(outside) or p.learned == nil then
     return nil
-  elseif p.outside and not p.size then
-    return context.report(fields.outside, path .. ".outside", "a single value has no outside",
-      "shape or index beside it")
+  elseif outside and not many then
+    return context.report(outside, path .. ".outside", "a single value has no outside", "shape or index beside it")
   elseif not take_room(context, node, path, p) then
     return nil
   end
   local start = fields.init or fields.values
-  local start_path = path .. (fields.init and ".init" or ".values")
-  if start == node.fields.values and start.origin == node.origin then
-    start_path = path
-  end
-  local outside = { type(p.outside) == "number" and p.outside or nil }
-  local good = read_start(context, start, start_path, p, whole)
+  local start_path = path .. (fields.init and ".init" or start.origin ~= node.origin and ".values" or "")
+  return read_start(context, start, start_path, p, whole)
     and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
-    and check_size(context, fields.outside, path .. ".outside", outside)
-  return good and p or nil
+    and check_size(context, outside, path .. ".outside", { math.type(p.outside) and p.outside })
+    and p or nil
 end
 
 -- What of a parameter enters the resolved spec.
@@ -340,10 +297,7 @@ end
 local SHOWN = 8 -- values that a line shows
 
 local function list_text(list)
-  local words = {}
-  for i = 1, math.min(#list, SHOWN) do
-    words[i] = diagnostics.number(list[i])
-  end
+  local words = lists.map(table.move(list, 1, SHOWN, 1, {}), diagnostics.number)
   return ("{ %s%s }"):format(table.concat(words, ", "), #list > SHOWN and (", ... (%d values)"):format(#list) or "")
 end
 

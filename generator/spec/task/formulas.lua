@@ -4,6 +4,7 @@
 -- Invariant: what `with` gives for all names of a formula has n and numbers alone, and is C.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -58,17 +59,13 @@ function M.number(option, choice)
   return choice
 end
 
--- The options that a formula names.
+-- The options that a formula names, in the order in which it does.
 local function named(formula, options)
-  local list, seen = {}, {}
+  local list = {}
   for name in formula:gmatch("%l[%l%d_]*") do
-    for _, option in ipairs(options) do
-      if option.name == name and name ~= "n" and not seen[name] then
-        list[#list + 1], seen[name] = option, true
-      end
-    end
+    list[#list + 1] = name ~= "n" and lists.find(options, function(option) return option.name == name end) or nil
   end
-  return list
+  return lists.distinct(list)
 end
 
 -- Every combination of extremes and defaults of the options that a formula names: a list of numbers by name.
@@ -78,11 +75,7 @@ function M.trials(formula, options)
     local more = {}
     for _, value in ipairs(option.choices or { option.default, option.first, option.last }) do
       for _, trial in ipairs(trials) do
-        local new = { [option.name] = M.number(option, value) }
-        for name, other in next, trial do
-          new[name] = other
-        end
-        more[#more + 1] = new
+        more[#more + 1] = lists.merged({ [option.name] = M.number(option, value) }, trial)
       end
     end
     trials = #more <= 1000 and more or trials

@@ -41,35 +41,22 @@ local function choice_of(option, value)
   if whole and whole >= option.first and whole <= option.last then
     return whole
   end
-  for _, choice in ipairs(option.choices or {}) do
-    if choice == value then
-      return choice
-    end
-  end
+  return lists.find(option.choices or {}, function(choice) return choice == value end)
 end
 
 -- The choice that a node makes; the default after an error.
 local function choose(context, option, node)
-  local choice = choice_of(option, node.value)
-  if choice then
-    return choice
-  elseif values.drops(context, node, "task.options." .. option.name) then
-    return default_of(option)
+  local choice, path = choice_of(option, node.value), "task.options." .. option.name
+  if not choice and not values.drops(context, node, path) then
+    values.add(context, node, path, tree.show(node) .. " is no choice", choices_text(option), hint(option, node.value))
   end
-  local what = tree.is_table(node) and "a table" or show(node.value)
-  values.add(context, node, "task.options." .. option.name, what .. " is no choice", choices_text(option),
-    hint(option, node.value))
-  return default_of(option)
+  return choice or default_of(option)
 end
 
 -- Reports names that the task does not have.
-local function check_names(context, node, list, kind)
-  local known, names = {}, {}
-  for i, option in ipairs(list) do
-    known[option.name], names[i] = true, option.name
-  end
+local function check_names(context, node, names, kind)
   for name, inner in tree.each(node) do
-    if not known[name] and not values.drops(context, inner, "task.options." .. name) then
+    if not lists.has(names, name) and not values.drops(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
         nearest.hint(name, names))
@@ -87,13 +74,9 @@ function M.known(facts, given)
 end
 
 function M.settle(context, facts)
-  local node = context.options_node
-  if not facts then
-    return nil
-  end
-  local list = facts.options or {}
-  if node then
-    check_names(context, node, list, facts.data and "a file of examples" or facts.kind)
+  local node, list = context.options_node, facts and facts.options or {}
+  if facts and node then
+    check_names(context, node, lists.names(list), facts.data and "a file of examples" or facts.kind)
   end
   local chosen = {}
   for _, option in ipairs(list) do
