@@ -143,10 +143,11 @@ local function leftovers(dir, files)
   return found
 end
 
--- A folder for results inside somebody else's: its path, or nil and a message where a link leads out.
-function M.below(dir, name)
-  local path = dir .. "/" .. name
-  if lfs.symlinkattributes(path, "mode") == "link" then
+-- A folder for results inside somebody else's, unless one is given: its path, or nil and a message where a link leads
+-- out.
+function M.below(dir, name, given)
+  local path = given or dir .. "/" .. name
+  if not given and lfs.symlinkattributes(path, "mode") == "link" then
     return nil, path .. " is a link; results are written where they are asked for, and nowhere else\n  hint: --out DIR"
   end
   return path

@@ -5,6 +5,7 @@
 -- below `out`, both files or none.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local open = require("lab.study.report.open")
 local report_csv = require("lab.study.report.tables.report_csv")
 local run_files = require("lab.study.read.run_files")
@@ -34,17 +35,15 @@ end
 
 -- Names of all axes of all conditions, sorted, length in front.
 local function axes_of(study)
-  local seen, names = {}, {}
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      each_line(run, function(row)
-        for name in pairs(row.by or { length = true }) do
-          names[#names + 1] = not seen[name] and name or nil
-          seen[name] = true
-        end
-      end)
-    end
+  local axes = {}
+  for _, run in lists.nested(study.cells, "runs") do
+    each_line(run, function(row)
+      for name in pairs(row.by or { length = true }) do
+        axes[name] = true
+      end
+    end)
   end
+  local names = canonical.sorted_keys(axes)
   table.sort(names, function(a, b)
     return a == "length" and b ~= "length" or b ~= "length" and a < b
   end)
@@ -70,12 +69,8 @@ local function lines_of(study, axes, cell, run)
     local place = places[key] or #lines + 1
     local fields = { report_csv.front(study, cell, run), field(run.id), field(run.digest), field(row.step),
       row.split, field(row.set) }
-    for _, axis in ipairs(axes) do
-      fields[#fields + 1] = field(by[axis])
-    end
-    for _, name in ipairs(VALUES) do
-      fields[#fields + 1] = field(row[name])
-    end
+    lists.append(fields, lists.map(axes, function(axis) return field(by[axis]) end))
+    lists.append(fields, lists.map(VALUES, function(name) return field(row[name]) end))
     fields[#fields + 1] = tongues.csv(run.dir)
     places[key], lines[place] = place, table.concat(fields, ",") .. "\n"
   end)
@@ -83,11 +78,7 @@ local function lines_of(study, axes, cell, run)
 end
 
 local function columns(axes)
-  local names = table.move(FRONT, 1, #FRONT, 1, {})
-  for _, axis in ipairs(axes) do
-    names[#names + 1] = tongues.csv(axis)
-  end
-  table.move(VALUES, 1, #VALUES, #names + 1, names)
+  local names = lists.append(lists.join(FRONT, lists.map(axes, tongues.csv)), VALUES)
   names[#names], names[#names + 1] = "evaluation_seed", "folder"
   return names
 end
@@ -97,10 +88,8 @@ function M.run(options)
   if not study then
     return INPUT, message
   end
-  local out = options.out
-  if not out then
-    out, message = write.below(options.runs, "csv")
-  end
+  local out
+  out, message = write.below(options.runs, "csv", options.out)
   if not out then
     return INPUT, message
   end
@@ -116,10 +105,8 @@ function M.run(options)
   end
   options.say(("%s: runs.csv, evaluations.csv"):format(out))
   local _, damaged = open.problems(study)
-  for i, text in ipairs(damaged) do
-    damaged[i] = "\n  " .. tongues.plain(text)
-  end
-  return #damaged > 0 and INPUT or 0, #damaged > 0 and "damaged and left out:" .. table.concat(damaged) or nil
+  local message_of = #damaged > 0 and "damaged and left out:" .. open.listed(damaged) or nil
+  return message_of and INPUT or 0, message_of
 end
 
 return M

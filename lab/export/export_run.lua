@@ -133,7 +133,7 @@ local function export(options, run, spec, path, sets)
     return 4, options.project:template_error(problem)
   end
   local out
-  out, message = trained.folder(run, options.out, "pytorch")
+  out, message = write.below(run.dir, "pytorch", options.out)
   if not out then
     return 1, message
   end

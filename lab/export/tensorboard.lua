@@ -15,10 +15,7 @@ function M.run(options)
   if lfs.attributes(options.runs, "mode") ~= "directory" then
     return INPUT, ("there is no folder %s\n  expected: a folder of runs"):format(options.runs)
   end
-  local out, message = options.out, nil
-  if not out then
-    out, message = write.below(options.runs, "tensorboard")
-  end
+  local out, message = write.below(options.runs, "tensorboard", options.out)
   if not out then
     return INPUT, message
   end

@@ -254,14 +254,10 @@ local function report(options, steps)
     { path = "accuracy.csv", text = csv() },
     { path = "accuracy.gnuplot", text = curves.script(figure(task)) },
   }
-  local _, problem, drawn = draw.run(files, { "accuracy" })
-  local written, message = write.files(OUT, table.move(drawn, 1, #drawn, #files + 1, files))
-  if not written then
-    options.say(message)
-    return 4
-  end
-  if problem then
-    options.say(problem)
+  local problem = draw.add(files, { "accuracy" })
+  local written, message = write.files(OUT, files)
+  if not written or problem then
+    options.say(message or problem)
     return 4
   end
   options.say(("\nplot: %s/accuracy.svg and .png; numbers: table.txt, accuracy.csv; runs: beside them"):format(OUT))

@@ -43,8 +43,8 @@ end
 -- Writes the files of an analysis with its picture, and says so. damage: what had to be left out, or nil.
 local function finish(options, out, files, damage)
   local names = lists.map(files, function(file) return file.path end)
-  local _, problem, drawn = draw.run(files, { options.what })
-  local written, message = write.files(out, lists.append(files, drawn))
+  local problem = draw.add(files, { options.what })
+  local written, message = write.files(out, files)
   if not written or problem then
     message = message or problem
     stop(4, damage and message .. "\n" .. damage or message)
@@ -57,7 +57,7 @@ end
 
 local function analyse_traces(options, folder)
   local sources = open_all(options, folder)
-  local out, message = trained.folder(sources[1].run, options.out, options.what)
+  local out, message = write.below(sources[1].run.dir, options.what, options.out)
   if not out then
     stop(1, message)
   end
@@ -81,10 +81,8 @@ local function analyse_study(options, folder)
     options.say(text)
   end
   lists.append(result, { { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
-  local out = options.out
-  if not out then
-    out, message = write.below(options.runs, beside.folder(options.what, study.name))
-  end
+  local out
+  out, message = write.below(options.runs, beside.folder(options.what, study.name), options.out)
   if not out then
     stop(1, message)
   end

@@ -63,11 +63,7 @@ end
 -- What was left out since its files are damaged, or nil.
 function M.damage(study)
   local _, damaged = open.problems(study)
-  local lines = {}
-  for i = 1, math.min(#damaged, MOST_DAMAGED) do
-    lines[i] = "\n  " .. tongues.plain(damaged[i])
-  end
-  return #damaged > 0 and ("damaged and left out:%s%s"):format(table.concat(lines),
+  return #damaged > 0 and ("damaged and left out:%s%s"):format(open.listed(damaged, MOST_DAMAGED),
     #damaged > MOST_DAMAGED and ("\n  and %d more"):format(#damaged - MOST_DAMAGED) or "") or nil
 end
 

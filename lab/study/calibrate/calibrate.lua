@@ -188,7 +188,7 @@ end
 
 -- Tables and pictures; what kept the pictures from being drawn, or nil.
 local function write_tables(job, trace, parts)
-  local out, message = trained.folder(job.run, job.options.tables, "calibration")
+  local out, message = write.below(job.run.dir, "calibration", job.options.tables)
   if not out then
     stop(INPUT, message)
   end
@@ -198,9 +198,8 @@ local function write_tables(job, trace, parts)
     { path = "attention.safetensors", text = write.read(trace.path) },
     { path = "calibration.gnuplot", text = picture.script(parts, title) },
   }
-  local _, problem, drawn = draw.run(files, { "calibration" })
-  local written
-  written, message = write.files(out, table.move(drawn, 1, #drawn, #files + 1, files))
+  local problem, written = draw.add(files, { "calibration" }), nil
+  written, message = write.files(out, files)
   if not written then
     stop(ENVIRONMENT, message)
   end

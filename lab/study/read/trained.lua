@@ -30,14 +30,6 @@ local function read_info(dir)
   return info
 end
 
--- The folder for results in that of a run where the user names none; or nil and a message.
-function M.folder(run, given, name)
-  if given then
-    return given
-  end
-  return write.below(run.dir, name)
-end
-
 function M.open(path)
   path = path:gsub("(.)/+$", "%1")
   local dir, checkpoint = path, path .. "/checkpoint.safetensors"

@@ -326,15 +326,14 @@ local function write_all(options, result)
     names[i] = pair.name
     files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
   end
-  local pictures, problem, drawn = draw.run(files, names)
-  table.move(drawn, 1, #drawn, #files + 1, files)
+  local problem = draw.add(files, names)
   files[#files + 1] = { path = "index.html", text = page_of(result) }
   local ok, message = write.files(options.out, files)
   if not ok then
     return ENVIRONMENT, "longhand report: " .. message
   end
-  options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, pictures
-    and table.concat(names, ", ") or "none"))
+  options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, problem
+    and "none" or table.concat(names, ", ")))
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 

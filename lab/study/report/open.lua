@@ -11,18 +11,11 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
+local tongues = require("base.tongues")
 local trained = require("lab.study.read.trained")
 local wording = require("base.wording")
 
 local M = {}
-
-local function record_of(records, name)
-  for _, record in ipairs(records) do
-    if record.study == name:match("([^/]*)$"):gsub("%.lua$", "") then
-      return record
-    end
-  end
-end
 
 local MOST_REMARKS = 3 -- about cells of an earlier version
 
@@ -50,12 +43,9 @@ end
 
 -- The file of a study that was swept: where it lay then, or as it was called there; its name where it is gone.
 local function file_of(record)
-  for _, path in ipairs({ record.absolute or record.path, record.path }) do
-    if lfs.attributes(path, "mode") == "file" then
-      return path
-    end
-  end
-  return record.study
+  return lists.find({ record.absolute or record.path, record.path }, function(path)
+    return lfs.attributes(path, "mode") == "file"
+  end) or record.study
 end
 
 -- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
@@ -70,7 +60,7 @@ local function expand(options, front)
   elseif not name then
     return nil, nil, problems
   end
-  local record = record_of(found, name) or {}
+  local record = lists.find(found, function(one) return one.study == base_name(name) end) or {}
   local scale = options.scale or record.scale
   local study, message = grid.expand(options.project, name, { scale = scale, set = record.set or {},
     out = options.runs, reading = true })
@@ -85,11 +75,9 @@ end
 
 -- Whether any run of a study is there.
 local function has_runs(study)
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if run.state ~= "missing" and run.state ~= "waiting" then
-        return true
-      end
+  for _, run in lists.nested(study.cells, "runs") do
+    if run.state ~= "missing" and run.state ~= "waiting" then
+      return true
     end
   end
   return false
@@ -149,7 +137,7 @@ function M.study(options, front)
       .. "<id>/<digest>/<run>/run.json in it%s"):format(front, options.runs,
       around and "\n  hint: it lies within one: " .. around or "")
   end
-  study.problems = table.move(study.problems or {}, 1, #(study.problems or {}), #problems + 1, problems)
+  study.problems = lists.append(problems, study.problems or {})
   study.path = study.path or options.runs
   study.set = expanded and expanded.set
   add_tasks(options.project, study)
@@ -165,10 +153,10 @@ end
 
 -- What the heading says of results that are not of the spec as it is now: a list of sentences.
 function M.remarks(study)
-  local list, anew, left = table.move(study.remarks or {}, 1, #(study.remarks or {}), 1, {}), {}, study.left_out or {}
-  for _, cell in ipairs(study.cells) do
-    anew[#anew + 1] = cell.anew and ("%s: %s"):format(cell.id, cell.anew) or nil
-  end
+  local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
+  local anew = lists.map(study.cells, function(cell)
+    return cell.anew and ("%s: %s"):format(cell.id, cell.anew) or nil
+  end)
   if #anew > 0 then
     list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#anew,
       wording.count(#study.cells, "cell"), #anew == 1 and "shows" or "show", first_of(anew))
@@ -179,8 +167,7 @@ end
 
 -- Notes of all runs, and what became of those that have no score; of these, what is damaged.
 function M.problems(study)
-  local list = table.move(study.problems, 1, #study.problems, 1, {})
-  local damaged = table.move(study.problems, 1, #study.problems, 1, {})
+  local list, damaged = lists.join(study.problems, {}), lists.join(study.problems, {})
   for _, cell in ipairs(study.cells) do
     list[#list + 1] = cell.lost and ("%s: %s"):format(cell.id, cell.lost) or nil
     for _, run in ipairs(cell.runs) do
@@ -194,6 +181,13 @@ function M.problems(study)
     end
   end
   return list, damaged
+end
+
+-- Texts, the first ones where there may be but `most`, each in a line of its own below another text.
+function M.listed(texts, most)
+  return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
+    return "\n  " .. tongues.plain(text)
+  end))
 end
 
 return M

@@ -19,6 +19,7 @@ local held_out = require("lab.study.report.tables.held_out")
 local items = require("lab.study.report.items")
 local open = require("lab.study.report.open")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local measured = require("lab.study.report.tables.measured")
 local metrics = require("lab.study.read.metrics")
 local numbers = require("lab.study.report.tables.numbers")
@@ -90,34 +91,11 @@ local function read_published(project, study, list)
   return { by_item = by_item, setting = setting }
 end
 
-local makers = {}
-
-function makers.table(study, item, published)
-  return nil, views.table(study, item, published)
-end
-
-function makers.best(study, item, published)
-  return nil, views.best(study, item, published)
-end
-
-function makers.splits(study, item, published)
-  return nil, views.splits(study, item, published)
-end
-
-function makers.numbers(study, item, published)
-  return nil, numbers.table(study, item, published)
-end
-
-function makers.reached(study, item)
-  return nil, reached.table(study, item)
-end
-
-function makers.spread(study, item)
-  return nil, spread.table(study, item)
-end
-
-makers.curves, makers.time, makers.axis = figures.by_length, figures.by_time, figures.along_axis
-makers.progress = figures.by_epoch
+-- What the kinds of items make: tables, and figures with a table besides or without.
+local TABLES = { table = views.table, best = views.best, splits = views.splits, numbers = numbers.table,
+  reached = reached.table, spread = spread.table }
+local FIGURES = { curves = figures.by_length, time = figures.by_time, axis = figures.along_axis,
+  progress = figures.by_epoch }
 
 -- What an item is about. `only` comes first, since it may name values of the axis that `over` joins.
 local function cut_out(study, item)
@@ -130,13 +108,12 @@ end
 
 -- Of each item that no cell fits on any of its pages, a sentence.
 local function unfitted(list, fitted)
-  local texts = {}
-  for i, item in ipairs(list) do
-    local last = not list[i + 1] or list[i + 1].place ~= item.place
-    texts[#texts + 1] = last and not fitted[item.place] and ("report[%d] (%s) is left out: no cell of the study fits "
-      .. "its where, only and pages."):format(item.place, item.title or item.kind) or nil
-  end
-  return texts
+  local items_of = lists.group(list, function(item) return item.place end)
+  return lists.map(items_of, function(pages)
+    local last = pages[#pages]
+    return not fitted[last.place] and ("report[%d] (%s) is left out: no cell of the study fits its where, only and "
+      .. "pages."):format(last.place, last.title or last.kind) or nil
+  end)
 end
 
 -- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without.
@@ -144,45 +121,40 @@ local function make_parts(study, list, papers)
   local parts, fitted = {}, {}
   for i, item in ipairs(list) do
     local shown = cut_out(study, item)
-    local figure, model
     if #shown.cells > 0 then
       fitted[item.place] = true
-      figure, model = makers[item.kind](shown, item, papers.by_item[item])
-    end
-    local name = ("%s%d"):format(item.kind, i)
-    if figure then
-      figure.name = name
-      parts[#parts + 1] = figure
-    end
-    if model then
-      model.name = name
-      parts[#parts + 1] = { title = model.title, table = model, name = name }
+      local name, figure, model = ("%s%d"):format(item.kind, i), nil, nil
+      if TABLES[item.kind] then
+        model = TABLES[item.kind](shown, item, papers.by_item[item])
+      else
+        figure, model = FIGURES[item.kind](shown, item)
+      end
+      if figure then
+        figure.name = name
+        parts[#parts + 1] = figure
+      end
+      if model then
+        model.name = name
+        parts[#parts + 1] = { title = model.title, table = model }
+      end
     end
   end
-  for _, model in ipairs(held_out.tables(study)) do
-    parts[#parts + 1] = { title = model.title, table = model, name = model.name }
-  end
-  return parts, unfitted(list, fitted)
+  return lists.append(parts, lists.map(held_out.tables(study), function(model)
+    return { title = model.title, table = model }
+  end)), unfitted(list, fitted)
 end
 
 -- Tables with a row for every cell of the study, however many there are.
 local function every_cell(study)
-  local list = {}
-  for _, model in ipairs({ measured.table(study) or false, views.distribution(study), cost.table(study) or false }) do
-    list[#list + 1] = model or nil
-  end
-  return list
+  return lists.append(lists.append({ measured.table(study) }, { views.distribution(study) }), { cost.table(study) })
 end
 
 local function sweep_words(options, study)
-  local words = { "./longhand", "sweep", study.path }
-  if study.scale then
-    table.move({ "--scale", study.scale }, 1, 2, #words + 1, words)
-  end
+  local words = { "./longhand", "sweep", study.path, study.scale and "--scale", study.scale }
   for _, set in ipairs(study.set or {}) do
-    table.move({ "--set", set }, 1, 2, #words + 1, words)
+    lists.append(words, { "--set", set })
   end
-  return table.move({ "--out", options.runs }, 1, 2, #words + 1, words)
+  return lists.append(words, { "--out", options.runs })
 end
 
 -- How the runs of a cell are made.
@@ -201,27 +173,18 @@ local function command_of(options, study)
   end
 end
 
-local function count_runs(study)
-  local counts = { asked = 0, evaluated = 0 }
-  for _, cell in ipairs(study.cells) do
-    counts.asked = counts.asked + cell.summary.asked
-    for state, count in pairs(cell.summary.states) do
-      counts[state] = (counts[state] or 0) + count
-    end
-  end
-  return counts
-end
-
 -- The heading's sentences: what is there, and how far it can be compared.
 local function lead_of(report, study)
-  local remarks = open.remarks(study)
-  local counts, parts = count_runs(study), {}
-  for _, state in ipairs(runs.UNSCORED) do
-    parts[#parts + 1] = counts[state] and ("%d %s"):format(counts[state], state) or nil
+  local function count(state)
+    return lists.sum(study.cells, function(cell) return cell.summary.states[state] or 0 end)
   end
+  local asked, evaluated = lists.sum(study.cells, function(cell) return cell.summary.asked end), count("evaluated")
+  local parts = lists.map(runs.UNSCORED, function(state)
+    return count(state) > 0 and ("%d %s"):format(count(state), state) or nil
+  end)
   local metric, details = metrics.of[study.scored.metric], captions.details(study, true)
-  report.lead = { ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(counts.evaluated,
-    wording.count(counts.asked, "run"), counts.evaluated == 1 and "has" or "have",
+  report.lead = { ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
+    wording.count(asked, "run"), evaluated == 1 and "has" or "have",
     #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "", metric.title, metric.unit,
     details and " " .. details or "") }
   report.flagged = {}
@@ -231,17 +194,15 @@ local function lead_of(report, study)
       table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
     report.flagged[2] = true
   end
-  for _, text in ipairs(table.move(report.unfitted, 1, #report.unfitted, #remarks + 1, remarks)) do
+  for _, text in ipairs(lists.join(open.remarks(study), report.unfitted)) do
     report.lead[#report.lead + 1], report.flagged[#report.lead + 1] = text, true
   end
 end
 
 local function make_report(options, study, list, papers)
   local evaluated = {}
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      evaluated[#evaluated + 1] = run.score and run or nil
-    end
+  for _, run in lists.nested(study.cells, "runs") do
+    evaluated[#evaluated + 1] = run.score and run or nil
   end
   local report = {
     study = study,
@@ -254,35 +215,38 @@ local function make_report(options, study, list, papers)
   report.parts, report.unfitted = make_parts(study, list, papers)
   report.problems, report.damaged = open.problems(study)
   report.differing = settings.differing(report.settings)
+  for _, item in ipairs(report.readings) do
+    item.text = table.concat(lists.map(item.answers, function(answer)
+      return ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
+    end), "; ")
+  end
   lead_of(report, study)
   return report
 end
 
 local function settings_text(report)
-  local lines, widest, names = {}, 0, 0
+  local widest, names = 0, 0
   for _, item in ipairs(report.settings) do
     widest, names = math.max(widest, #item.ours), math.max(names, #item.what)
   end
-  for i, item in ipairs(report.settings) do
+  return table.concat(lists.map(report.settings, function(item)
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
       item.differs and "  (differs)" or "") or ""
-    lines[i] = ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
-  end
-  return table.concat(lines, "\n")
+    return ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
+  end), "\n")
 end
 
 local function readings_text(report)
   local lines = { table_text.wrap(readings.TITLE, WIDTH) }
   for _, item in ipairs(report.readings) do
-    local answers = {}
-    for j, answer in ipairs(item.answers) do
-      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
-    end
-    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(table.concat(answers, "; "), WIDTH - 29,
-      (" "):rep(29)))
+    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(item.text, WIDTH - 29, (" "):rep(29)))
   end
   return table.concat(lines, "\n")
+end
+
+local function tables_of(report)
+  return lists.map(report.parts, function(part) return part.table end)
 end
 
 -- The report as text; whole: with all cells and notes however many there are.
@@ -290,72 +254,53 @@ local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local title = tongues.plain(report.title)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
-  for _, text in ipairs(report.lead) do
-    parts[#parts + 1] = table_text.wrap(text, WIDTH)
-  end
+  lists.append(parts, lists.map(report.lead, function(text) return table_text.wrap(text, WIDTH) end))
   parts[#parts + 1] = "What was run\n" .. settings_text(report)
-  for _, part in ipairs(report.parts) do
-    parts[#parts + 1] = part.table and table_text.render(part.table, WIDTH, most):gsub("\n$", "") or nil
+  local models = tables_of(report)
+  if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
+    lists.append(models, report.every_cell)
   end
-  for _, model in ipairs((whole or #report.study.cells <= MOST_CELLS_ON_SCREEN) and report.every_cell or {}) do
+  for _, model in ipairs(models) do
     parts[#parts + 1] = table_text.render(model, WIDTH, most):gsub("\n$", "")
   end
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
-  if #report.problems > 0 then
-    local lines = { "What could not be read" }
-    for i, text in ipairs(report.problems) do
-      lines[i + 1] = "  " .. tongues.plain(text)
-    end
-    parts[#parts + 1] = table.concat(lines, "\n")
-  end
+  parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open.listed(report.problems) or nil
   return table.concat(parts, "\n\n") .. "\n"
 end
 
 -- Text, LaTeX and gnuplot scripts; the page comes last, with the pictures in it.
 local function files_of(report)
-  local latex, files, names = { "% Needs \\usepackage{booktabs}.\n" }, {}, {}
-  for _, part in ipairs(report.parts) do
-    if part.table then
-      latex[#latex + 1] = table_latex.render(part.table)
-    else
-      names[#names + 1] = part.name
-      files[#files + 1] = { path = part.name .. ".gnuplot", text = curves.script(part) }
-    end
-  end
-  for _, model in ipairs(report.every_cell) do
-    latex[#latex + 1] = table_latex.render(model)
-  end
-  files[#files + 1] = { path = "report.txt", text = text_of(report, true) }
-  files[#files + 1] = { path = "tables.tex", text = table.concat(latex, "\n") }
-  return files, names
+  local figures_of = lists.filter(report.parts, function(part) return not part.table end)
+  local files = lists.map(figures_of, function(figure)
+    return { path = figure.name .. ".gnuplot", text = curves.script(figure) }
+  end)
+  local latex = lists.join({ "% Needs \\usepackage{booktabs}.\n" },
+    lists.map(lists.append(tables_of(report), report.every_cell), table_latex.render))
+  lists.append(files, { { path = "report.txt", text = text_of(report, true) },
+    { path = "tables.tex", text = table.concat(latex, "\n") } })
+  return files, lists.names(figures_of)
 end
 
 -- What was left out of the report, or nil.
 local function damage_text(report, out)
-  local count, shown = #report.damaged, {}
-  local noun = #report.study.problems > 0 and "file" or "run"
-  for i = 1, math.min(count, MOST_DAMAGED_ON_SCREEN) do
-    shown[i] = "\n  " .. tongues.plain(report.damaged[i])
-  end
+  local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
-    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out), table.concat(shown)) or nil
+    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out),
+    open.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
 -- Draws, and writes everything or nothing; an exit code and a message, and the files where no picture is missing.
 local function write_report(options, report, out)
   local files, names = files_of(report)
-  local _, problem, drawn
-  _, problem, drawn = draw.run(files, names)
-  table.move(drawn, 1, #drawn, #files + 1, files)
+  local problem = draw.add(files, names)
   files[#files + 1] = { path = "index.html", text = report_page.render(report) }
-  local tables = report_csv.files(report.study)
-  table.move(tables, 1, #tables, #files + 1, files)
+  lists.append(files, report_csv.files(report.study))
   local ok, message = write.files(out, files)
   if not ok then
     return ENVIRONMENT, "longhand report: " .. message
   end
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
-    #drawn > 0 and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
+    #names > 0 and not problem and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
   local damage = damage_text(report, out)
   problem = problem and "longhand report: " .. problem
   return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
@@ -397,10 +342,8 @@ local function make(options, asked)
     return INPUT, message
   end
   say((text_of(report, false):gsub("\n$", "")))
-  local out = options.out
-  if not out then
-    out, message = write.below(options.runs, "report" .. (report.study.name and "-" .. report.study.name or ""))
-  end
+  local out
+  out, message = write.below(options.runs, beside.folder("report", report.study.name), options.out)
   if not out then
     return INPUT, "longhand report: " .. message
   end

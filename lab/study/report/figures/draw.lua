@@ -3,6 +3,7 @@
 -- Input: files { path, text }, the scripts and what they read, and the names of the scripts without .gnuplot. Output:
 -- the text of each SVG by name, nil where they could not be drawn; what is wrong, or nil; the pictures as files.
 
+local lists = require("base.lists")
 local shell = require("base.shell")
 local write = require("base.write")
 
@@ -46,6 +47,13 @@ function M.run(files, names)
   local pictures, problem, drawn = draw(folder, files, names)
   write.remove_tree(folder)
   return pictures, problem, drawn or {}
+end
+
+-- Adds the pictures to the files; what is wrong, or nil.
+function M.add(files, names)
+  local _, problem, drawn = M.run(files, names)
+  lists.append(files, drawn)
+  return problem
 end
 
 return M

@@ -26,13 +26,12 @@ local function code_block(text)
 end
 
 local function settings_table(report)
-  local rows = {}
   local paper = report.paper
-  for i, item in ipairs(report.settings) do
+  local rows = lists.map(report.settings, function(item)
     local class = item.differs and ' class="flag"' or ""
-    rows[i] = ('<tr><th scope="row">%s</th><td>%s</td>%s</tr>'):format(escape(item.what), escape(item.ours), paper
+    return ('<tr><th scope="row">%s</th><td>%s</td>%s</tr>'):format(escape(item.what), escape(item.ours), paper
       and ("<td%s>%s</td>"):format(class, escape(item.paper or "")) or "")
-  end
+  end)
   return html.box("What was run", ('<table class="facts"><caption>What was run%s</caption><thead><tr>'
     .. '<th scope="col">setting</th><th scope="col">here</th>%s</tr></thead><tbody>%s</tbody></table>'):format(
     paper and ", and what the paper ran" or "", paper and '<th scope="col">paper</th>' or "",
@@ -40,15 +39,9 @@ local function settings_table(report)
 end
 
 local function readings_body(report)
-  local rows = {}
-  for i, item in ipairs(report.readings) do
-    local answers = {}
-    for j, answer in ipairs(item.answers) do
-      answers[j] = ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
-    end
-    rows[i] = ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question),
-      escape(table.concat(answers, "; ")))
-  end
+  local rows = lists.map(report.readings, function(item)
+    return ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question), escape(item.text))
+  end)
   return html.box("Readings", ('<table class="facts"><caption>%s</caption><thead><tr><th scope="col">question</th>'
     .. '<th scope="col">answer</th></tr></thead><tbody>%s</tbody></table>'):format(readings.TITLE,
     table.concat(rows, "\n")))
@@ -66,14 +59,10 @@ end
 
 -- One cell: its runs, and how they are made.
 local function cell_body(report, cell)
-  local rows, s = {}, cell.summary
-  for i, run in ipairs(cell.runs) do
-    rows[i] = run_row(run)
-  end
-  local facts = {}
-  for _, difference in ipairs(s.differences) do
-    facts[#facts + 1] = paragraph("Runs differ in " .. difference, "flag")
-  end
+  local rows, s = lists.map(cell.runs, run_row), cell.summary
+  local facts = lists.map(s.differences, function(difference)
+    return paragraph("Runs differ in " .. difference, "flag")
+  end)
   facts[#facts + 1] = cell.anew and paragraph("Runs of an earlier version, which a sweep would train anew: "
     .. cell.anew, "flag") or nil
   local name = views.key_text(report.study, cell)
