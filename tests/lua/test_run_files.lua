@@ -346,10 +346,10 @@ function TestVerbs.test_results_stay_where_they_belong()
   local code, message = report.run({ project = reports.project, runs = root, say = say })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "/report is a link")
-  local folder, reason = trained.folder({ dir = root }, nil, "report")
+  local folder, reason = write.below(root, "report")
   lu.assertNil(folder)
   lu.assertStrContains(reason, "is a link")
-  lu.assertEquals(trained.folder({ dir = root }, "x", "report"), "x")
+  lu.assertEquals(write.below(root, "report", "x"), "x")
 end
 
 TestTrained = {}

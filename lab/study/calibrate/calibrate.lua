@@ -198,7 +198,8 @@ local function write_tables(job, trace, parts)
     { path = "attention.safetensors", text = write.read(trace.path) },
     { path = "calibration.gnuplot", text = picture.script(parts, title) },
   }
-  local problem, written = draw.add(files, { "calibration" }), nil
+  local problem = draw.add(files, { "calibration" })
+  local written
   written, message = write.files(out, files)
   if not written then
     stop(ENVIRONMENT, message)

@@ -3,9 +3,12 @@
 -- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message where it
 -- is not 0. Writes only below `out`, and nothing without it.
 
+local canonical = require("base.canonical")
 local draw = require("lab.study.report.figures.draw")
 local curves = require("lab.study.report.figures.curves")
+local entries = require("lab.study.report.tables.table_entries")
 local figure = require("lab.study.report.page.figure")
+local figures = require("lab.study.report.figures.figures")
 local html = require("lab.study.report.page.html")
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -13,6 +16,7 @@ local measures = require("lab.study.read.metrics")
 local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
+local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 local write = require("base.write")
@@ -59,17 +63,7 @@ local function flatten(value, path, into)
 end
 
 local function differing_keys(a, b)
-  local keys, seen = {}, {}
-  for _, map in ipairs({ a, b }) do
-    for key in pairs(map) do
-      if a[key] ~= b[key] and not seen[key] then
-        seen[key] = true
-        keys[#keys + 1] = key
-      end
-    end
-  end
-  table.sort(keys)
-  return keys
+  return lists.filter(canonical.sorted_keys(lists.merged(a, b)), function(key) return a[key] ~= b[key] end)
 end
 
 local function top_level(facts)
@@ -131,10 +125,9 @@ end
 local function difference_text(a, b)
   local found, common = first_difference(a, b)
   if found then
-    local parts = {}
-    for i, key in ipairs(found.keys) do
-      parts[i] = ("%s %s and %s"):format(key, tostring(found.a[key]), tostring(found.b[key]))
-    end
+    local parts = lists.map(found.keys, function(key)
+      return ("%s %s and %s"):format(key, tostring(found.a[key]), tostring(found.b[key]))
+    end)
     return ("The first logged step that differs is %d: %s."):format(found.step, table.concat(parts, ", "))
   elseif common == 0 then
     return "The two logged no step in common."
@@ -159,50 +152,27 @@ local function sparkline(points, low, high)
   return table.concat(parts)
 end
 
-local function bounds(...)
-  local low, high = math.huge, -math.huge
-  for _, points in ipairs({ ... }) do
-    for _, point in ipairs(points) do
-      low, high = math.min(low, point[2]), math.max(high, point[2])
-    end
-  end
-  return low, high
-end
-
--- A table of two curves at some of the places that both have.
-local function samples(a, b, corner, form)
-  local others, common = {}, {}
-  for _, point in ipairs(b) do
+-- A table of the curves of a pair at some of the places that both have.
+local function samples(pair)
+  local others, rows = {}, {}
+  for _, point in ipairs(pair.b) do
     others[point[1]] = point[2]
   end
-  for _, point in ipairs(a) do
-    common[#common + 1] = others[point[1]] and { point[1], point[2], others[point[1]] } or nil
-  end
-  local rows, count = {}, math.min(SAMPLES, #common)
+  local common = lists.filter(pair.a, function(point) return others[point[1]] end)
+  local count = math.min(SAMPLES, #common)
   for i = 1, count do
-    local at = common[math.ceil(i * #common / count)]
-    rows[i] = { title = ("%d"):format(at[1]), cells = {} }
-    for j, value in ipairs({ at[2], at[3], at[3] - at[2] }) do
-      rows[i].cells[j] = { texts = { (j == 3 and "%+" .. form or "%" .. form):format(value) } }
-    end
+    local x, value = table.unpack(common[math.ceil(i * #common / count)])
+    local plain = "%" .. pair.form
+    rows[i] = entries.row(("%d"):format(x), { plain:format(value), plain:format(others[x]),
+      ("%+" .. pair.form):format(others[x] - value) })
   end
-  return { corner = corner, subs = { "" }, columns = { { title = "A" }, { title = "B" }, { title = "B - A" } },
+  return { title = pair.title, corner = pair.corner, subs = { "" }, columns = entries.columns({ "A", "B", "B - A" }),
     rows = rows, notes = {} }
 end
 
 -- A metric by length of the last evaluation, in its unit; along another axis of what is held out.
 local function by_length(run, metric)
-  local points, factor = {}, measures.of[metric].factor
-  for _, evaluation in ipairs(runs.curve(run)) do
-    for i, length in ipairs(evaluation[metric] and evaluation.lengths or {}) do
-      local share = tonumber(evaluation[metric][i])
-      points[#points + 1] = share and { length, factor * share }
-    end
-  end
-  table.sort(points, function(x, y)
-    return x[1] < y[1]
-  end)
-  return points
+  return figures.points(run, nil, measures.of[metric].factor, metric)
 end
 
 local function title_of(metric)
@@ -240,23 +210,18 @@ local function figure_of(pair)
   for _, points in ipairs({ pair.a, pair.b }) do
     last = #points > 0 and math.max(last, points[#points][1]) or last
   end
-  local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) }, curves = {},
+  local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
-  for i, points in ipairs({ pair.a, pair.b }) do
-    panel.curves[#panel.curves + 1] = #points > 0 and { points = points, style = STYLES[i], title = NAMES[i],
-      line = NAMES[i] } or nil
-  end
+  panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
+    return #points > 0 and { points = points, style = STYLES[i], title = NAMES[i], line = NAMES[i] } or nil
+  end)
   scales.fit(panel)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
 local function differences_model(list)
-  local rows = {}
-  for i, item in ipairs(list) do
-    rows[i] = { title = item.field, cells = { { texts = { item.a } }, { texts = { item.b } } } }
-  end
-  return { title = "What differs", corner = "field", subs = { "" }, columns = { { title = "A" }, { title = "B" } },
-    rows = rows, notes = {} }
+  return { title = "What differs", corner = "field", subs = { "" }, columns = entries.columns({ "A", "B" }), notes = {},
+    rows = lists.map(list, function(item) return entries.row(item.field, { item.a, item.b }) end) }
 end
 
 -- Two values that are too long for a table stand below their field.
@@ -271,27 +236,18 @@ local function differences_text(list)
   return table.concat(lines, "\n")
 end
 
-local function head_text(a, b)
-  return ("A  %s (%s)\nB  %s (%s)"):format(tongues.plain(a.dir), a.state, tongues.plain(b.dir), b.state)
-end
-
 local function pair_text(pair)
-  local low, high = bounds(pair.a, pair.b)
-  local model = samples(pair.a, pair.b, pair.corner, pair.form)
-  model.title = pair.title
-  return table_text.render(model, WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
+  local low, high = statistics.range({ pair.a, pair.b }, function(point) return point[2] end)
+  return table_text.render(samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
     sparkline(pair.b, low, high))
 end
 
 local function text_of(result)
-  local parts = { head_text(result.a, result.b), differences_text(result.differences), result.first }
-  for _, pair in ipairs(result.pairs) do
-    parts[#parts + 1] = pair_text(pair)
-  end
-  for _, note in ipairs(result.notes) do
-    parts[#parts + 1] = tongues.plain(note)
-  end
-  return table.concat(parts, "\n\n") .. "\n"
+  local a, b = result.a, result.b
+  local parts = { ("A  %s (%s)\nB  %s (%s)"):format(tongues.plain(a.dir), a.state, tongues.plain(b.dir), b.state),
+    differences_text(result.differences), result.first }
+  lists.append(parts, lists.map(result.pairs, pair_text))
+  return table.concat(lists.append(parts, lists.map(result.notes, tongues.plain)), "\n\n") .. "\n"
 end
 
 local function csv_of(result)
@@ -310,9 +266,7 @@ local function page_of(result)
   local sections = { { title = "What differs", body = #result.differences > 0
     and html.table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
   for _, pair in ipairs(result.pairs) do
-    local model = samples(pair.a, pair.b, pair.corner, pair.form)
-    model.title = pair.title
-    sections[#sections + 1] = { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(model) }
+    sections[#sections + 1] = { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(samples(pair)) }
   end
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(tongues.html(result.a.dir),
     tongues.html(result.b.dir), tongues.html(result.first))
@@ -321,9 +275,8 @@ end
 
 local function write_all(options, result)
   local files, names = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv",
-    text = csv_of(result) } }, {}
-  for i, pair in ipairs(result.pairs) do
-    names[i] = pair.name
+    text = csv_of(result) } }, lists.names(result.pairs)
+  for _, pair in ipairs(result.pairs) do
     files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
   end
   local problem = draw.add(files, names)
@@ -349,10 +302,8 @@ function M.result(path_a, path_b, metric)
   end
   local result = { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
     pairs = pairs_of_curves(a, b, metric), notes = {} }
-  for _, run in ipairs({ a, b }) do
-    for _, note in ipairs(run.notes) do
-      result.notes[#result.notes + 1] = ("%s/%s"):format(run.dir, note)
-    end
+  for run, note in lists.nested({ a, b }, "notes") do
+    table.insert(result.notes, ("%s/%s"):format(run.dir, note))
   end
   return result
 end

@@ -1,7 +1,8 @@
 -- What the fields of an item of a report may be, by the kind of the field (items.lua).
 --
 -- Input: the study, the item, a field's value. Output: M.checks by kind: what is wrong with the value, what was
--- expected, a hint; nothing where it is right. With them what they share with items.lua.
+-- expected, a hint or nil, the name of what is at fault within it or nil; nothing where it is right. With them what
+-- they share with items.lua.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -16,7 +17,6 @@ local M = {}
 
 local keys = canonical.sorted_keys
 
-local VALUES = { median = true, max = true, mean = true, hours = true }
 local LARGEST = 1e9 -- of a number
 
 -- Whether a value is a table whose keys are all names.
@@ -30,15 +30,7 @@ local function is_named(value)
 end
 
 local function axis_of(study, name)
-  for _, axis in ipairs(study.axes) do
-    if axis.name == name then
-      return axis
-    end
-  end
-end
-
-local function names_of(study)
-  return lists.map(study.axes, function(axis) return axis.name end)
+  return lists.find(study.axes, function(axis) return axis.name == name end)
 end
 
 -- What is wrong with a name among some, and what was expected.
@@ -47,11 +39,34 @@ local function unknown(what, name, list)
     nearest.hint(name, list, "%s")
 end
 
-local checks = {}
+local function unknown_axis(study, name)
+  return unknown("no axis of the study", name, lists.names(study.axes))
+end
+
+-- A check of one of some names.
+local function among(what, list)
+  return function(_, _, value)
+    if not lists.has(list, value) then
+      return unknown(what, value, list)
+    end
+  end
+end
+
+-- A check of what a function says yes to.
+local function of_form(fits, what, expected)
+  return function(_, _, value)
+    if not fits(value) then
+      return what:gsub("%%s", function() return diagnostics.show(value) end), expected
+    end
+  end
+end
+
+local checks = { value = among("no value of a table", { "hours", "max", "mean", "median" }),
+  show = among("nothing to show", { "median", "max" }), set = among("no set", study_module.SPLITS) }
 
 function checks.axis(study, _, value)
   if not axis_of(study, value) then
-    return unknown("no axis of the study", value, names_of(study))
+    return unknown_axis(study, value)
   end
 end
 
@@ -63,18 +78,6 @@ function checks.numbers(study, item, value)
     end
   end
   return what, expected, hint
-end
-
-function checks.value(_, _, value)
-  if not VALUES[value] then
-    return unknown("no value of a table", value, keys(VALUES))
-  end
-end
-
-function checks.show(_, _, value)
-  if value ~= "median" and value ~= "max" then
-    return unknown("nothing to show", value, { "median", "max" })
-  end
 end
 
 function checks.values(study, item, value)
@@ -89,14 +92,8 @@ function checks.values(study, item, value)
   end
 end
 
-function checks.set(_, _, value)
-  if not lists.has(study_module.SPLITS, value) then
-    return unknown("no set", value, study_module.SPLITS)
-  end
-end
-
 function checks.sets(_, item, value)
-  local names = { runs.EPOCH, table.unpack(study_module.SPLITS) }
+  local names = lists.join({ runs.EPOCH }, study_module.SPLITS)
   names[#names + 1] = item.kind == "progress" and progress.LOSS or nil
   for _, name in ipairs(type(value) == "table" and value or {}) do
     if not lists.has(names, name) then
@@ -126,11 +123,9 @@ function checks.one(study, item, value)
   end
 end
 
-function checks.number(_, _, value)
-  if type(value) ~= "number" or math.abs(value) > LARGEST or value ~= value then
-    return ("%s is no number"):format(diagnostics.show(value)), "a number"
-  end
-end
+checks.number = of_form(function(value)
+  return type(value) == "number" and math.abs(value) <= LARGEST
+end, "%s is no number", "a number")
 
 function checks.percent(study, item, value)
   local what, expected = checks.number(study, item, value)
@@ -147,17 +142,10 @@ local function is_file(value)
   return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
 end
 
-local function is_text_or_absent(value)
-  return value == nil or type(value) == "string"
-end
-
-function checks.published(_, _, value)
-  local whole = type(value) == "table"
-  if not is_file(whole and value.file or value) or whole and not (is_text_or_absent(value.of)
-    and is_text_or_absent(value.against)) then
-    return "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }'
-  end
-end
+checks.published = of_form(function(value)
+  return is_file(value) or type(value) == "table" and is_file(value.file) and type(value.of or "") == "string"
+    and type(value.against or "") == "string"
+end, "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }')
 
 function checks.names(study, _, value)
   local expected = "{ AXIS = { NAME = published name } }"
@@ -166,31 +154,49 @@ function checks.names(study, _, value)
   end
   for _, name in ipairs(keys(value)) do
     if not axis_of(study, name) then
-      return unknown("no axis of the study", name, names_of(study))
+      return unknown_axis(study, name)
     elseif type(value[name]) ~= "table" then
       return ("%s is no table"):format(diagnostics.show(value[name])), expected
     end
   end
 end
 
-function checks.title(_, _, value)
-  if type(value) ~= "string" then
-    return ("%s is no text"):format(diagnostics.show(value)), "a text"
+checks.title = of_form(function(value) return type(value) == "string" end, "%s is no text", "a text")
+checks.setting = of_form(is_file, "no name of a file", 'a name such as "ruoss_2023/setting"')
+checks.titles = of_form(function(value)
+  return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
+end, "not two titles", '{ of = "...", against = "..." }')
+
+-- What is wrong with values of an axis: an unknown one of either.
+function M.place_problem(study, name, values)
+  local axis = axis_of(study, name)
+  if not axis then
+    return unknown_axis(study, name)
+  end
+  for _, value in ipairs(values) do
+    if not lists.has(axis.values, value) then
+      return unknown("not on this axis", value, axis.values)
+    end
   end
 end
 
-function checks.setting(_, _, value)
-  if not is_file(value) then
-    return "no name of a file", 'a name such as "ruoss_2023/setting"'
+-- Lists of names by axis: those that the item is about.
+function checks.only(study, _, only)
+  if not is_named(only) then
+    return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"
+  end
+  for _, name in ipairs(keys(only)) do
+    local values = only[name]
+    local what, expected, hint = M.place_problem(study, name, type(values) == "table" and values or {})
+    if axis_of(study, name) and (type(values) ~= "table" or #values == 0 and not study.scale) then
+      what, expected, hint = "not a list of names", "names of its values", nil
+    end
+    if what then
+      return what, expected, hint, name
+    end
   end
 end
 
-function checks.titles(_, _, value)
-  if type(value) ~= "table" or type(value.of) ~= "string" or type(value.against) ~= "string" then
-    return "not two titles", '{ of = "...", against = "..." }'
-  end
-end
-
-M.checks, M.unknown, M.is_named, M.axis_of, M.names_of = checks, unknown, is_named, axis_of, names_of
+M.checks, M.unknown, M.unknown_axis, M.is_named, M.axis_of = checks, unknown, unknown_axis, is_named, axis_of
 
 return M

@@ -16,7 +16,7 @@ local M = {}
 
 local keys = canonical.sorted_keys
 local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
-local axis_of, names_of = item_checks.axis_of, item_checks.names_of
+local axis_of = item_checks.axis_of
 
 -- Fields per kind: "axis" names an axis, "axis?" may be left out, "numbers" an axis of numbers, "values" are names on
 -- the item's axis.
@@ -33,12 +33,12 @@ local KINDS = {
   reached = { rows = "axis", threshold = "percent", split = "set?" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
-local COMMON = { kind = true, title = true, where = true, pages = true, over = true, only = true,
-  setting = true }
+-- Likewise of every kind; those without a kind of field are looked at together.
+local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
 
 local function common(names, values)
-  return lists.map(names, function(name) return lists.has(values, name) and name or nil end)
+  return lists.filter(names, function(name) return lists.has(values, name) end)
 end
 
 -- What the item does with each axis: field by axis. Or nil, the field at fault, what is wrong and what was expected.
@@ -53,13 +53,11 @@ local function spread_of(study, item)
   if type(item.pages) ~= "table" then
     return nil, "pages", ("is %s"):format(diagnostics.show(item.pages)), "an axis, or a list of axes"
   end
-  for _, name in ipairs(item.pages) do
-    uses[#uses + 1] = { "pages", name }
-  end
+  lists.append(uses, lists.map(item.pages, function(name) return { "pages", name } end))
   for _, use in ipairs(uses) do
     local field, name = use[1], use[2]
     if not axis_of(study, name) then
-      return nil, field, unknown("no axis of the study", name, names_of(study))
+      return nil, field, item_checks.unknown_axis(study, name)
     elseif spread[name] then
       return nil, field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
     end
@@ -75,13 +73,12 @@ local function check_where(study, item, spread)
     return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
   end
   for _, name in ipairs(keys(where)) do
-    local axis = axis_of(study, name)
-    if not axis then
-      return "where." .. name, unknown("no axis of the study", name, names_of(study))
-    elseif not lists.has(axis.values, where[name]) then
-      return "where." .. name, unknown("not on this axis", where[name], axis.values)
-    elseif spread[name] then
-      return "where." .. name, ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
+    local what, expected, hint = item_checks.place_problem(study, name, { where[name] })
+    if not what and spread[name] then
+      what, expected = ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
+    end
+    if what then
+      return "where." .. name, what, expected, hint
     end
   end
   for _, axis in ipairs(study.axes) do
@@ -89,26 +86,6 @@ local function check_where(study, item, spread)
       return "where", ("the axis %s has %d values, and the item spreads none of them out"):format(axis.name,
         #axis.values), ("where = { %s = %q }, or another of its values; or pages = %q for all of them"):format(
         axis.name, axis.values[1], axis.name)
-    end
-  end
-end
-
--- Lists of names by axis: those that the item is about.
-local function check_only(study, item)
-  if not is_named(item.only) then
-    return "only", ("is %s"):format(diagnostics.show(item.only)), "{ AXIS = { names of its values } }"
-  end
-  for _, name in ipairs(keys(item.only)) do
-    local axis, values = axis_of(study, name), item.only[name]
-    if not axis then
-      return "only." .. name, unknown("no axis of the study", name, names_of(study))
-    elseif type(values) ~= "table" or #values == 0 and not study.scale then
-      return "only." .. name, "not a list of names", "names of its values"
-    end
-    for _, value in ipairs(values) do
-      if not lists.has(axis.values, value) then
-        return "only." .. name, unknown("not on this axis", value, axis.values)
-      end
     end
   end
 end
@@ -126,29 +103,15 @@ local function problem_of(study, item)
       return name, unknown(('no field of kind "%s"'):format(item.kind), name, keys(fields))
     end
   end
-  for _, name in ipairs(keys(fields)) do
-    local kind, optional = fields[name]:match("^(%a+)(%??)$")
+  for _, name in ipairs(lists.append(keys(fields), { "title", "setting", "only" })) do
+    local kind, optional = (fields[name] or COMMON[name]):match("^(%a+)(%??)$")
     if item[name] == nil and optional == "" then
       return name, "missing", ('kind "%s" needs it'):format(item.kind)
     elseif item[name] ~= nil then
-      local what, expected, hint = checks[kind](study, item, item[name])
+      local what, expected, hint, at = checks[kind](study, item, item[name])
       if what then
-        return name, what, expected, hint
+        return at and ("%s.%s"):format(name, at) or name, what, expected, hint
       end
-    end
-  end
-  for _, name in ipairs({ "title", "setting" }) do
-    if item[name] ~= nil then
-      local what, expected = checks[name](study, item, item[name])
-      if what then
-        return name, what, expected
-      end
-    end
-  end
-  if item.only ~= nil then
-    local at, what, expected, hint = check_only(study, item)
-    if at then
-      return at, what, expected, hint
     end
   end
   local spread, at, what, expected, hint = spread_of(study, item)
@@ -160,12 +123,7 @@ end
 
 -- Whether an axis has several values, and nothing but numbers.
 local function are_numbers(axis)
-  for _, value in ipairs(axis.values) do
-    if not tonumber(value) then
-      return false
-    end
-  end
-  return #axis.values > 1
+  return #axis.values > 1 and not lists.find(axis.values, function(value) return not tonumber(value) end)
 end
 
 -- Where a study says nothing: two axes, if there are two of several values, as rows and columns; of the others a page

@@ -123,11 +123,12 @@ local function make_parts(study, list, papers)
     local shown = cut_out(study, item)
     if #shown.cells > 0 then
       fitted[item.place] = true
-      local name, figure, model = ("%s%d"):format(item.kind, i), nil, nil
-      if TABLES[item.kind] then
-        model = TABLES[item.kind](shown, item, papers.by_item[item])
-      else
+      local name = ("%s%d"):format(item.kind, i)
+      local figure, model
+      if FIGURES[item.kind] then
         figure, model = FIGURES[item.kind](shown, item)
+      else
+        model = TABLES[item.kind](shown, item, papers.by_item[item])
       end
       if figure then
         figure.name = name

@@ -38,15 +38,10 @@ function M.thin(points)
   end
   local thin = {}
   for first = 1, #points, group do
-    local last, mean = math.min(first + group - 1, #points), {}
-    for part in ipairs(points[first]) do
-      local sum = 0
-      for i = first, last do
-        sum = sum + points[i][part]
-      end
-      mean[part] = sum / (last - first + 1)
-    end
-    thin[#thin + 1] = mean
+    local some = table.move(points, first, math.min(first + group - 1, #points), 1, {})
+    thin[#thin + 1] = lists.map(points[first], function(_, part)
+      return lists.sum(some, function(point) return point[part] end) / #some
+    end)
   end
   return thin, group
 end
@@ -54,8 +49,7 @@ end
 local function add_block(lines, name, points)
   lines[#lines + 1] = name .. " << EOD"
   for _, point in ipairs((M.thin(points))) do
-    local numbers = lists.map(point, function(value) return number(value) end)
-    lines[#lines + 1] = table.concat(numbers, " ")
+    lines[#lines + 1] = table.concat(lists.map(point, number), " ")
   end
   lines[#lines + 1] = "EOD"
 end
@@ -63,14 +57,12 @@ end
 -- The points of all curves and bands, as blocks of data. Names count through all panels.
 local function data(figure)
   local lines, count = {}, 0
-  for _, panel in ipairs(figure.panels) do
-    for _, curve in ipairs(panel.curves) do
-      count = count + 1
-      curve.block = ("$curve%d"):format(count)
-      add_block(lines, curve.block, curve.points)
-      if curve.band then
-        add_block(lines, ("$band%d"):format(count), curve.band)
-      end
+  for _, curve in lists.nested(figure.panels, "curves") do
+    count = count + 1
+    curve.block = ("$curve%d"):format(count)
+    add_block(lines, curve.block, curve.points)
+    if curve.band then
+      add_block(lines, ("$band%d"):format(count), curve.band)
     end
   end
   return table.concat(lines, "\n")
@@ -164,10 +156,9 @@ end
 
 -- The names of the curves in a place of their own.
 local function legend_text(legend)
-  local parts = {}
-  for _, entry in ipairs(legend) do
-    parts[#parts + 1] = ("2 title %s %s"):format(quote(entry.title), with(entry.style))
-  end
+  local parts = lists.map(legend, function(entry)
+    return ("2 title %s %s"):format(quote(entry.title), with(entry.style))
+  end)
   return table.concat({
     "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel",
     "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y",
@@ -177,13 +168,14 @@ local function legend_text(legend)
   }, "\n")
 end
 
+-- Whether any panel has flat lines, whose names take room.
+function M.has_levels(figure)
+  return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
+end
+
 -- The drawing of a figure, and its size in pixels.
 local function drawing(figure)
-  local last_levels = false
-  for _, panel in ipairs(figure.panels) do
-    last_levels = last_levels or panel.levels and #panel.levels > 0
-  end
-  local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(last_levels and 17 or 3)
+  local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(M.has_levels(figure) and 17 or 3)
   if #figure.panels == 1 then
     return frame .. "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb '#222222'\n"
       .. panel_text(figure.panels[1]), 800, 480
@@ -191,10 +183,8 @@ local function drawing(figure)
   local places = #figure.panels + 1
   local across = places <= 4 and 2 or places <= 9 and 3 or 4
   local down = math.ceil(places / across)
-  local parts = { frame .. "set key off", ("set multiplot layout %d,%d"):format(down, across) }
-  for _, panel in ipairs(figure.panels) do
-    parts[#parts + 1] = panel_text(panel)
-  end
+  local parts = lists.join({ frame .. "set key off", ("set multiplot layout %d,%d"):format(down, across) },
+    lists.map(figure.panels, panel_text))
   parts[#parts + 1] = legend_text(figure.legend)
   parts[#parts + 1] = "unset multiplot\nset border 3"
   return table.concat(parts, "\n"), across * WIDTH, down * HEIGHT

@@ -7,6 +7,7 @@ local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local progress = require("lab.study.report.figures.progress")
 local reached = require("lab.study.report.tables.reached")
@@ -28,72 +29,60 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length: { { length, score }, ... }, shares in percent.
-local function points_of(run, scored)
-  local points, factor = {}, metrics.of[scored.metric].factor
-  for _, evaluation in ipairs(runs.curve(run, scored.split)) do
-    local list = evaluation[scored.metric] or {}
+-- The last evaluation of a run, by length: a list of { length, number ... }, by the names of what was measured, in
+-- percent where these are shares; without lengths that lack one.
+function M.points(run, split, factor, ...)
+  local points, names = {}, { ... }
+  for _, evaluation in ipairs(runs.curve(run, split)) do
     for i, length in ipairs(evaluation.lengths) do
-      local value = tonumber(list[i])
-      points[#points + 1] = value and { length, factor * value }
+      local numbers = lists.map(names, function(name)
+        local value = evaluation[name] and tonumber(evaluation[name][i])
+        return value and factor * value
+      end)
+      points[#points + 1] = #numbers == #names and { length, table.unpack(numbers) } or nil
     end
   end
   table.sort(points, by_x)
   return points
 end
 
--- The values of several lists of points by x, and all x, rising.
-local function gather(lists)
-  local at, xs = {}, {}
-  for _, points in ipairs(lists) do
-    for _, point in ipairs(points) do
-      local x = point[1]
-      if not at[x] then
-        at[x] = {}
-        xs[#xs + 1] = x
-      end
-      table.insert(at[x], point[2])
-    end
+-- At each x of several lists of points { x, values of statistics }, each of all the points there; by x.
+local function at_each(curves_of, ...)
+  local points, of = {}, { ... }
+  for _, list in ipairs(curves_of) do
+    lists.append(points, list)
   end
-  table.sort(xs)
-  return at, xs
+  local made = lists.map(lists.group(points, function(point) return point[1] end), function(group)
+    local values = lists.map(group, function(point) return point[2] end)
+    return { group.key, table.unpack(lists.map(of, function(statistic) return statistic(values) end)) }
+  end)
+  table.sort(made, by_x)
+  return made
 end
 
 -- The mean over several lists of points at each x that any of them has.
-local function mean_curve(lists)
-  local mean, at, xs = {}, gather(lists)
-  for i, x in ipairs(xs) do
-    mean[i] = { x, statistics.mean(at[x]) }
-  end
-  return mean
+local function mean_curve(curves_of)
+  return at_each(curves_of, statistics.mean)
 end
 
 -- Of one run alone, the interval of its exact match over the examples, { x, low, high }; nil where lines have none.
 local function sample_band(run, scored)
-  local band = {}
-  for _, evaluation in ipairs(scored.metric == "exact_match" and runs.curve(run, scored.split) or {}) do
-    local low, high = evaluation.exact_match_low or {}, evaluation.exact_match_high or {}
-    for i, length in ipairs(evaluation.lengths) do
-      local from, to = tonumber(low[i]), tonumber(high[i])
-      band[#band + 1] = from and to and { length, 100 * from, 100 * to } or nil
-    end
-  end
-  table.sort(band, by_x)
+  local band = scored.metric == "exact_match"
+    and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
 -- Likewise the quartiles, { x, first, third }, where there are seeds enough for them.
-local function quartiles(lists)
-  local band, at, xs = {}, gather(#lists >= FEWEST_SEEDS and lists or {})
-  for i, x in ipairs(xs) do
-    band[i] = { x, statistics.quantile(at[x], 0.25), statistics.quantile(at[x], 0.75) }
-  end
+local function quartiles(curves_of)
+  local band = #curves_of >= FEWEST_SEEDS and at_each(curves_of,
+    function(values) return statistics.quantile(values, 0.25) end,
+    function(values) return statistics.quantile(values, 0.75) end) or {}
   return #band > 0 and band or nil
 end
 
 -- A bold curve and faint ones for its seeds. more: what else is known of the bold one.
-local function add_curves(panel, lists, style, mean, title, more)
-  for _, points in ipairs(#lists > 1 and lists or {}) do
+local function add_curves(panel, curves_of, style, mean, title, more)
+  for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
   end
   if #mean > 0 then
@@ -103,7 +92,7 @@ local function add_curves(panel, lists, style, mean, title, more)
 end
 
 -- Chance and the analytic baseline of a task, their names apart where the values are close; of accuracies alone.
-local function levels_of(task, metric)
+function M.levels_of(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
   end
@@ -117,8 +106,6 @@ local function levels_of(task, metric)
   return levels
 end
 
-M.levels_of = levels_of
-
 -- The training lengths of a run: its longest gets a line, and what all runs of the panel were trained at a shade. None
 -- where they are not recorded, or the curve goes along another axis.
 local function add_training(panel, run)
@@ -127,37 +114,31 @@ local function add_training(panel, run)
     return
   end
   local first, last = math.min(table.unpack(lengths)), math.max(table.unpack(lengths))
-  local shade, known = panel.shade or { first, last }, false
+  local shade = panel.shade or { first, last }
   panel.shade = { math.max(shade[1], first), math.min(shade[2], last) }
-  for _, mark in ipairs(panel.marks) do
-    known = known or mark[1] == last
+  if not lists.find(panel.marks, function(mark) return mark[1] == last end) then
+    table.insert(panel.marks, { last })
   end
-  panel.marks[#panel.marks + 1] = not known and { last } or nil
 end
 
 local function add_cell(panel, cell, line, style, scored)
-  local shown = cell.summary.best and cell.summary.best.runs or {}
-  local lists = {}
-  for _, run in ipairs(shown) do
-    local points = points_of(run, scored)
-    lists[#lists + 1] = #points > 0 and points or nil
+  local shown = runs.chosen(cell)
+  local found = lists.map(shown, function(run)
+    local points = M.points(run, scored.split, metrics.of[scored.metric].factor, scored.metric)
     panel.xlabel = runs.axis_text(run)
     add_training(panel, run)
     panel.x[2] = math.max(panel.x[2], #points > 0 and points[#points][1] * 1.02 or 0)
-  end
-  panel.levels = levels_of(cell.task, scored.metric)
-  panel.thinned = panel.thinned or lists[1] and #lists[1] > curves.POINTS
+    return #points > 0 and points or nil
+  end)
+  panel.levels = M.levels_of(cell.task, scored.metric)
+  panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
   local samples = #shown == 1 and sample_band(shown[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
-  add_curves(panel, lists, style, mean_curve(lists), line, { band = samples or quartiles(lists), cell = cell.number })
+  add_curves(panel, found, style, mean_curve(found), line, { band = samples or quartiles(found), cell = cell.number })
 end
 
 local function legend_of(axis, names, styles)
-  local legend = {}
-  for i, name in ipairs(names) do
-    legend[i] = { title = views.label(axis, name), style = styles[name] }
-  end
-  return legend
+  return lists.map(names, function(name) return { title = views.label(axis, name), style = styles[name] } end)
 end
 
 -- By the names of the whole axis, so that a value looks the same in every figure and on every page.
@@ -174,7 +155,6 @@ function M.by_length(study, item)
   local names = views.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
   local figure = { panels = {}, legend = legend_of(item.lines, names, styles) }
-  local thinned, samples, levels = false, false, false
   for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
     local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
@@ -186,22 +166,27 @@ function M.by_length(study, item)
         add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored)
       end
     end
-    thinned, samples = thinned or panel.thinned, samples or panel.samples
-    levels = levels or panel.levels and #panel.levels > 0
     if #panel.curves > 0 then
       scales.fit(panel)
       figure.panels[#figure.panels + 1] = panel
     end
   end
-  local axis = figure.panels[1] and figure.panels[1].xlabel
-  figure.title = views.title_of(item, ("%s by %s"):format(entries.metric(study), axis or "length"))
-  local parts = { BOLD .. SEEDS .. (samples and SAMPLES or "") .. ".", captions.curves(study) }
-  parts[#parts + 1] = axis == "length" and "Shaded: lengths of training, up to the longest (dashed)." or nil
-  parts[#parts + 1] = levels and "Flat lines: chance, and the majority baseline where it is higher." or nil
-  parts[#parts + 1] = thinned and ("Neighbouring lengths are averaged, so that a curve has at most %d points."):format(
-    curves.POINTS) or nil
-  figure.caption = table.concat(parts, " ")
-  return #figure.panels > 0 and figure or nil
+  if #figure.panels == 0 then
+    return nil
+  end
+  local function any(field)
+    return lists.find(figure.panels, function(panel) return panel[field] end)
+  end
+  local axis = figure.panels[1].xlabel
+  figure.title = views.title_of(item, ("%s by %s"):format(entries.metric(study), axis))
+  figure.caption = table.concat(lists.filter({ BOLD .. SEEDS .. (any("samples") and SAMPLES or "") .. ".",
+    captions.curves(study) or false,
+    axis == "length" and "Shaded: lengths of training, up to the longest (dashed).",
+    lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
+      and "Flat lines: chance, and the majority baseline where it is higher." or false,
+    any("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points."):format(
+      curves.POINTS) or false }, function(text) return text end), " ")
+  return figure
 end
 
 -- Evaluations during training as { seconds, score }.
@@ -216,17 +201,12 @@ local function timed(run, metric)
 end
 
 -- The mean at equal places of the lists, in seconds and in accuracy; as far as the shortest goes.
-local function mean_timed(lists)
-  local mean, count = {}, #lists > 0 and math.huge or 0
-  for _, points in ipairs(lists) do
-    count = math.min(count, #points)
-  end
-  for i = 1, count do
-    local x, y = 0, 0
-    for _, points in ipairs(lists) do
-      x, y = x + points[i][1], y + points[i][2]
-    end
-    mean[i] = { x / #lists, y / #lists }
+local function mean_timed(timed_of)
+  local mean = {}
+  while timed_of[1] and not lists.find(timed_of, function(points) return not points[#mean + 1] end) do
+    local at = lists.map(timed_of, function(points) return points[#mean + 1] end)
+    mean[#mean + 1] = { lists.sum(at, function(point) return point[1] end) / #at,
+      lists.sum(at, function(point) return point[2] end) / #at }
   end
   return mean
 end
@@ -245,27 +225,23 @@ local function time_text(seconds)
   return seconds and wording.duration(seconds) or "not reached"
 end
 
-local function time_row(line, cell, lists, threshold)
-  local times = {}
-  for _, points in ipairs(lists) do
-    times[#times + 1] = reached.first(points, threshold)
-  end
+local function time_row(line, cell, timed_of, threshold)
+  local times = lists.map(timed_of, function(points) return reached.first(points, threshold) end)
   local fastest = #times > 0 and math.min(table.unpack(times)) or nil
-  local median = median_time(times, #lists)
-  local texts = { ("%d of %d"):format(#times, #lists), time_text(median), time_text(fastest) }
-  local row = { title = line, cells = {}, median = median, fastest = fastest }
-  for i, text in ipairs(texts) do
-    row.cells[i] = { texts = { text }, number = cell and cell.number, missing = #lists == 0 }
+  local median = median_time(times, #timed_of)
+  local row = entries.row(line, { ("%d of %d"):format(#times, #timed_of), time_text(median), time_text(fastest) }, cell)
+  for _, one in ipairs(row.cells) do
+    one.missing = #timed_of == 0
   end
+  row.median, row.fastest = median, fastest
   return row
 end
 
 local function ratio_row(rows, item)
-  local at = {}
-  for _, row in ipairs(rows) do
-    at[row.title] = row
+  local function row_of(title)
+    return lists.find(rows, function(row) return row.title == title end)
   end
-  local slow, fast = at[item.slow], at[item.fast]
+  local slow, fast = row_of(item.slow), row_of(item.fast)
   local row = { title = ("%s / %s"):format(item.slow, item.fast), cells = { { texts = { "" } } }, last = true }
   for i, key in ipairs({ "median", "fastest" }) do
     local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
@@ -281,7 +257,7 @@ local function time_table(rows, item, threshold, metric)
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = views.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
   return { title = title, about = about, corner = item.lines, notes = {},
-    subs = { "" }, columns = { { title = "runs" }, { title = "median" }, { title = "fastest" } }, rows = rows }
+    subs = { "" }, columns = entries.columns({ "runs", "median", "fastest" }), rows = rows }
 end
 
 -- Accuracy during training over seconds: the figure, and a table of times to a threshold.
@@ -293,17 +269,16 @@ function M.by_time(study, item)
   local rows, styles = {}, styles_along(study, item.lines)
   for _, line in ipairs(names) do
     local cell = views.find(study, views.with(item.where, { [item.lines] = line }))
-    local best, lists = cell and cell.summary.best, {}
-    for _, run in ipairs(best and best.runs or {}) do
+    local timed_of = lists.map(runs.chosen(cell), function(run)
       local points = timed(run, study.scored.metric)
-      lists[#lists + 1] = #points > 0 and points or nil
-    end
-    for _, points in ipairs(lists) do
+      return #points > 0 and points or nil
+    end)
+    for _, points in ipairs(timed_of) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    add_curves(panel, lists, styles[line], mean_timed(lists), views.label(item.lines, line),
+    add_curves(panel, timed_of, styles[line], mean_timed(timed_of), views.label(item.lines, line),
       { cell = cell and cell.number })
-    rows[#rows + 1] = time_row(line, cell, lists, threshold)
+    rows[#rows + 1] = time_row(line, cell, timed_of, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
@@ -367,10 +342,8 @@ end
 -- Scores along an axis whose values are numbers: the median at the chosen learning rate between the least and the most,
 -- and where `show` is "max" the best of all runs, and the mean at the chosen learning rate.
 function M.along_axis(study, item)
-  local values, ticks = views.axis(study, item.x), {}
-  for i, value in ipairs(values) do
-    ticks[i] = views.number(value)
-  end
+  local values = views.axis(study, item.x)
+  local ticks = lists.map(values, views.number)
   local panel = { xlabel = item.x, ylabel = entries.metric(study), percent = is_percent(study), curves = {},
     x = range_of(ticks) }
   local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
@@ -388,8 +361,8 @@ end
 function M.by_epoch(study, item)
   local names = views.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
-  local panels, has = progress.panels(study, item, styles, function(panel, lists, style, title, cell)
-    add_curves(panel, lists, style, mean_curve(lists), title, { band = quartiles(lists), cell = cell.number })
+  local panels, has = progress.panels(study, item, styles, function(panel, found, style, title, cell)
+    add_curves(panel, found, style, mean_curve(found), title, { band = quartiles(found), cell = cell.number })
   end)
   local what = (has.loss and "loss" or "") .. (has.loss and has.other and " and " or "") .. (has.other
     and entries.metric(study) or "")

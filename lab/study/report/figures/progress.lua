@@ -8,6 +8,7 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local reached = require("lab.study.report.tables.reached")
 local runs = require("lab.study.read.runs")
@@ -45,8 +46,7 @@ end
 -- Curves of the runs of a cell at its chosen learning rate, those that have points. read: what `logged` said of each
 -- run, which is asked once.
 local function lists_of(cell, split, in_epochs, metric, read)
-  local lists = {}
-  for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+  return lists.map(runs.chosen(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
       read[run] = read[run] or logged(run)
@@ -57,32 +57,24 @@ local function lists_of(cell, split, in_epochs, metric, read)
     for _, point in ipairs(in_epochs and points or {}) do
       point[1] = point[1] / epoch_of(run)
     end
-    lists[#lists + 1] = #points > 0 and points or nil
-  end
-  return lists
+    return #points > 0 and points or nil
+  end)
 end
 
 -- Whether all runs that are shown say how many steps an epoch has.
 local function all_have_epochs(cells)
-  for _, cell in ipairs(cells) do
-    for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
-      if not epoch_of(run) then
-        return false
-      end
-    end
-  end
-  return true
+  return not lists.find(cells, function(cell)
+    return lists.find(runs.chosen(cell), function(run) return not epoch_of(run) end)
+  end)
 end
 
 -- { name, cell } of the item's lines in the panel of a value; false: there is no axis of panels.
 local function lines_of(study, item, value)
-  local lines = {}
-  for _, name in ipairs(views.axis(study, item.lines)) do
+  return lists.map(views.axis(study, item.lines), function(name)
     local cell = views.find(study, views.with(item.where, { [item.lines] = name, [item.panels or item.lines] = value
       or name }))
-    lines[#lines + 1] = cell and { name = name, cell = cell } or nil
-  end
-  return lines
+    return cell and { name = name, cell = cell } or nil
+  end)
 end
 
 local function panel_of(split, title, in_epochs, study)
@@ -95,11 +87,8 @@ end
 
 -- The panels of a value of the axis of panels, by set, without those where nothing was measured.
 local function panels_of(study, item, value, splits, context)
-  local lines, cells, panels = lines_of(study, item, value), {}, {}
-  for i, entry in ipairs(lines) do
-    cells[i] = entry.cell
-  end
-  local in_epochs = all_have_epochs(cells)
+  local lines, panels = lines_of(study, item, value), {}
+  local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
   for _, split in ipairs(splits) do
     local set = TITLES[split] or views.SETS[split]
     panels[split] = panel_of(split, value and views.label(item.panels, value) .. (#splits > 1 and ": " .. set or "")
@@ -108,11 +97,11 @@ local function panels_of(study, item, value, splits, context)
   for _, entry in ipairs(lines) do
     local read = {} -- of one cell: the metrics of a whole study are more than memory holds
     for _, split in ipairs(splits) do
-      local panel, lists = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
-      for _, points in ipairs(lists) do
+      local panel, found = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
+      for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      context.add(panel, lists, context.styles[entry.name], views.label(item.lines, entry.name), entry.cell)
+      context.add(panel, found, context.styles[entry.name], views.label(item.lines, entry.name), entry.cell)
     end
   end
   for _, split in ipairs(splits) do
@@ -128,10 +117,10 @@ end
 -- styles: by name; add(panel, lists, style, title, cell): bold and faint curves. Second comes whether they show
 -- { loss, other }.
 function M.panels(study, item, styles, add)
-  local context, splits, by_value = { styles = styles, add = add }, item.splits or M.SPLITS, {}
-  for i, value in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
-    by_value[i] = panels_of(study, item, value, splits, context)
-  end
+  local context, splits = { styles = styles, add = add }, item.splits or M.SPLITS
+  local by_value = lists.map(item.panels and views.axis(study, item.panels) or { false }, function(value)
+    return panels_of(study, item, value, splits, context)
+  end)
   local panels, has = {}, {}
   for _, split in ipairs(splits) do
     for _, of in ipairs(by_value) do

@@ -5,6 +5,9 @@
 -- 0 to 1, tics, texts. log is a base, ticks a list, step what lies between them. A zoomed axis is of
 -- percents and goes by the logarithm of the distance from REST beyond 100.
 
+local lists = require("base.lists")
+local statistics = require("lab.study.read.statistics")
+
 local M = {}
 
 M.REST = 0.1 -- so that 100% has a place
@@ -88,17 +91,6 @@ local function crowds(curves)
   return near > far and high - low > APART
 end
 
--- The least and the largest of all curves.
-local function range(curves)
-  local low, high = math.huge, -math.huge
-  for _, curve in ipairs(curves) do
-    for _, point in ipairs(curve.points) do
-      low, high = math.min(low, point[2]), math.max(high, point[2])
-    end
-  end
-  return low, high
-end
-
 -- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers
 -- from 0, logarithmic where they differ much, and of what is less apart than its least number from below that.
 function M.fit(panel)
@@ -106,7 +98,9 @@ function M.fit(panel)
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }
     return
   end
-  local low, high = range(panel.curves)
+  local low, high = statistics.range(lists.map(panel.curves, function(curve) return curve.points end), function(point)
+    return point[2]
+  end)
   if low > 0 and high > WIDE * low then
     panel.y = { low / 1.2, high * 1.2, log = 10 }
   elseif low > high / 2 then

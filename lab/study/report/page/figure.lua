@@ -24,32 +24,24 @@ local function lines_of(figure)
     end
   end
   local shown = {}
-  for _, panel in ipairs(figure.panels) do
-    for _, curve in ipairs(panel.curves) do
-      shown[curve.line] = true
-    end
+  for _, curve in lists.nested(figure.panels, "curves") do
+    shown[curve.line] = true
   end
   for _, entry in ipairs(figure.legend or {}) do
     add(shown[entry.title] and entry.title, entry.style)
   end
-  for _, panel in ipairs(figure.panels) do
-    for _, curve in ipairs(panel.curves) do
-      add(curve.line, curve.style)
-    end
+  for _, curve in lists.nested(figure.panels, "curves") do
+    add(curve.line, curve.style)
   end
   return list, numbers
 end
 
 local function legend(figure, lines)
-  local items = {}
-  for i, line in ipairs(lines) do
-    items[i] = ('<li data-toggle="%d">%s<span>%s</span></li>'):format(i, picture.key(line.style), escape(line.title))
-  end
-  for _, panel in ipairs(figure.panels) do
-    if panel.shade then
-      items[#items + 1] = '<li><span class="swatch"></span><span>training lengths</span></li>'
-      break
-    end
+  local items = lists.map(lines, function(line, i)
+    return ('<li data-toggle="%d">%s<span>%s</span></li>'):format(i, picture.key(line.style), escape(line.title))
+  end)
+  if lists.find(figure.panels, function(panel) return panel.shade end) then
+    items[#items + 1] = '<li><span class="swatch"></span><span>training lengths</span></li>'
   end
   return ('<ul class="legend" aria-label="Curves">%s</ul>'):format(table.concat(items))
 end
@@ -111,12 +103,11 @@ end
 
 -- What the picture shows, in words: each line from its first to its last number.
 local function alternative(panel, series)
-  local parts = {}
-  for i, one in ipairs(series) do
+  local parts = lists.map(series, function(one)
     local first, last = one.points[1], one.points[#one.points]
-    parts[i] = ("%s: %s at %.6g, %s at %.6g"):format(one.curve.line ~= "" and one.curve.line or "curve",
+    return ("%s: %s at %.6g, %s at %.6g"):format(one.curve.line ~= "" and one.curve.line or "curve",
       number_text(panel, first[2]), first[1], number_text(panel, last[2]), last[1])
-  end
+  end)
   return ("%s%s%s by %s. %s."):format(panel.title or "", panel.title and panel.title ~= "" and ": " or "",
     panel.ylabel .. (panel.percent and " in percent" or ""), panel.xlabel, table.concat(parts, "; "))
 end
@@ -130,14 +121,11 @@ end
 
 function M.body(figure)
   local lines, numbers = lines_of(figure)
-  local panels, beside = {}, false
-  for _, panel in ipairs(figure.panels) do
-    beside = beside or panel.levels and #panel.levels > 0
-  end
-  for i, panel in ipairs(figure.panels) do
+  local beside = curves.has_levels(figure)
+  local panels = lists.map(figure.panels, function(panel)
     panel.beside = beside -- all panels are of one width
-    panels[i] = panel_body(panel, numbers)
-  end
+    return panel_body(panel, numbers)
+  end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(legend(figure, lines),
     table.concat(panels, "\n"), figure.caption and ("<figcaption>%s</figcaption>"):format(escape(figure.caption)) or "")
 end
