@@ -6,6 +6,7 @@
 
 local build = require("render.builds.build")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local search = require("lab.tune.search")
 local shell = require("base.shell")
 local tuning = require("plan.deriving.tuning")
@@ -66,8 +67,8 @@ local function rates(trainer, modes, options)
     -- A level that the environment asks for is not the one that is tuned.
     local words = { "env", "-u", "LONGHAND_ISA", trainer, "bench", "--json", "--mode", mode, "--windows", "3",
       "--seconds", options.seconds, "--threads", options.threads }
-    table.move(options.lengths and { "--lengths", options.lengths } or {}, 1, 2, #words + 1, words)
-    table.move(options.files, 1, #options.files, #words + 1, words)
+    lists.append(words, options.lengths and { "--lengths", options.lengths } or {})
+    lists.append(words, options.files)
     local text, code = shell.capture(words)
     check(code, "bench of a trainer", { true, true })
     for seconds in text:gmatch('"processor_seconds_per_step":([%d.eE+-]+)') do

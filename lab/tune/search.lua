@@ -6,6 +6,8 @@
 -- best, value, result) of every candidate; floor: a gain that is none. Output: the best values. Nothing is measured
 -- here.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- Whether a gain is more than noise: beyond what the ratios of rounds scatter, and what a program gained over itself.
@@ -23,22 +25,10 @@ end
 
 -- Of ratios of rounds: { gain, noise, rounds }; noise: the error of their median, from how far they are from it.
 function M.result(ratios)
-  local gain, far = M.median(ratios), {}
-  for i, ratio in ipairs(ratios) do
-    far[i] = math.abs(ratio - gain)
-  end
+  local gain = M.median(ratios)
+  local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
   -- 1.4826 makes of a median distance a standard deviation, 1.2533 of that of a mean that of a median.
   return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
-end
-
--- The values with one of them changed.
-local function with(values, name, value)
-  local copy = {}
-  for other, its in pairs(values) do
-    copy[other] = its
-  end
-  copy[name] = value
-  return copy
 end
 
 local function count_candidates(choices)
@@ -54,7 +44,8 @@ local function try_choice(request, best, choice, left)
   local found, most = nil, nil
   for _, value in ipairs(choice.values) do
     if value ~= best[choice.name] then
-      local candidate = with(best, choice.name, value)
+      local candidate = lists.copy(best)
+      candidate[choice.name] = value
       local result = request.compare(best, candidate, choice.modes, left)
       if not result then
         break

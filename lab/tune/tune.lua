@@ -7,6 +7,7 @@
 
 local build = require("render.builds.build")
 local known_levels = require("plan.deriving.levels")
+local lists = require("base.lists")
 local measure = require("lab.tune.measure")
 local search = require("lab.tune.search")
 local shell = require("base.shell")
@@ -43,11 +44,10 @@ end
 
 -- What the search needs of the choices: those that have several values, at the level.
 local function candidates(plan, level)
-  local values, list = tuning.values(plan, level), {}
-  for i, choice in ipairs(tuning.CHOICES) do
-    list[i] = { name = choice.name, values = values[choice.name], modes = choice.modes }
-  end
-  return list
+  local values = tuning.values(plan, level)
+  return lists.map(tuning.CHOICES, function(choice)
+    return { name = choice.name, values = values[choice.name], modes = choice.modes }
+  end)
 end
 
 -- Remembers values as an entry of today. The same as before stay as they are, with their date: it is part of what a

@@ -94,15 +94,10 @@ end
 
 -- Cells of which everything is known, as packing takes them; how many wait for runs of others.
 local function ready(study)
-  local cells, waiting = {}, 0
-  for _, cell in ipairs(study.cells) do
-    if cell.spec then
-      cells[#cells + 1] = setmetatable({ missing = cell.runs }, { __index = cell })
-    else
-      waiting = waiting + 1
-    end
-  end
-  return cells, waiting
+  local cells = lists.map(study.cells, function(cell)
+    return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
+  end)
+  return cells, #study.cells - #cells
 end
 
 -- Runs a command in a folder; nil and what it said where it failed.
@@ -122,12 +117,7 @@ local function digests_of(cells)
 end
 
 local function is_of_libc(library)
-  for _, pattern in ipairs(LIBC) do
-    if library:find(pattern) then
-      return true
-    end
-  end
-  return false
+  return lists.find(LIBC, function(pattern) return library:find(pattern) end) ~= nil
 end
 
 -- What the machine must have that the trainers go to, as words; nil and a message where that is more than libc and a
@@ -149,11 +139,8 @@ local function needs_of(items)
   local floor = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)
   words[#words + 1] = floor and ("an NVIDIA driver %s (CUDA %s)"):format(floor.release
     and ("of release %d or later"):format(floor.release) or "that is new enough", floor.cuda)
-  for _, item in ipairs(items) do
-    if info.cuda and item.cell.spec.plan.cuda.products == "library" then
-      words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
-      break
-    end
+  if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
+    words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
   return not strange[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone; "
     .. "what else it needs linked from static archives"):format(trainer, table.concat(strange, ", "))
@@ -273,21 +260,18 @@ end
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.static_problem(options.project)
   if problem then
-    say("longhand: ", problem)
-    return nil, ENVIRONMENT
+    return nil, overview.refuse(ENVIRONMENT, problem)
   end
   local items, code, message = trainers.list(options.project, cells, { target = options.target, levels = options.levels,
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, overview.warn)
   if not items then
-    say("longhand: ", message)
-    return nil, code
+    return nil, overview.refuse(code, message)
   end
   trainers.build(options.project, items, say)
-  for _, item in ipairs(items) do
-    if not item.fresh then
-      say("nothing was bundled, since not all trainers could be built")
-      return nil, item.code or ENVIRONMENT
-    end
+  local lost = lists.find(items, function(item) return not item.fresh end)
+  if lost then
+    say("nothing was bundled, since not all trainers could be built")
+    return nil, lost.code or ENVIRONMENT
   end
   return items
 end
@@ -296,9 +280,9 @@ end
 local function lost_file(cells)
   for _, cell in ipairs(cells) do
     for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do
-      if not lfs.attributes(word:match("=(.*)$"), "mode") then
-        return ("longhand: %s: found no file %s; expected what its trainer reads"):format(cell.id,
-          tongues.plain(word:match("=(.*)$")))
+      local path = word:match("=(.*)$")
+      if not lfs.attributes(path, "mode") then
+        return ("%s: found no file %s; expected what its trainer reads"):format(cell.id, tongues.plain(path))
       end
     end
   end
@@ -309,8 +293,7 @@ end
 local function find(options)
   local study, message = hand_over.expand(options)
   if not study then
-    io.stderr:write(message)
-    return nil, INPUT
+    return nil, overview.refuse(INPUT, message)
   elseif message == AGAIN then
     return nil, AGAIN
   end
@@ -322,11 +305,10 @@ local function find(options)
     overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
       "cell"), tongues.plain(options.out)))
   end
-  message = #cells == 0 and ("longhand: %s: no cell that can be trained by itself; nothing was bundled"):format(
+  message = #cells == 0 and ("%s: no cell that can be trained by itself; nothing was bundled"):format(
     overview.title(study)) or lost_file(cells)
   if message then
-    say(message)
-    return nil, INPUT
+    return nil, overview.refuse(INPUT, message)
   end
   return study, cells
 end
@@ -345,8 +327,7 @@ local function finish(options, study, cells, items, linking)
     done, message = pack(options, study, bundle, parts)
   end
   if not done then
-    say("longhand: nothing was bundled: ", message)
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, "nothing was bundled: " .. message)
   end
   for _, path in ipairs(parts.unlicensed) do
     overview.warn(("no text of the licence of %s was found; NOTICE tells what to add before the archive goes to others")

@@ -10,13 +10,9 @@ local write = require("base.write")
 
 local M = {}
 
-local function is_there(path)
-  return lfs.attributes(path, "mode") ~= nil
-end
-
 -- The words that name a study, and cells of it.
 local function settle_words(options)
-  local words, message = choice.words(options.studies, is_there)
+  local words, message = choice.words(options.studies, function(path) return lfs.attributes(path, "mode") end)
   if not words then
     return message
   elseif words.scale and options.scale and words.scale ~= options.scale then

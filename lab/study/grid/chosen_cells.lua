@@ -39,7 +39,7 @@ function M.words(words, is_file)
     elseif not cells or not whole.cells or study ~= whole.study or scale ~= whole.scale then
       return nil, ("found a second study: %s\n  expected: one, or cells of one: STUDY:CELL,CELL"):format(word)
     else
-      table.move(cells, 1, #cells, #whole.cells + 1, whole.cells)
+      lists.append(whole.cells, cells)
     end
   end
   return whole
@@ -58,10 +58,6 @@ function M.only(texts)
   return only
 end
 
-local function names_of(list)
-  return lists.map(list, function(one) return one.name end)
-end
-
 local function unknown(d, one, name, kind, legal)
   d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
     expected = table.concat(legal, ", "), hint = nearest.hint(name, legal, "%s") })
@@ -71,13 +67,13 @@ end
 local function left_of(only, axes, d)
   local by_name, left = {}, {}
   for _, axis in ipairs(axes) do
-    by_name[axis.name] = names_of(axis.values)
+    by_name[axis.name] = lists.names(axis.values)
   end
   for _, one in ipairs(only) do
     local axis = by_name[one.axis] and one.axis or one.axis:match("[^.]*$") -- the field of a grid from flags
     local legal = by_name[axis]
     if not legal then
-      unknown(d, one, one.axis, "axis of this study", names_of(axes))
+      unknown(d, one, one.axis, "axis of this study", lists.names(axes))
     end
     for _, name in ipairs(legal and one.names or {}) do
       name = nodes.name_of(tonumber(name) or name)
@@ -106,11 +102,8 @@ end
 
 -- The words that mean these cells of a study: the study's, and flags.
 function M.command(choice, study)
-  local words = { study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") }
-  for _, one in ipairs(choice.only or {}) do
-    table.move({ "--only", one.word }, 1, 2, #words + 1, words)
-  end
-  return words
+  return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
+    lists.flat(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
 -- Says which cells are not there, and that none is left. ids: of all cells; scales: the names of the study's; count: of

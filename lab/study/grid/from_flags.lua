@@ -7,6 +7,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local overrides = require("spec.reading.overrides")
 local paths = require("base.paths")
@@ -208,30 +209,23 @@ end
 
 -- Calls axes by the last names of their fields, as width; by the whole where two have the same.
 local function name_axes(axes)
-  local count, names = {}, {}
-  for _, axis in ipairs(axes) do
-    axis.name = axis.field:match("[^.]*$")
-    count[axis.name] = (count[axis.name] or 0) + 1
+  for _, same in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
+    for _, axis in ipairs(same) do
+      axis.name = same[2] and axis.field or same.key
+    end
   end
-  for i, axis in ipairs(axes) do
-    axis.name = count[axis.name] > 1 and axis.field or axis.name
-    names[i] = axis.name
-  end
-  return names
+  return lists.names(axes)
 end
 
 local function text_of(work, flags, id, spec)
-  local names, fields = name_axes(work.axes), {}
-  for i, axis in ipairs(work.axes) do
-    fields[i] = axis.field
-  end
+  local names, fields = name_axes(work.axes), lists.map(work.axes, function(axis) return axis.field end)
   local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it: this name",
     "-- stands for these flags.", "return {",
     ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))),
     ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" }
   for _, axis in ipairs(work.axes) do
     lines[#lines + 1] = ("    { name = %q, values = {"):format(axis.name)
-    table.move(axis.lines, 1, #axis.lines, #lines + 1, lines)
+    lists.append(lines, axis.lines)
     lines[#lines + 1] = "    } },"
   end
   lines[#lines + 1] = "  },"
@@ -267,10 +261,7 @@ function M.study(project, flags)
     work.axes[#work.axes + 1] = read_axis(work, text)
   end
   local text, names = text_of(work, flags, loaded and loaded.id or "", paths.absolute(spec))
-  local set = {}
-  for i, one in ipairs(flags.set) do
-    set[i] = read_set(work, one)
-  end
+  local set = lists.map(flags.set, function(one) return read_set(work, one) end)
   if d:count() > 0 then
     return nil, d:text()
   end

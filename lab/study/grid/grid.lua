@@ -87,21 +87,13 @@ end
 
 -- The points of the grid: lists of values, the last axis fastest, without those of values that do not stand together.
 local function points(axes)
-  local list, whole = { {} }, {}
+  local list = { {} }
   for _, axis in ipairs(axes) do
-    local longer = {}
-    for _, point in ipairs(list) do
-      for _, value in ipairs(axis.values) do
-        longer[#longer + 1] = table.move(point, 1, #point, 1, {})
-        table.insert(longer[#longer], value)
-      end
-    end
-    list = longer
+    list = lists.flat(list, function(point)
+      return lists.map(axis.values, function(value) return lists.join(point, { value }) end)
+    end)
   end
-  for _, point in ipairs(list) do
-    whole[#whole + 1] = is_there(axes, point) and point or nil
-  end
-  return whole
+  return lists.filter(list, function(point) return is_there(axes, point) end)
 end
 
 local function count(axes)
@@ -166,11 +158,8 @@ end
 -- The fragments of a cell from the bottom up; what --set says is laid upon an empty one. made: the spec that a verb has
 -- made of another cell's run.
 local function fragments_of(study, point, made)
-  local list = { made and { source = made, tree = made.tree } }
-  table.move(study.below, 1, #study.below, #list + 1, list)
-  for _, value in ipairs(point) do
-    list[#list + 1] = value.fragment
-  end
+  local list = lists.append({ made and { source = made, tree = made.tree } }, study.below)
+  lists.append(list, lists.map(point, function(value) return value.fragment end))
   list[#list + 1] = { source = study.source, tree = tree.table(study.source.tree.origin) }
   return list
 end
@@ -329,14 +318,7 @@ local function make_cells(work)
 end
 
 local function axis_names(axes)
-  local list = {}
-  for i, axis in ipairs(axes) do
-    list[i] = { name = axis.name, values = {} }
-    for j, value in ipairs(axis.values) do
-      list[i].values[j] = value.name
-    end
-  end
-  return list
+  return lists.map(axes, function(axis) return { name = axis.name, values = lists.names(axis.values) } end)
 end
 
 -- options: scale, set, reading, choice, given, out (the folder of all runs, runs unless given).

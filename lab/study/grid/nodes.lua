@@ -34,15 +34,11 @@ end
 
 -- Reports the fields of a table that are not in the list, and values without a name.
 function M.check_fields(context, node, path, legal)
-  local known = {}
-  for _, name in ipairs(legal) do
-    known[name] = true
-  end
   if #node.items > 0 then
     M.add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
   for name, inner in tree.each(node) do
-    if not known[name] then
+    if not lists.has(legal, name) then
       M.add(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
         nearest.hint(name, legal))
     end
@@ -62,10 +58,8 @@ end
 
 -- One of the words that are legal; nil after an error. kind: what they are.
 function M.word(context, node, path, legal, kind)
-  for _, word in ipairs(legal) do
-    if node.value == word then
-      return word
-    end
+  if lists.has(legal, node.value) then
+    return node.value
   end
   M.add(context, node, path, ("%s is no %s"):format(M.found(node), kind),
     #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
@@ -79,12 +73,9 @@ end
 
 -- The values of those names, in their order there.
 function M.pick(context, values, node, path)
-  local by_name, names, picked = {}, {}, {}
-  for i, value in ipairs(values) do
-    by_name[value.name], names[i] = value, value.name
-  end
+  local names, picked = lists.names(values), {}
   for i, item in ipairs(M.items_of(context, node, path, "a list of names")) do
-    local value = by_name[M.name_of(item.value) or false]
+    local value = lists.find(values, function(value) return value.name == M.name_of(item.value) end)
     if not value then
       M.add(context, item, locate.join(path, i), M.found(item) .. " is no value of this axis",
         table.concat(names, ", "), nearest.hint(item.value, names))
@@ -96,20 +87,16 @@ end
 
 -- Values by axis, { <axis> = { <value> = true } }. owner: the node that should have this one.
 function M.cells(context, axes, node, path, owner)
-  local expected, names, by_name, cells = "{ <axis> = { names of its values } }", {}, {}, {}
-  for i, axis in ipairs(axes) do
-    names[i], by_name[axis.name] = axis.name, axis
-  end
+  local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then
     M.add(context, owner, path, "is missing", expected)
   elseif M.is_table(context, node, path, expected) then
-    M.check_fields(context, node, path, names)
+    M.check_fields(context, node, path, lists.names(axes))
     for name, inner in tree.each(node) do
-      if by_name[name] then
-        cells[name] = {}
-        for _, value in ipairs(M.pick(context, by_name[name].values, inner, locate.join(path, name))) do
-          cells[name][value.name] = true
-        end
+      local axis = lists.find(axes, function(axis) return axis.name == name end)
+      cells[name] = axis and {}
+      for _, value in ipairs(axis and M.pick(context, axis.values, inner, locate.join(path, name)) or {}) do
+        cells[name][value.name] = true
       end
     end
   end

@@ -35,11 +35,8 @@ local function is_option(value)
 end
 
 local function is_list(value)
-  if type(value) ~= "table" then
-    return false
-  end
   local count = 0
-  for _, one in pairs(value) do
+  for _, one in pairs(type(value) == "table" and value or {}) do
     count = count + (is_option(one) and 1 or 0)
   end
   return count > 0 and count == #value
@@ -51,8 +48,7 @@ local function read_options(context, node, path, verb)
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
     return options
   end
-  nodes.check_fields(context, node, path, table.move(verb.flags, 1, #verb.flags, #verb.options + 1, { table.unpack(
-    verb.options) }))
+  nodes.check_fields(context, node, path, lists.join(verb.options, verb.flags))
   for name, inner in tree.each(node) do
     local value = nodes.plain(inner)
     if lists.has(verb.flags, name) and value ~= true then
@@ -121,35 +117,20 @@ local function belongs(stage, axes, point)
   return true
 end
 
--- The stage that a point of the grid belongs to; nil where none names it. Or nil and a second one that does.
+-- The stage that a point of the grid belongs to; nil where none names it. Or nil and a list of several.
 function M.of_point(stages, axes, point)
-  local found
-  for _, stage in ipairs(stages) do
-    if belongs(stage, axes, point) then
-      if found then
-        return nil, { found, stage }
-      end
-      found = stage
-    end
-  end
-  return found
+  local found = lists.filter(stages, function(stage) return belongs(stage, axes, point) end)
+  return not found[2] and found[1] or nil, found[2] and found
 end
 
 -- The value of an axis that a stage's cell has, given the one of the cell that takes its run; nil where several fit.
 local function value_there(stage, axis, value)
-  local values, only = stage.cells[axis.name], nil
+  local values = stage.cells[axis.name]
   if not values or values[value.name] then
     return value
   end
-  for _, other in ipairs(axis.values) do
-    if values[other.name] then
-      if only then
-        return nil
-      end
-      only = other
-    end
-  end
-  return only
+  local others = lists.filter(axis.values, function(other) return values[other.name] end)
+  return #others == 1 and others[1] or nil
 end
 
 -- The point whose run a point of `stage` takes: of the stage `from`, and the same on every axis that this leaves open.

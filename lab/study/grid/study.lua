@@ -55,6 +55,12 @@ local function read_axis_name(context, node, path)
   nodes.add(context, node, path, nodes.found(node) .. " is no name for an axis", NAME_TEXT)
 end
 
+-- What a field of a table holds, by a reader; nil where it is not there.
+local function optional(context, node, path, name, read)
+  local inner = node.fields[name]
+  return inner and read(context, inner, locate.join(path, name)) or nil
+end
+
 local function read_value_name(context, node, path)
   local name = nodes.name_of(node.value)
   if is_name(name) or type(name) == "string" and name:find(NUMBER) then
@@ -116,15 +122,14 @@ local function read_value(context, source, node, path, names)
   end
   local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
   local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"), false)
-  local rates = node.fields.learning_rates
-    and read_rates(context, node.fields.learning_rates, locate.join(path, "learning_rates"))
-  local seeds = node.fields.seeds and nodes.seeds(context, node.fields.seeds, locate.join(path, "seeds"))
+  local rates = optional(context, node, path, "learning_rates", read_rates)
+  local seeds = optional(context, node, path, "seeds", nodes.seeds)
   if name and names[name] then
     nodes.add(context, node.fields.name, locate.join(path, "name"), ('"%s" is there twice'):format(name),
       "names that differ")
   elseif name and fragment then
     names[name] = true
-    return { name = name, fragment = fragment, learning_rates = rates or nil, seeds = seeds or nil,
+    return { name = name, fragment = fragment, learning_rates = rates, seeds = seeds,
       with = node.fields.with, path = path }
   end
 end
@@ -142,11 +147,7 @@ end
 local function read_shared(context, node, path)
   local folder = context.root_folder .. "/spec/studies/axes"
   local names = context.names(folder, ".lua")
-  local known = {}
-  for _, name in ipairs(names) do
-    known[name] = true
-  end
-  if not known[node.value] then
+  if not lists.has(names, node.value) then
     nodes.add(context, node, path, nodes.found(node) .. " names no file in spec/studies/axes",
       table.concat(names, ", "), nearest.hint(node.value, names))
     return {}
@@ -181,7 +182,7 @@ end
 -- The values of other axes that a value stands with: { <axis> = { <value> = true } } in the place of its node.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
-    local others = lists.map(axes, function(other) return other ~= axis and other or nil end)
+    local others = lists.filter(axes, function(other) return other ~= axis end)
     for _, value in ipairs(axis.values) do
       value.with = value.with and nodes.cells(context, others, value.with, locate.join(value.path, "with"))
     end
@@ -212,15 +213,10 @@ local function narrow(context, study, node, path)
   if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }") then
     return
   end
-  local names, by_name = {}, {}
-  for i, axis in ipairs(study.axes) do
-    names[i], by_name[axis.name] = axis.name, axis
-  end
-  nodes.check_fields(context, node, path, names)
-  for name, inner in tree.each(node) do
-    if by_name[name] and #by_name[name].values > 0 then
-      local picked = nodes.pick(context, by_name[name].values, inner, locate.join(path, name))
-      by_name[name].narrowed = picked
+  nodes.check_fields(context, node, path, lists.names(study.axes))
+  for _, axis in ipairs(study.axes) do
+    if node.fields[axis.name] and #axis.values > 0 then
+      axis.narrowed = nodes.pick(context, axis.values, node.fields[axis.name], locate.join(path, axis.name))
     end
   end
 end
@@ -234,8 +230,8 @@ local function read_scale(context, study, node, name)
   nodes.check_fields(context, node, path, SCALE_FIELDS)
   local fields = node.fields
   local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base", false)
-  local seeds = fields.seeds and nodes.seeds(context, fields.seeds, path .. ".seeds")
-  local rates = fields.learning_rates and read_rates(context, fields.learning_rates, path .. ".learning_rates")
+  local seeds = optional(context, node, path, "seeds", nodes.seeds)
+  local rates = optional(context, node, path, "learning_rates", read_rates)
   if fields.axes then
     narrow(context, study, fields.axes, path .. ".axes")
   end
@@ -281,9 +277,7 @@ local function items_or_default(node)
 end
 
 -- Metrics that are shares, so that a number of percent can say who generalises.
-local function shares()
-  return lists.map(measures.NAMES, function(name) return measures.of[name].unit == "percent" and name or nil end)
-end
+local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[name].unit == "percent" end)
 
 -- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.
 local function read_criterion(context, node, path)
@@ -302,7 +296,7 @@ local function read_criterion(context, node, path)
       .. "can pass", "a number above 1 and below 100", percent and percent > 0 and percent <= 1
       and "percent, not a share" or nil)
   end
-  return { metric = nodes.word(context, metric, locate.join(path, "metric"), shares(), "metric of shares"),
+  return { metric = nodes.word(context, metric, locate.join(path, "metric"), SHARES, "metric of shares"),
     above = percent }
 end
 
@@ -341,8 +335,8 @@ local function read_fields(context)
   local study = { title = read_title(context, fields.title), shown = context.source.shown, below = {}, scales = {},
     axes = read_axes(context, fields.axes) }
   study.below[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
-  study.seeds = fields.seeds and nodes.seeds(context, fields.seeds, "seeds") or { 0 }
-  study.learning_rates = fields.learning_rates and read_rates(context, fields.learning_rates, "learning_rates")
+  study.seeds = optional(context, context.root, "", "seeds", nodes.seeds) or { 0 }
+  study.learning_rates = optional(context, context.root, "", "learning_rates", read_rates)
   if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then
     study.scored, study.report = read_scored(context, fields.report), items_or_default(fields.report)
   end

@@ -89,6 +89,13 @@ function M.counts(study)
   return counts
 end
 
+-- ", 3 running, 1 failed" of pairs { count, words }, without those of 0.
+function M.rest_text(pairs_of)
+  return table.concat(lists.map(pairs_of, function(part)
+    return part[1] > 0 and (", %d %s"):format(part[1], part[2]) or nil
+  end))
+end
+
 -- "4 cells", or "2 of 4 cells" where not all are meant.
 function M.count_cells(study)
   local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
@@ -138,11 +145,9 @@ end
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.counts({ cells = { cell } })
-    local line = ("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs)
-    for _, state in ipairs(STATES) do
-      line = line .. (counts[state] > 0 and (", %d %s"):format(counts[state], state) or "")
-    end
-    io.stdout:write(line, not cell.spec and " for " .. cell.source.id or "", "\n")
+    local rest = M.rest_text(lists.map(STATES, function(state) return { counts[state], state } end))
+    io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), rest,
+      not cell.spec and " for " .. cell.source.id or "", "\n")
   end
   for _, line in ipairs(states.lines(study)) do
     io.stdout:write(tongues.plain(line), "\n")

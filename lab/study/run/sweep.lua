@@ -265,16 +265,13 @@ local function conclude(options, study, how, code, failed, begun)
     options.left.tidy(study)
   end
   local counts = counts_of(study)
-  local line = ("%s: %d of %s%s done"):format(title_of(study), counts.done, wording.count(counts.runs, "run"),
-    overview.part(study))
   local lost, linked = count_barred(study)
   local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
-  for _, part in ipairs(rest) do
-    line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
-  end
-  io.stdout:write(("%s, in %s; %s\n"):format(line, wording.duration(os.time() - begun), options.out))
+  io.stdout:write(("%s: %d of %s%s done%s, in %s; %s\n"):format(title_of(study), counts.done,
+    wording.count(counts.runs, "run"), overview.part(study), overview.rest_text(rest),
+    wording.duration(os.time() - begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers is not there; the same command goes on")
     return ENVIRONMENT

@@ -13,6 +13,7 @@ local records = require("lab.study.slurm.records")
 local run_files = require("lab.study.read.run_files")
 local safetensors = require("base.safetensors")
 local shell = require("base.shell")
+local write = require("base.write")
 
 local M = {}
 
@@ -31,29 +32,22 @@ local function step_of(dir)
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
-local function names_in(path)
-  local names = {}
-  if lfs.attributes(path, "mode") == "directory" then
-    for name in lfs.dir(path) do
-      names[#names + 1] = not name:find("^%.") and name or nil
-    end
-  end
-  table.sort(names)
-  return names
+-- The names in a folder that do not begin with a dot.
+local function visible(folder)
+  return lists.filter(write.names(folder), function(name) return not name:find("^%.") end)
 end
 
 -- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }. What lies behind a link is
 -- none.
 local function all(out, run)
-  local cell, list = out .. "/" .. run.dir:match("^(.*)/"), {}
-  for _, name in ipairs(names_in(cell .. "/.attempts")) do
-    local place = cell .. "/.attempts/" .. name
-    for _, dir in ipairs({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }) do
-      list[#list + 1] = lfs.attributes(dir, "mode") == "directory" and not inside.link(out, dir)
+  local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
+  return lists.flat(visible(attempts), function(name)
+    local place = attempts .. "/" .. name
+    return lists.map({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }, function(dir)
+      return lfs.attributes(dir, "mode") == "directory" and not inside.link(out, dir)
         and { dir = dir, step = step_of(dir) } or nil
-    end
-  end
-  return list
+    end)
+  end)
 end
 
 -- The one of them that got furthest; nil where there is none.
@@ -107,7 +101,7 @@ end
 
 -- Files beside a run that no trainer has written, as task.sh says: they go with it, where it has none of that name.
 local function carry(out, from, to)
-  for _, name in ipairs(names_in(from)) do
+  for _, name in ipairs(visible(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
       inside.move(out, from .. "/" .. name, to .. "/" .. name)
     end
@@ -130,20 +124,14 @@ local function fits(attempt, own, keys)
   local facts = metadata_of(attempt.dir)
   local step = facts and math.tointeger(tonumber(facts.step))
   attempt.step = step or attempt.step
-  for _, key in ipairs(step and keys or {}) do
-    if facts[key] ~= own[key] then
-      return false
-    end
-  end
-  return step ~= nil and step <= (math.tointeger(own.steps) or math.maxinteger)
+  return step ~= nil and not lists.find(keys, function(key) return facts[key] ~= own[key] end)
+    and step <= (math.tointeger(own.steps) or math.maxinteger)
 end
 
 -- The one that got furthest of those that fit, and the rest of these.
 local function sort_out(list, own, keys)
-  local fitting = lists.map(list, function(attempt) return fits(attempt, own, keys) and attempt or nil end)
-  table.sort(fitting, function(a, b)
-    return a.step > b.step or a.step == b.step and a.dir < b.dir
-  end)
+  local fitting = lists.filter(list, function(attempt) return fits(attempt, own, keys) end)
+  table.sort(fitting, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
   return table.remove(fitting, 1), fitting
 end
 

@@ -57,41 +57,30 @@ end
 
 -- The site's lines; one that fails ends the task, since what it was to bring is missing.
 local function prologue_lines(site)
-  local lines = site.prologue
-    and { [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]] } or {}
-  table.move(site.prologue or {}, 1, #(site.prologue or {}), 2, lines)
-  table.move(site.prologue and { "trap - ERR", "" } or {}, 1, 2, #lines + 1, lines)
-  return lines
+  local trap = [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]]
+  return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}
 end
 
 -- job: { name, tasks (how many), folder, runs, trainers, directory (where the sweep was called), study, groups (how
 -- many), count (of runs) }; body: the text of task.sh.
 function M.text(site, job, body)
-  local lines = { interpreter(site) }
-  local function add(list)
-    table.move(list, 1, #list, #lines + 1, lines)
-  end
-  add(sbatch_lines(site, job))
-  add({ "#", ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(tongues.plain(job.study),
-    wording.count(job.count, "run"), wording.count(job.groups, "process"):gsub("processs$", "processes"),
-    wording.count(job.tasks, "task")), "" })
-  add(prologue_lines(site))
-  add(scratch_lines(site.scratch))
-  add({ "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers })
+  local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
+    tongues.plain(job.study), wording.count(job.count, "run"),
+    wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
+  local lines = lists.flat({ { interpreter(site) }, sbatch_lines(site, job), { "#", about, "" }, prologue_lines(site),
+    scratch_lines(site.scratch), { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } },
+    function(part) return part end)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
 -- The script of the job behind an array: it submits what waited for the array's runs. job: { name, folder, directory };
 -- words: its command.
 function M.next_text(site, job, words)
-  local lines = { interpreter(site) }
-  table.move(sbatch_lines(site, { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }), 1, 99,
-    2, lines)
+  local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
+  local lines = lists.append({ interpreter(site) }, sbatch_lines(site, next_job))
   lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
-  local prologue = prologue_lines(site)
-  table.move(prologue, 1, #prologue, #lines + 1, lines)
-  lines[#lines + 1] = "exec " .. shell.line(words)
-  return table.concat(lines, "\n") .. "\n"
+  lists.append(lines, prologue_lines(site))
+  return table.concat(lines, "\n") .. "\nexec " .. shell.line(words) .. "\n"
 end
 
 local function names_of(group)
@@ -104,17 +93,14 @@ local function group_line(task, group, site)
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
     group.trainer, names_of(group), "--threads", site.cpus, "--seeds", ("%d:%d"):format(table.unpack(group.seeds)),
     "--learning-rate", grid.rates_text(group.learning_rates), "--device", site.gpus > 0 and "cuda" or "cpu" }
-  table.move(group.flags, 1, #group.flags, #words + 1, words)
-  return shell.line(words)
+  return shell.line(lists.append(words, group.flags))
 end
 
 -- runs.txt. Each group has `defaults`, the digest of its trainer's, `trainer`, the name of that, and `flags`.
 function M.list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do
-    for _, group in ipairs(groups) do
-      lines[#lines + 1] = group_line(task, group, site)
-    end
+    lists.append(lines, lists.map(groups, function(group) return group_line(task, group, site) end))
   end
   return table.concat(lines, "\n") .. "\n"
 end

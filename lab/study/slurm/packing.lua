@@ -5,37 +5,26 @@
 -- runs had a folder before, so that what comes of them replaces it; groups have this alike.
 -- Invariants: pure; every run is in one group and every group in one task; the same input gives the same tasks.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- Of the runs with this `again`: lists of seeds in ascending order, each with the learning rates that lack just these.
 local function rectangles(cell, again)
-  local by_rate, order, by_seeds, list = {}, {}, {}, {}
-  for _, run in ipairs(cell.missing) do
-    if (run.again or false) == again then
-      if not by_rate[run.learning_rate] then
-        by_rate[run.learning_rate] = {}
-        order[#order + 1] = run.learning_rate
-      end
-      table.insert(by_rate[run.learning_rate], run)
-    end
+  local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
+  local by_rate = lists.group(missing, function(run) return run.learning_rate end)
+  for _, runs in ipairs(by_rate) do
+    table.sort(runs, function(a, b) return a.seed < b.seed end)
+    runs.seeds = lists.map(runs, function(run) return run.seed end)
   end
-  for _, rate in ipairs(order) do
-    local runs, seeds = by_rate[rate], {}
-    table.sort(runs, function(a, b)
-      return a.seed < b.seed
-    end)
-    for i, run in ipairs(runs) do
-      seeds[i] = run.seed
+  local alike = lists.group(by_rate, function(runs) return table.concat(runs.seeds, " ") end)
+  return lists.map(alike, function(rates)
+    local rectangle = { seeds = rates[1].seeds, rates = {}, runs = {} }
+    for i, runs in ipairs(rates) do
+      rectangle.rates[i], rectangle.runs[runs.key] = runs.key, runs
     end
-    local key = table.concat(seeds, " ")
-    if not by_seeds[key] then
-      by_seeds[key] = { seeds = seeds, rates = {}, runs = {} }
-      list[#list + 1] = by_seeds[key]
-    end
-    table.insert(by_seeds[key].rates, rate)
-    by_seeds[key].runs[rate] = runs
-  end
-  return list
+    return rectangle
+  end)
 end
 
 -- The places of a list, cut into stretches of at most `most`, and where `breaks` says that one does not go on.
@@ -103,23 +92,18 @@ end
 -- the seconds of a group are not known, the runs are spread evenly over limits.most. Second, the seconds of the longest
 -- task, where they are known.
 function M.tasks(groups, limits)
-  local sorted, total, longest, known = {}, 0, 0, true
-  for i, group in ipairs(groups) do
-    sorted[i], known = { group = group, place = i }, known and group.seconds ~= nil
-  end
+  local sorted, total, longest, place = {}, 0, 0, {}
+  local known = not lists.find(groups, function(group) return not group.seconds end)
   local function weight(group)
     return known and group.seconds or #group.runs
   end
-  for _, group in ipairs(groups) do
+  for i, group in ipairs(groups) do
+    sorted[i], place[group] = group, i
     total, longest = total + weight(group), math.max(longest, weight(group))
   end
   table.sort(sorted, function(a, b)
-    local x, y = weight(a.group), weight(b.group)
-    return x > y or x == y and a.place < b.place
+    return weight(a) > weight(b) or weight(a) == weight(b) and place[a] < place[b]
   end)
-  for i, one in ipairs(sorted) do
-    sorted[i] = one.group
-  end
   local limit = math.min(limits.most, #groups)
   local room = math.max(limits.seconds, longest) -- a group is one process: it goes on after a requeue
   local count = known and math.min(limit, math.max(limits.least, math.ceil(total / room))) or limit

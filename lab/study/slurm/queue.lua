@@ -3,6 +3,7 @@
 -- Input and output: text and numbers; or nil and what the command said, under its name. Nothing but these commands
 -- knows the state of a job, and what they say of a run counts for less than its files.
 
+local lists = require("base.lists")
 local shell = require("base.shell")
 
 local M = {}
@@ -10,15 +11,20 @@ local M = {}
 local RUNNING = { RUNNING = true, COMPLETING = true, CONFIGURING = true, STAGE_OUT = true, SIGNALING = true,
   SUSPENDED = true, STOPPED = true }
 
+-- What is wrong where a command failed, and whether there is no such command.
+local function failure(command, code, text)
+  if code == 127 then
+    return ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
+      :format(command), true
+  end
+  return ("%s said (exit code %d):\n  %s\n"):format(command, code, text:gsub("%s+$", ""):gsub("\n", "\n  "))
+end
+
 -- What a command prints; or nil, and what it said of why it did not work.
 local function ask(...)
   local text, code = shell.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", ... })
-  if code == 127 then
-    return nil, ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
-      :format((...)), true
-  elseif code ~= 0 then
-    text = text:gsub("%s+$", ""):gsub("\n", "\n  ")
-    return nil, ("%s said (exit code %d):\n  %s\n"):format((...), code, text)
+  if code ~= 0 then
+    return nil, failure((...), code, text)
   end
   return text
 end
@@ -72,9 +78,7 @@ local function submitted(words)
   if code == 0 and out then
     return out, said
   end
-  local all = ((out or text) .. (said or "")):gsub("%s+$", ""):gsub("\n", "\n  ")
-  return nil, code == 127 and "sbatch: there is no such command here\n  expected: a machine from which jobs of Slurm "
-    .. "are submitted\n" or ("sbatch said (exit code %d):\n  %s\n"):format(code, all)
+  return nil, (failure("sbatch", code, (out or text) .. (said or "")))
 end
 
 -- The number of the job that a script has become. after: of an array all of whose tasks must have ended well before;
@@ -82,10 +86,10 @@ end
 function M.submit(script, after)
   local words = { "env" }
   for _, name in ipairs(OVERRULING) do
-    table.move({ "-u", name }, 1, 2, #words + 1, words)
+    lists.append(words, { "-u", name })
   end
-  table.move({ "sbatch", "--parsable" }, 1, 2, #words + 1, words)
-  table.move(after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {}, 1, 2, #words + 1, words)
+  lists.append(words, { "sbatch", "--parsable" })
+  lists.append(words, after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script
   local out, said = submitted(words)
   local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")

@@ -19,6 +19,7 @@ local paths = require("base.paths")
 local script = require("lab.study.slurm.job_script")
 local sha256 = require("base.sha256")
 local shapes = require("lab.study.read.shapes")
+local write = require("base.write")
 
 local M = {}
 
@@ -41,10 +42,7 @@ end
 -- never submitted, and what a link leads to is somebody else's.
 function M.list(out)
   local list, folder = {}, M.folder(out)
-  if lfs.attributes(folder, "mode") ~= "directory" then
-    return list
-  end
-  for name in lfs.dir(folder) do
+  for _, name in ipairs(write.names(folder)) do
     local dir = folder .. "/" .. name
     local text = name:find("^%d+$") and not inside.link(out, dir) and input.read(dir .. "/record.json", LARGEST)
     local record = text and input.decode(text)
@@ -54,15 +52,13 @@ function M.list(out)
       list[#list + 1] = record
     end
   end
-  table.sort(list, function(a, b)
-    return a.n < b.n
-  end)
+  table.sort(list, function(a, b) return a.n < b.n end)
   return list
 end
 
 -- Those of a study.
 function M.of_study(list, name)
-  return lists.map(list, function(record) return record.study == name and record or nil end)
+  return lists.filter(list, function(record) return record.study == name end)
 end
 
 -- Whether the name of a record's job is the one that this folder gives its array: a record that was copied here, or
@@ -74,15 +70,11 @@ end
 -- The runs that tasks in the queue have: { [folder of a run] = { record, task (of the queue) } }. A record that has
 -- tasks there has them as `tasks`.
 function M.in_queue(list, tasks)
-  local by_name, live = {}, {}
-  for _, task in ipairs(tasks) do
-    by_name[task.name] = by_name[task.name] or {}
-    table.insert(by_name[task.name], task)
-  end
+  local live = {}
   for _, record in ipairs(list) do
-    record.tasks = by_name[record.name]
-    local at = {}
-    for _, task in ipairs(record.tasks or {}) do
+    local own, at = lists.filter(tasks, function(task) return task.name == record.name end), {}
+    record.tasks = own[1] and own
+    for _, task in ipairs(own) do
       at[task.task] = task
     end
     if record.tasks then
@@ -131,9 +123,7 @@ function M.take(out)
     held, who, message = claim.take(path)
   end
   if held then
-    return function()
-      claim.give_back(held)
-    end
+    return function() claim.give_back(held) end
   end
   return nil, message or ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; "
     .. "remove the folder %s if that process is gone"):format(out, claim.who(who), path)

@@ -83,11 +83,7 @@ end
 
 -- The option of OWN that sbatch takes this one for: a beginning of its name is enough.
 local function written_by_us(option)
-  for _, own in ipairs(OWN) do
-    if own:sub(1, #option) == option then
-      return own
-    end
-  end
+  return lists.find(OWN, function(own) return own:sub(1, #option) == option end)
 end
 
 function readers.lines(context, field, node)
@@ -110,13 +106,9 @@ function readers.lines(context, field, node)
   return list
 end
 
-local function names()
-  return lists.map(M.FIELDS, function(field) return field.path end)
-end
-
 local function read_fields(context)
   local root, site = context.root, {}
-  nodes.check_fields(context, root, "", names())
+  nodes.check_fields(context, root, "", lists.map(M.FIELDS, function(field) return field.path end))
   for _, field in ipairs(M.FIELDS) do
     local node = root.fields[field.path]
     if node then

@@ -4,7 +4,9 @@
 -- waits; where they differ, the folders are right.
 
 local attempts = require("lab.study.slurm.attempts")
+local canonical = require("base.canonical")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local queue = require("lab.study.slurm.queue")
 local records = require("lab.study.slurm.records")
@@ -38,11 +40,7 @@ local function own_records(options)
   if own[1] then
     return own, list
   end
-  local names, seen = {}, {}
-  for _, record in ipairs(list) do
-    names[#names + 1] = not seen[record.study] and record.study or nil
-    seen[record.study] = true
-  end
+  local names = lists.distinct(lists.map(list, function(record) return record.study end))
   say(("longhand: %s: nothing of %s was submitted into this folder"):format(tongues.plain(options.out),
     tongues.plain(options.study)))
   say("  expected: ", names[1] and "one of the studies that were: " .. tongues.plain(table.concat(names, ", "))
@@ -53,28 +51,18 @@ end
 
 -- How many tasks of a record are in which state, and why those wait that do.
 local function record_line(record)
-  local running, waiting, nodes, reasons, job = 0, 0, {}, {}, nil
-  local function add(list, text)
-    if text ~= "" and not list[text] then
-      list[text], list[#list + 1] = true, text
-    end
+  local running = lists.filter(record.tasks, function(task) return task.running end)
+  local waiting = lists.filter(record.tasks, function(task) return not task.running end)
+  local function told(tasks, key)
+    local texts = lists.map(tasks, function(task) return task[key] ~= "" and task[key] or nil end)
+    return table.concat(lists.distinct(texts), ", ")
   end
-  for _, task in ipairs(record.tasks) do
-    job = task.job
-    if task.running then
-      running = running + 1
-      add(nodes, task.node)
-    else
-      waiting = waiting + 1
-      add(reasons, task.reason)
-    end
+  local line = ("job %s (%s)"):format(record.tasks[#record.tasks].job, record.folder)
+  if running[1] then
+    line = line .. (": %s at work on %s"):format(wording.count(#running, "task"), told(running, "node"))
   end
-  local line = ("job %s (%s)"):format(job, record.folder)
-  if running > 0 then
-    line = line .. (": %s at work on %s"):format(wording.count(running, "task"), table.concat(nodes, ", "))
-  end
-  if waiting > 0 then
-    line = line .. ("%s %d in the queue (%s)"):format(running > 0 and "," or ":", waiting, table.concat(reasons, ", "))
+  if waiting[1] then
+    line = line .. ("%s %d in the queue (%s)"):format(running[1] and "," or ":", #waiting, told(waiting, "reason"))
   end
   return line .. (record.cancelled and "; cancelled" or "")
 end
@@ -96,25 +84,17 @@ end
 -- Runs of this study's tasks in the queue that the study has no more.
 local function tell_strangers(study, live)
   local known, jobs, count = {}, {}, 0
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      known[run.dir or false] = true
-    end
+  for _, run in ipairs(overview.runs(study)) do
+    known[run.dir or false] = true
   end
   for dir, at in pairs(live) do
     if at.record.study == study.name and not known[dir] then
-      count = count + 1
-      jobs[at.task.job] = true
+      count, jobs[at.task.job] = count + 1, true
     end
   end
-  local names = {}
-  for job in pairs(jobs) do
-    names[#names + 1] = job
-  end
-  table.sort(names)
   if count > 0 then
     say(("warning: %s of job %s in the queue that %s does not have now: it was edited, or --scale and --set differ")
-      :format(wording.count(count, "run"), table.concat(names, ", "), overview.title(study)))
+      :format(wording.count(count, "run"), table.concat(canonical.sorted_keys(jobs), ", "), overview.title(study)))
     say("  they go on, in folders of their own; ./longhand sweep cancel ends them")
   end
 end
@@ -135,8 +115,7 @@ end
 function M.status(options)
   local study, message = overview.expand(options)
   if not study then
-    io.stderr:write(message)
-    return INPUT
+    return overview.refuse(INPUT, message)
   end
   local list = records.list(options.out)
   local tasks, absent
@@ -216,8 +195,7 @@ local function cancel(options)
   end
   local tasks, message = queue.tasks()
   if not tasks then
-    io.stderr:write(message)
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, message)
   end
   records.in_queue(list, tasks)
   local jobs, count = {}, 0
@@ -230,11 +208,8 @@ local function cancel(options)
       if not written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
-      local seen = {}
-      for _, task in ipairs(record.tasks) do -- of the array, and of its script where that was sent by hand
-        jobs[#jobs + 1] = not seen[task.job] and task.job or nil
-        seen[task.job] = true
-      end
+      -- Those of the array, and of its script where that was sent by hand.
+      lists.append(jobs, lists.distinct(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
   end
@@ -250,8 +225,7 @@ local function cancel(options)
   local done
   done, message = queue.cancel(jobs)
   if not done then
-    io.stderr:write(message)
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, message)
   end
   io.stdout:write(("cancelled: job %s, %s; what was training writes checkpoints, and ./longhand sweep resubmit goes "
     .. "on\n"):format(table.concat(jobs, ", "), wording.count(count, "task")))

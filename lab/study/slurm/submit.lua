@@ -11,6 +11,7 @@ local estimate = require("lab.study.run.estimate")
 local hand_over = require("lab.study.run.hand_over")
 local inside = require("base.inside")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local packing = require("lab.study.slurm.packing")
 local paths = require("base.paths")
@@ -159,21 +160,21 @@ local function describe(plan, site, most)
     each, long)
 end
 
--- The plan of an array: { groups, tasks, longest, count }; or nil, an exit code and a message.
+-- The plan of an array: { groups, tasks, longest, count }; or nil and an exit code.
 local function make_plan(options, site, cells, most)
   local request = request_of(options, site)
   local items, code, message = trainers.list(options.project, cells, request, warn)
   if not items then
-    return nil, code, "longhand: " .. message
+    return nil, overview.refuse(code, message)
   end
   if options.action == "dry_run" then
     trainers.ensure_one(options.project, estimate.known(items), say)
   else
     trainers.build(options.project, items, say)
-    for _, item in ipairs(items) do
-      if not item.fresh then
-        return nil, item.code or ENVIRONMENT, "nothing was submitted, since not all trainers could be built"
-      end
+    local lost = lists.find(items, function(item) return not item.fresh end)
+    if lost then
+      say("nothing was submitted, since not all trainers could be built")
+      return nil, lost.code or ENVIRONMENT
     end
   end
   local plan = { groups = packing.groups(cells, site.replicas), items = items, count = 0 }
@@ -186,7 +187,7 @@ local function make_plan(options, site, cells, most)
   local equipped
   equipped, message = equip(plan.groups, items)
   if not equipped then
-    return nil, INPUT, "longhand: " .. message
+    return nil, overview.refuse(INPUT, message)
   end
   return plan
 end
@@ -198,10 +199,7 @@ local function announce(options, study, count)
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.title(study),
     overview.count_cells(study), wording.count(counts.runs, "run"), counts.done, count.runs)
-  for _, part in ipairs(rest) do
-    line = line .. (part[1] > 0 and (", %d %s"):format(part[1], part[2]) or "")
-  end
-  say(line, " in ", options.out)
+  say(line, overview.rest_text(rest), " in ", options.out)
   overview.say_states(study)
   if counts.waiting > 0 and count.runs == 0 then
     say("the same command submits what waits, once the runs before it are done")
@@ -224,12 +222,9 @@ end
 local function submit_next(options, study, site, plan, job)
   local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.absolute(options.out) }
-  local which = choice.command(options.choice, paths.absolute(study.path))
-  table.move(which, 1, #which, #words + 1, words)
-  table.move(study.scale and { "--scale", study.scale } or {}, 1, 2, #words + 1, words)
-  for _, set in ipairs(study.set) do
-    table.move({ "--set", set }, 1, 2, #words + 1, words)
-  end
+  lists.append(words, choice.command(options.choice, paths.absolute(study.path)))
+  lists.append(words, study.scale and { "--scale", study.scale } or {})
+  lists.append(words, lists.flat(study.set, function(set) return { "--set", set } end))
   local path, number = plan.folder .. "/next.sh", nil
   local written, message = write.file(path, script.next_text(site, { name = plan.name, folder = plan.folder,
     directory = lfs.currentdir() }, words))
@@ -247,11 +242,10 @@ end
 
 -- A job of this name that the controller has taken although sbatch says otherwise, as where its answer came too late.
 local function accepted(name)
-  for _, task in ipairs(queue.tasks() or {}) do
-    if task.name == name then
-      warn(("sbatch failed, but job %s of that name is in the queue"):format(task.job))
-      return task.job
-    end
+  local task = lists.find(queue.tasks() or {}, function(task) return task.name == name end)
+  if task then
+    warn(("sbatch failed, but job %s of that name is in the queue"):format(task.job))
+    return task.job
   end
 end
 
@@ -273,8 +267,7 @@ end
 local function submit(options, study, site, plan, most)
   local folder, n = records.open(options.out)
   if not folder then
-    say("longhand: ", n)
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, n)
   end
   plan.folder, plan.name = paths.absolute(folder), records.job_name(options.out, study, n)
   local files = texts_of(options, study, site, plan)
@@ -335,8 +328,7 @@ local function expand(options)
   local from = options.action == "dry_run" and overview or hand_over
   local study, worst = from.expand(options)
   if not study then
-    io.stderr:write(worst)
-    return nil, INPUT
+    return nil, overview.refuse(INPUT, worst)
   end
   for _, warning in ipairs(study.warnings) do
     warn(warning)
@@ -351,29 +343,24 @@ local function go(options, site)
   end
   local live, most = ask_queue(options)
   if not live then
-    io.stderr:write(most)
-    return ENVIRONMENT
-  end
-  if most < 1 then
-    say("longhand: scontrol show config: found MaxArraySize ", most + 1, "; expected 2 or more, for job arrays")
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, most)
+  elseif most < 1 then
+    return overview.refuse(ENVIRONMENT, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job "
+      .. "arrays"):format(most + 1))
   end
   local cells, count = to_do(study, live)
   if not announce(options, study, count) then
     return worst
   end
-  local plan, code, message = make_plan(options, site, cells, most)
+  local plan, code = make_plan(options, site, cells, most)
   if not plan then
-    say(message)
     return code
   elseif options.action == "dry_run" then
     return print_script(options, study, site, plan, most)
   end
-  local noted
-  noted, message = overview.leave_note(options, study)
+  local noted, message = overview.leave_note(options, study)
   if not noted then
-    say("longhand: ", message)
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, message)
   end
   return hand_over.worse(worst, submit(options, study, site, plan, most))
 end
@@ -382,8 +369,7 @@ end
 function M.run(options)
   local site, message = site_module.read(options.project, options.slurm)
   if not site then
-    io.stderr:write(message)
-    return INPUT
+    return overview.refuse(INPUT, message)
   elseif not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
     say(("longhand: --out %s: a script for Slurm cannot name this folder, or the one that it is called in"):format(
       tongues.plain(options.out)))
@@ -396,8 +382,7 @@ function M.run(options)
   local release
   release, message = records.take(options.out)
   if not release then
-    say("longhand: ", message)
-    return ENVIRONMENT
+    return overview.refuse(ENVIRONMENT, message)
   end
   local done, code = pcall(go, options, site)
   release()
