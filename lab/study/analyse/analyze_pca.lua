@@ -186,7 +186,7 @@ local function axis(letter, flat, numbers)
   if flat then
     return ("set %srange [-1:1]\nset %stics 1"):format(letter, letter)
   end
-  local low, high = statistics.range(numbers)
+  local low, high = scales.range(numbers)
   return ("set %srange [*:*]\nset autoscale %sfix\nset %stics %.6g"):format(letter, letter, letter,
     scales.step(high - low))
 end

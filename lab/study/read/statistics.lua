@@ -12,19 +12,6 @@ function M.mean(values)
   return #values > 0 and sum / #values or nil
 end
 
--- The least and the largest of several lists; of: what number an item has, itself unless given. math.huge and
--- -math.huge where all are empty.
-function M.range(lists, of)
-  local low, high = math.huge, -math.huge
-  for _, list in ipairs(lists) do
-    for _, item in ipairs(list) do
-      local value = of and of(item) or item
-      low, high = math.min(low, value), math.max(high, value)
-    end
-  end
-  return low, high
-end
-
 -- Standard deviation of a sample: n - 1 in the denominator.
 function M.sd(values)
   local mean, sum = M.mean(values), 0

@@ -16,7 +16,6 @@ local measures = require("lab.study.read.metrics")
 local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
-local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 local write = require("base.write")
@@ -237,7 +236,7 @@ local function differences_text(list)
 end
 
 local function pair_text(pair)
-  local low, high = statistics.range({ pair.a, pair.b }, function(point) return point[2] end)
+  local low, high = scales.range({ pair.a, pair.b }, function(point) return point[2] end)
   return table_text.render(samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
     sparkline(pair.b, low, high))
 end

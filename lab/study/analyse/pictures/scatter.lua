@@ -6,7 +6,6 @@
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
-local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
@@ -17,7 +16,7 @@ local function axis(letter, groups, given)
   if given then
     return ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
   end
-  local low, high = statistics.range(lists.map(groups, function(group) return group[letter] end))
+  local low, high = scales.range(lists.map(groups, function(group) return group[letter] end))
   if low > high then
     low, high = 0, 1
   end

@@ -7,7 +7,6 @@ local colours = require("lab.study.report.figures.colours")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
-local statistics = require("lab.study.read.statistics")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -84,7 +83,7 @@ function M.script(picture)
   for _, of_set in ipairs(layers) do
     lists.append(data, lists.map(of_set, function(layer) return layer.data end))
   end
-  local low, high = statistics.range(lists.map(groups, function(group) return group.scores end))
+  local low, high = scales.range(lists.map(groups, function(group) return group.scores end))
   local pad = math.max(0.03 * (high - low), 0.1)
   local drawing = lists.join(SETTINGS, {
     ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low - pad, high + pad,

@@ -6,7 +6,6 @@
 -- percents and goes by the logarithm of the distance from REST beyond 100.
 
 local lists = require("base.lists")
-local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
@@ -91,6 +90,19 @@ local function crowds(curves)
   return near > far and high - low > APART
 end
 
+-- The least and the largest of several lists; of: what number an item has, itself unless given. math.huge and
+-- -math.huge where all are empty.
+function M.range(lists, of)
+  local low, high = math.huge, -math.huge
+  for _, list in ipairs(lists) do
+    for _, item in ipairs(list) do
+      local value = of and of(item) or item
+      low, high = math.min(low, value), math.max(high, value)
+    end
+  end
+  return low, high
+end
+
 -- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers
 -- from 0, logarithmic where they differ much, and of what is less apart than its least number from below that.
 function M.fit(panel)
@@ -98,7 +110,7 @@ function M.fit(panel)
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }
     return
   end
-  local low, high = statistics.range(lists.map(panel.curves, function(curve) return curve.points end), function(point)
+  local low, high = M.range(lists.map(panel.curves, function(curve) return curve.points end), function(point)
     return point[2]
   end)
   if low > 0 and high > WIDE * low then
