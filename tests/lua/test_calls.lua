@@ -10,7 +10,7 @@ TestCalls = {} -- luacheck: ignore 111
 
 function TestCalls.test_arguments_stand_in_the_order_of_the_table()
   local list = {}
-  calls.append("cpu", list, "over_rows", false, { routine = "relu_h", rows = "w->rows", x = "w->a", out = "w->h" },
+  calls.append("cpu", list, "over_rows", { rows = "w->rows" }, false, { routine = "relu_h", x = "w->a", out = "w->h" },
     { kind = "classify", self = "&w", x = "x" }, { kind = "copy", to = "a" })
   lu.assertEquals(list[1].arguments, { "w->rows", "w->a", "w->h" })
   lu.assertEquals({ list[2].routine, list[2].arguments }, { "classify", { "&w", "x", "sums" } })

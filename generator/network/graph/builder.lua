@@ -10,12 +10,14 @@
 --
 -- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
 -- share a buffer: composites call theirs `branch`, which the sum behind it reads at once; all others differ.
--- A mistake in a description is an error of checks.lua.
+-- A mistake in a description is an error of checks.lua; what handles.lua has checked of an argument is not looked at
+-- again.
 
 local attention = require("network.graph.attention")
 local checks = require("network.graph.checks")
 local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local wording = require("base.wording")
 
@@ -31,8 +33,8 @@ local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pas
 
 -- A width with the name of its constant. Equal names are equal widths.
 function M.width(net, name, count)
-  if math.type(count) ~= "integer" or count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
-    checks.fail(net, ("a width of %s"):format(checks.shown(count)), "a multiple of %d", WIDEST_VECTOR)
+  if count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
+    checks.fail(net, ("a width of %d"):format(count), "a multiple of %d", WIDEST_VECTOR)
   end
   local known = net.widths[name]
   if known and known.count ~= count then
@@ -56,16 +58,12 @@ end
 local function dropout(net, use, rate)
   if rate == nil or rate == 0 then
     return nil
-  elseif type(rate) ~= "number" or rate < 0 or rate >= 1 then
-    checks.fail(net, ("a dropout of %s"):format(checks.shown(rate)), "a share from 0 to below 1")
   end
+  local taken, name, number = {}, use.name, 1
   for _, d in ipairs(net.dropouts) do
     if d.rate == rate and d.use == use.kind then
       return d
     end
-  end
-  local taken, name, number = {}, use.name, 1
-  for _, d in ipairs(net.dropouts) do
     taken[d.name] = true
   end
   while taken[name] do
@@ -98,7 +96,6 @@ end
 
 -- What an elementwise operation gives is dropped out at a rate, under the name of the value.
 local function drop_result(scope, op, name, rate)
-  checks.name(scope.net, name, "a value")
   op.dropout = dropout(scope.net, { kind = "value", name = name:upper(), other = name:upper() }, rate)
   site(scope, op, name)
 end
@@ -164,8 +161,6 @@ function Scope:product(name, x, width, options)
     local model = self.net.widths.WIDTH
     width = width == model.count and model or width == x.width.count and x.width
       or M.width(self.net, name:upper() .. "_CHANNELS", width)
-  elseif type(width) ~= "table" then
-    checks.fail(self.net, ("the product %s has %s columns"):format(name, checks.shown(width)), "a number of columns")
   end
   local weight = options.weight or name
   local p = weight_of(self, weight, x, width, options.tensors or { weight }, options)
@@ -231,9 +226,7 @@ end
 function Scope:place(x, encoding)
   local net = self.net
   checks.read(self, x, "what positions are added to")
-  if self == net then
-    checks.fail(net, "place() of the network itself", "net:embed(..., { place = net.additive }), or a block's place()")
-  elseif not encoding.in_blocks then
+  if not encoding.in_blocks then
     checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
   elseif self.placed then
     checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
@@ -263,11 +256,7 @@ Scope.feedforward = feedforward.method(M.width)
 
 -- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
 function Scope:external(value)
-  local net = self.net
-  if self == net then
-    checks.fail(net, "external() of the network itself", "external() of a block")
-  end
-  checks.read(net, value, "what comes from outside")
+  checks.read(self.net, value, "what comes from outside")
   local inner = new_value(self, value.name, value.width, value.stream, false)
   inner.external, value.is_external = value, true
   self.externals[#self.externals + 1] = inner
@@ -306,19 +295,12 @@ end
 function Scope:block(name, count, about, options)
   local net = self.net
   options = options or {}
-  checks.name(net, name, "a block")
-  if self ~= net then
-    checks.fail(net, ("the block %s in %s"):format(name, self.title), "blocks of the network itself")
-  elseif net.scopes[name] then
+  if net.scopes[name] then
     checks.fail(net, ("two blocks are named %s"):format(name), "different names")
-  elseif math.type(count) ~= "integer" or count < 1 then
-    checks.fail(net, ("%s repetitions of block %s"):format(checks.shown(count), name), "at least one")
   end
   checks.parameter_names(net, { kind = "block", name = name })
   local loops = options.loops or 1
-  if math.type(loops) ~= "integer" or loops < 1 then
-    checks.fail(net, ("%s loops of block %s"):format(checks.shown(loops), name), "at least one")
-  elseif net.layers_before + count * loops > MOST_REPETITIONS then
+  if net.layers_before + count * loops > MOST_REPETITIONS then
     checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
       "at most %d times", MOST_REPETITIONS)
   end
@@ -338,14 +320,13 @@ function Scope:block(name, count, about, options)
     block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
   end
   net.scopes[name] = block
-  net.scopes[#net.scopes + 1] = block
+  net.scopes[#net.scopes + 1], net.order[#net.order + 1] = block, block
   return block
 end
 
 -- A stream of tokens.
 function Scope:stream(name)
   local net = self.net
-  checks.name(net, name, "a stream")
   for _, s in ipairs(net.streams) do
     if s.name == name then
       checks.fail(net, ("two streams are named %s"):format(name), "different names")
@@ -380,7 +361,7 @@ function Scope:embed(name, stream, options)
   p.embedded = true
   local added = options.place
   if p.kind == "linear" and options.scale and options.scale ~= 1 then
-    checks.fail(net, ("vectors of a linear embedding times %s"):format(checks.shown(options.scale)),
+    checks.fail(net, ("vectors of a linear embedding times %s"):format(options.scale),
       "no scale where model.embedding is \"linear\"")
   elseif added and added.in_blocks then
     checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
@@ -403,7 +384,7 @@ function Scope:readout(x, which)
   checks.read(self, x, "what is read out")
   local wanted = self.net.model.readout == "probe" and "probe" or "last"
   if which ~= wanted then
-    checks.fail(self.net, ("the readout %s"):format(checks.shown(which)), "%q%s", wanted,
+    checks.fail(self.net, ("the readout %q"):format(which), "%q%s", wanted,
       wanted == "probe" and ", as model.readout has it" or "")
   end
   return { labelled = x, which = which }
@@ -413,9 +394,7 @@ end
 function Scope:classify(readout, options)
   local net = self.net
   options = options or {}
-  if type(readout) ~= "table" or not readout.labelled then
-    checks.fail(net, ("classify() of %s"):format(type(readout)), "what net:readout(value) gives")
-  elseif net.classified then
+  if net.classified then
     checks.fail(net, "a second classify()", "one")
   elseif options.tied and options.tied.kind == "linear" then
     checks.fail(net, "logits by the rows of a linear embedding",
@@ -431,11 +410,7 @@ end
 
 -- Where a scope drops out, at most.
 function M.most_places(net)
-  local most = net.places
-  for _, block in ipairs(net.scopes) do
-    most = math.max(most, block.places)
-  end
-  return most
+  return math.max(table.unpack(lists.map(net.order, function(scope) return scope.places end)))
 end
 
 function M.scope(net, name, title)
@@ -457,11 +432,12 @@ function M.build(describe, given, chunk)
   net.block_place = in_blocks and given.additive or nil
   net.input_place = not in_blocks and given.additive or nil
   net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
+  net.order = { net } -- all scopes
   net.layers_before = 0
   M.width(net, "WIDTH", given.model.width)
   describe(net, given.model)
   checks.finished(net)
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+  for _, scope in ipairs(net.order) do
     for _, p in ipairs(scope.late) do
       scope:declare(p)
     end

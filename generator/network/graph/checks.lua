@@ -37,23 +37,18 @@ end
 
 local fail, fail_at = M.fail, M.fail_at
 
--- A value of the description's own, in words.
-function M.shown(value)
-  return type(value) == "string" and ("%q"):format(value) or tostring(value)
-end
-
 -- ---- names ----
 
 function M.name(net, name, of_what)
   if not names.is(name) then
-    fail(net, ("%s cannot be the name of %s"):format(M.shown(name), of_what), "%s", names.TEXT)
+    fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
   end
 end
 
 -- One of a table of kinds (ops.lua).
 function M.kind(net, kinds, kind, what)
   if not kinds[kind] then
-    fail(net, ("the %s %s"):format(what, M.shown(kind)), "one of %s", ops.names(kinds))
+    fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.names(kinds))
   end
 end
 
@@ -96,18 +91,10 @@ end
 
 -- ---- values ----
 
-local function is_value(x)
-  return type(x) == "table" and x.width ~= nil and x.scope ~= nil
-end
-
 -- A value that an operation of this scope may read: made before, here; or handed in from outside.
 function M.is_readable(scope, value, role)
-  local net = scope.net
-  if not is_value(value) then
-    fail(net, ("%s is %s"):format(role, value == nil and "nil" or "a " .. type(value)),
-      "a value that an operation before has made")
-  elseif value.scope ~= scope then
-    fail(net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
+  if value.scope ~= scope then
+    fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
       "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
       scope.title)
   end

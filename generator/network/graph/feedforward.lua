@@ -13,7 +13,7 @@ local function compose(scope, width, x, options)
   checks.is_readable(scope, x, "the input of feedforward")
   if options.activation ~= nil and not ops.activation.kinds[options.activation]
     and not ops.gate.of[options.activation] then
-    checks.fail(net, ("the activation %s"):format(checks.shown(options.activation)), "one of %s or %s",
+    checks.fail(net, ("the activation %q"):format(options.activation), "one of %s or %s",
       ops.names(ops.activation.kinds), ops.names(ops.gate.of))
   end
   local hidden = width(net, (prefix .. "feedforward"):upper(), options.hidden)

@@ -6,6 +6,7 @@
 -- the operation of its scope that made it, "input", or "external" and a number.
 -- Dropout is outside: it changes training, not the function. So are names of values, which are but buffers.
 
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -30,18 +31,13 @@ local function words_of(op)
 end
 
 local function parameters_of(p)
-  if not p then
-    return ""
-  end
-  return p.tensors and p.kind == "weight" and table.concat(p.tensors, " ") or p.name
+  return not p and "" or p.kind == "weight" and table.concat(p.tensors, " ") or p.name
 end
 
 local function operands_of(op, numbers)
-  local list = {}
-  for _, operand in ipairs(ops.operands(op)) do
-    list[#list + 1] = ("%s %s"):format(operand.role, numbers[operand.value])
-  end
-  return table.concat(list, ", ")
+  return table.concat(lists.map(ops.operands(op), function(operand)
+    return ("%s %s"):format(operand.role, numbers[operand.value])
+  end), ", ")
 end
 
 local function scope_of(scope)
@@ -57,11 +53,7 @@ local function scope_of(scope)
 end
 
 function M.of(net)
-  local list = { scope_of(net) }
-  for i, block in ipairs(net.scopes) do
-    list[i + 1] = scope_of(block)
-  end
-  return list
+  return lists.map(net.order, scope_of)
 end
 
 return M

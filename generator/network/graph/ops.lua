@@ -15,6 +15,8 @@
 --   what       from the operation: what it is, in words
 --   width      of the result from (value, fail), else that of the value
 
+local canonical = require("base.canonical")
+
 local M = {}
 
 M.embed = {
@@ -143,13 +145,31 @@ end
 
 -- The names of a table of kinds as words: "gelu, relu or silu".
 function M.names(kinds)
-  local list = {}
-  for name in pairs(kinds) do
-    list[#list + 1] = name
-  end
-  table.sort(list)
+  local list = canonical.sorted_keys(kinds)
   local last = table.remove(list)
   return #list == 0 and last or table.concat(list, ", ") .. " or " .. last
+end
+
+-- The operations of a kind of a whole network, scope by scope.
+function M.of_kind(net, kind)
+  local list = {}
+  for _, scope in ipairs(net.order) do
+    for _, op in ipairs(scope.ops) do
+      list[#list + 1] = op.kind == kind and op or nil
+    end
+  end
+  return list
+end
+
+-- Its floating-point operations, as `flops` has them.
+function M.flops(op)
+  local about = M[op.kind]
+  return about.flops and about.flops(op) or {}
+end
+
+-- The values that an operation makes: of a sum that is normed at once (fuse.lua), that sum where it is kept, ahead.
+function M.results(op)
+  return op.sum and { op.sum, op.out } or { op.out }
 end
 
 -- Every operand of an operation with its role, in order; one value in two roles comes once.

@@ -12,6 +12,7 @@
 -- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
 -- label, and row of distances that a batch shares. M.counts: their sums over all repetitions, and the same as text.
 
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local parameters = require("network.graph.parameters")
 
@@ -44,13 +45,11 @@ local function width_of(op)
 end
 
 local function entry_of(op, seen, numbers, read)
-  local reads, from = {}, {}
-  for i, operand in ipairs(ops.operands(op)) do
-    reads[i], from[i] = label_of(operand.value), numbers[operand.value]
-  end
-  local flops = op.about.flops and op.about.flops(op) or {}
+  local operands, flops = ops.operands(op), ops.flops(op)
   return {
-    kind = op.kind, name = name_of(op), words = op.about.words(op), reads = reads, from = from,
+    kind = op.kind, name = name_of(op), words = op.about.words(op),
+    reads = lists.map(operands, function(operand) return label_of(operand.value) end),
+    from = lists.map(operands, function(operand) return numbers[operand.value] end),
     rows = op.kind == "classify" and "labels" or "tokens", columns = width_of(op), parameters = M.learned(op, seen),
     kept = (read[op.out] or op.norm ~= nil) and not op.out.result_of,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
@@ -85,10 +84,7 @@ end
 
 function M.of(net, room)
   local seen = {}
-  local list = { scope_of(net, seen, room.scopes[net].read) }
-  for i, block in ipairs(net.scopes) do
-    list[i + 1] = scope_of(block, seen, room.scopes[block].read)
-  end
+  local list = lists.map(net.order, function(scope) return scope_of(scope, seen, room.scopes[scope].read) end)
   local shared = M.shared(net)
   if shared > 0 then
     table.insert(list[1].operations, { kind = "score", name = "score", words = "numbers that all layers share",
@@ -139,7 +135,7 @@ function M.counts(net, outline)
   for i, stream in ipairs(net.streams) do
     sums.streams[i] = { name = stream.name, index = stream.index, weights = 0, products = {} }
   end
-  for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
+  for i, scope in ipairs(net.order) do
     local terms, times = {}, outline[i].times
     for j, op in ipairs(scope.ops) do
       local operation = outline[i].operations[j]

@@ -11,6 +11,7 @@
 --   count, frozen      elements of learned tensors, and of those that are not
 --   initial_values     text of given first values, one after another; false where there are none
 
+local initial = require("network.graph.initial")
 local lists = require("base.lists")
 local wording = require("base.wording")
 
@@ -28,7 +29,20 @@ local KINDS = {
   uniform = "LH_INIT_UNIFORM",
 }
 
-local ONE, ZERO = { kind = "constant", value = 1 }, { kind = "constant", value = 0 }
+
+-- Elements of a tensor.
+local function elements(shape)
+  return shape[1] * (shape[2] or 1)
+end
+
+local function matrix(name, rows, columns)
+  return { name = name, size = rows.text .. " * " .. columns.text, room = rows.count * columns.count }
+end
+
+-- beside: stands in the line of the member before, where there is room.
+local function vector(name, width, beside)
+  return { name = name, size = width.text, room = width.count, beside = beside }
+end
 
 -- What a parameter is made of: members of the struct { name, size, room }, in order, and tensors
 -- { name, shape, init, stride, column, member }. Several tensors of one member lie side by side, or one after another.
@@ -36,82 +50,65 @@ local forms = {}
 
 -- y = x W + b: weights [in][out], those of a packed product beside each other; then the biases.
 function forms.weight(p)
-  local parts, rows, width = #p.tensors, p.rows.count, p.shown or p.width.count
-  local columns = p.columns.count
-  local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
-  local members, tensors = { weight }, {}
+  local rows, width, columns = p.rows.count, p.shown or p.width.count, p.columns.count
+  local members, tensors = { matrix(p.name, p.rows, p.columns) }, {}
+  members[2] = p.bias and vector(p.name .. "_bias", p.columns, true) or nil
   for i, name in ipairs(p.tensors) do
-    tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = weight,
-      init = p.init.weight(rows, p.fan_out or width, p.use), column = (i - 1) * p.width.count }
-  end
-  if p.bias then
-    local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }
-    members[2] = bias
-    for i, name in ipairs(p.tensors) do
-      tensors[parts + i] = { name = name .. ".bias", shape = { width }, init = p.init.bias(rows, p.use),
-        column = (i - 1) * p.width.count, member = bias }
-    end
+    local column = (i - 1) * p.width.count
+    tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = members[1],
+      init = p.init.weight(rows, p.fan_out or width, p.use), column = column }
+    tensors[#p.tensors + i] = p.bias and { name = name .. ".bias", shape = { width }, init = p.init.bias(rows, p.use),
+      column = column, member = members[2] } or nil
   end
   return members, tensors
 end
 
 function forms.norm(p)
-  local scale = { name = p.name .. "_scale", size = p.columns.text, room = p.columns.count }
-  local members, tensors = { scale }, { { name = p.path .. ".scale", shape = { p.columns.count }, init = ONE,
-    member = scale } }
+  local members, shape = { vector(p.name .. "_scale", p.columns) }, { p.columns.count }
+  local tensors = { { name = p.path .. ".scale", shape = shape, init = initial.ONE, member = members[1] } }
   if p.norm == "layer" then
-    members[2] = { name = p.name .. "_offset", size = p.columns.text, room = p.columns.count, beside = true }
-    tensors[2] = { name = p.path .. ".offset", shape = { p.columns.count }, init = ZERO, member = members[2] }
+    members[2] = vector(p.name .. "_offset", p.columns, true)
+    tensors[2] = { name = p.path .. ".offset", shape = shape, init = initial.ZERO, member = members[2] }
   end
   return members, tensors
 end
 
 function forms.table(p)
-  local rows, columns = p.rows.count, p.columns.count
-  local init = p.first or p.init.token(rows, columns)
-  local member = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
-  return { member }, { { name = p.tensor, shape = { rows, columns }, init = init, member = member,
-    frozen = p.frozen } }
+  local rows, columns, member = p.rows.count, p.columns.count, matrix(p.name, p.rows, p.columns)
+  return { member }, { { name = p.tensor, shape = { rows, columns }, init = p.first or p.init.token(rows, columns),
+    member = member, frozen = p.frozen } }
+end
+
+-- A weight with a bias, whose columns may be filled up.
+local function affine(p, path, columns)
+  local rows, width = p.rows.count, p.columns.count
+  local weight, bias = matrix(p.name, p.rows, columns), vector(p.name .. "_bias", columns, true)
+  return { weight, bias }, {
+    { name = path .. ".weight", shape = { rows, width }, init = p.init.weight(rows, width), stride = columns.count,
+      member = weight },
+    { name = path .. ".bias", shape = { width }, init = p.init.bias(rows), member = bias },
+  }
 end
 
 -- A linear map of one-hot tokens: a row for each that is not blank, and a bias.
 function forms.linear(p)
-  local rows, columns = p.rows.count, p.columns.count
-  local weight = { name = p.name, size = p.rows.text .. " * " .. p.columns.text, room = rows * columns }
-  local bias = { name = p.name .. "_bias", size = p.columns.text, room = columns, beside = true }
-  return { weight, bias }, {
-    { name = p.path .. ".weight", shape = { rows, columns }, init = p.init.weight(rows, columns), member = weight },
-    { name = p.path .. ".bias", shape = { columns }, init = p.init.bias(rows), member = bias },
-  }
+  return affine(p, p.path, p.columns)
 end
 
 -- The output layer: its columns are filled up to whole vectors.
 function forms.output(p)
-  local rows, classes, padded = p.rows.count, p.columns.count, p.columns.padded
-  local weight = { name = p.name, size = p.rows.text .. " * " .. padded.text, room = rows * padded.count }
-  local bias = { name = p.name .. "_bias", size = padded.text, room = padded.count, beside = true }
-  return { weight, bias }, {
-    { name = p.name .. ".weight", shape = { rows, classes }, init = p.init.weight(rows, classes), stride = padded.count,
-      member = weight },
-    { name = p.name .. ".bias", shape = { classes }, init = p.init.bias(rows), member = bias },
-  }
+  return affine(p, p.name, p.columns.padded)
 end
 
 -- What a facet of attention learns: its own description.
 function forms.facet(p)
-  local room = p.room
-  if not room then
-    room = 0
-    for _, t in ipairs(p.tensors) do
-      room = room + t[2][1] * (t[2][2] or 1)
-    end
-  end
-  local member = { name = p.name, size = p.size, type = p.type, room = room, beside = p.beside }
-  local tensors, at = {}, 0
+  local member = { name = p.name, size = p.size, type = p.type, beside = p.beside }
+  local tensors, room = {}, 0
   for i, t in ipairs(p.tensors) do
-    tensors[i] = { name = t[1], shape = t[2], init = t[3], column = at, member = member }
-    at = at + t[2][1] * (t[2][2] or 1)
+    tensors[i] = { name = t[1], shape = t[2], init = t[3], column = room, member = member }
+    room = room + elements(t[2])
   end
+  member.room = p.room or room
   return { member }, tensors
 end
 
@@ -130,10 +127,6 @@ local function place_values(state, q)
 end
 
 local function add_tensor(state, prefix, t, starts)
-  local count = 1
-  for _, extent in ipairs(t.shape) do
-    count = count * extent
-  end
   state.tensors[#state.tensors + 1] = {
     name = prefix .. t.name,
     rank = #t.shape,
@@ -146,18 +139,10 @@ local function add_tensor(state, prefix, t, starts)
     learned = not t.frozen,
   }
   local kind = t.frozen and "frozen" or "count"
-  state[kind] = state[kind] + count
+  state[kind] = state[kind] + elements(t.shape)
 end
 
-local add_scope
-
 local function add_parameter(state, prefix, p)
-  if p.kind == "block" then
-    for i = 0, p.block.count - 1 do
-      add_scope(state, prefix .. p.block.path:format(i), p.block)
-    end
-    return
-  end
   local members, tensors = forms[p.kind](p)
   local starts = {}
   for _, m in ipairs(members) do
@@ -169,9 +154,15 @@ local function add_parameter(state, prefix, p)
   end
 end
 
-add_scope = function(state, prefix, scope)
+local function add_scope(state, prefix, scope)
   for _, p in ipairs(scope.parameters) do
-    add_parameter(state, prefix, p)
+    if p.kind == "block" then
+      for i = 0, p.block.count - 1 do
+        add_scope(state, prefix .. p.block.path:format(i), p.block)
+      end
+    else
+      add_parameter(state, prefix, p)
+    end
   end
 end
 
@@ -232,25 +223,20 @@ local function lines_of(scope, members_of, block_type, times)
       end
     end
   end
-  local texts = {}
-  for i, line in ipairs(lines) do
-    texts[i] = line.text .. (line.about and (" /* %s */"):format(line.about) or "")
-  end
-  return texts
+  return lists.map(lines, function(line)
+    return line.text .. (line.about and (" /* %s */"):format(line.about) or "")
+  end)
 end
 
 -- The weights of a scope as panels: those of products, also transposed, and maps that only the forward pass reads.
 local function panels_of(scope)
-  local list = {}
-  for _, p in ipairs(scope.parameters) do
-    if p.kind == "weight" or p.kind == "map" then
-      list[#list + 1] = { name = p.name, rows = p.rows.text, columns = p.columns.text,
-        room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = p.kind == "weight",
-        sizes = { p.rows.count, p.columns.count },
-        elements = p.columns.count * p.rows.count * (p.kind == "weight" and 2 or 1) }
-    end
-  end
-  return list
+  return lists.map(scope.parameters, function(p)
+    local packed = p.kind == "weight"
+    return (packed or p.kind == "map") and { name = p.name, rows = p.rows.text, columns = p.columns.text,
+      room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = packed,
+      sizes = { p.rows.count, p.columns.count },
+      elements = p.columns.count * p.rows.count * (packed and 2 or 1) } or nil
+  end)
 end
 
 local function small_of(scope)
@@ -275,10 +261,8 @@ local function table_members(scope)
 end
 
 local function struct_of(scope, name, gradients_type, block, count)
-  local panels, packed = panels_of(scope), {}
-  for _, panel in ipairs(panels) do
-    packed[#packed + 1] = panel.transposed and panel or nil
-  end
+  local panels = panels_of(scope)
+  local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.article(block), count = count,
     repetitions = scope.count or 1, panels = panels, packed = packed,
@@ -292,7 +276,7 @@ function M.count(p)
   local _, tensors = forms[p.kind](p)
   local count = 0
   for _, t in ipairs(tensors) do
-    count = count + (t.frozen and 0 or t.shape[1] * (t.shape[2] or 1))
+    count = count + (t.frozen and 0 or elements(t.shape))
   end
   return count
 end
@@ -301,10 +285,9 @@ function M.derive(net)
   local state = { tensors = {}, offset = 0, count = 0, frozen = 0, values_at = {}, value_count = 0,
     initial_values = false }
   add_scope(state, "", net)
-  local structs = {}
-  for _, block in ipairs(net.scopes) do
-    structs[#structs + 1] = struct_of(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
-  end
+  local structs = lists.map(net.scopes, function(block)
+    return struct_of(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
+  end)
   structs[#structs + 1] = struct_of(net, "parameters", "gradients", false, false)
   return {
     tensors = state.tensors,

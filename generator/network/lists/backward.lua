@@ -1,6 +1,6 @@
 -- The backward pass of a scope, by one rule per operation, from its fused list.
 --
--- Input: the fused list (fuse.lua), the scope's result, ops.operands. Output: a list of operations in the order of
+-- Input: the fused list (fuse.lua), the scope's result. Output: a list of operations in the order of
 -- execution, and where each value's gradient lies.
 --
 --   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`,
@@ -23,20 +23,24 @@ local M = {}
 
 local MOST_ROUNDS = 100
 
+-- A buffer of a value's gradient: a value's, by another name.
+local function named(name, value)
+  return { name = name, width = value.width, stream = value.stream }
+end
+
 -- Where the gradients of a residual stream's values lie, one after the other: what a block takes and gives.
 local function stream_gradient(value)
-  return { name = buffers.of_stream("gradient", value), width = value.width, stream = value.stream }
+  return named(buffers.of_stream("gradient", value), value)
 end
 
 -- Another buffer of a value's gradient. The inputs of all blocks have one name, so that the width is a part of it.
 local function beside(value, ending)
-  return { name = buffers.of_stream(names.gradient(value.name .. ending), value), width = value.width,
-    stream = value.stream }
+  return named(buffers.of_stream(names.gradient(value.name .. ending), value), value)
 end
 
 local function gradient_of(value)
   return value.of_stream and not value.is_external and stream_gradient(value)
-    or { name = names.gradient(value.name), width = value.width, stream = value.stream }
+    or named(names.gradient(value.name), value)
 end
 
 -- The state of one derivation. own: values with a buffer of their own -> the number of it.
@@ -45,7 +49,7 @@ Tape.__index = Tape
 
 local function new_tape(list, own, writes)
   return setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
-    writes = writes, readers = fuse.readers(list, ops.operands), producer = {}, rectified = {} }, Tape)
+    writes = writes, readers = fuse.readers(list), producer = {}, rectified = {} }, Tape)
 end
 
 -- Buffers of one name are one object.
@@ -100,8 +104,9 @@ end
 -- Where a contribution goes, and whether it is added to what is there.
 function Tape:into(value)
   if value.external then
-    return self:buffer({ name = names.gradient(value.name), width = value.width, stream = value.stream,
-      outside = true }), true
+    local outside = named(names.gradient(value.name), value)
+    outside.outside = true
+    return self:buffer(outside), true
   elseif self.at[value] then
     return self:of(value), true
   end
@@ -113,13 +118,10 @@ end
 -- the operation with the buffer that it is given.
 function Tape:store(value, write)
   local buffer, adds = self:into(value)
-  if not adds then
-    write(buffer)
-    self:changed(buffer)
-  else
-    local part = self:buffer(beside(value, "_part"))
-    write(part)
-    self:changed(part)
+  local part = adds and self:buffer(beside(value, "_part")) or buffer
+  write(part)
+  self:changed(part)
+  if adds then
     self:emit({ kind = "accumulate", from = part, to = buffer }, buffer)
   end
   self:settle(value)

@@ -63,50 +63,40 @@ local function adder(list)
   end
 end
 
-local function rows_of(value, writer, kept)
-  return { name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
-    about = value.about, writer = writer, kept = kept or false }
-end
-
--- What a norm saves for its backward pass, one of each.
-local function saved_by(op)
-  local stream = (op.x or op.residual).stream
-  return { name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true, writer = op },
-    { name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op }
-end
-
-local function mask_of(op, evaluates)
-  return { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream, training = not evaluates,
-    about = "0 or -1", kept = true, writer = op }
+-- A buffer of rows: of a value, or of a gradient, as `of` has its name, width and stream.
+function M.rows(of, writer, more)
+  local buffer = { name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
+    about = of.about, kept = false, writer = writer }
+  for key, value in next, more or {} do
+    buffer[key] = value
+  end
+  return buffer
 end
 
 -- Of one scope: kept buffers, and those of the workspace, each in the order in which they are first written. The
 -- values of the residual stream between blocks have no buffer of their own: `home` of cpu_network.lua says where they
--- lie.
+-- lie. evaluates: masks are there in evaluation, too.
 local function collect(scope, forward, backward, add, evaluates)
-  local read, kept = M.read_back(backward), {}
+  local read, kept, masks = M.read_back(backward), {}, {}
   local keep = adder(kept)
-  local masks = {}
   if scope.entry and read[scope.entry] then
-    local input = rows_of(scope.entry, nil, true)
-    input.training = true
-    keep(input)
+    keep(M.rows(scope.entry, nil, { training = true, kept = true }))
   end
   for _, op in ipairs(forward) do
-    if op.norm then
-      local xhat, rstd = saved_by(op)
-      keep(xhat)
-      keep(rstd)
+    if op.norm then -- what it saves for its backward pass
+      local stream = (op.x or op.residual).stream
+      keep({ name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true,
+        writer = op })
+      keep({ name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op })
     end
     if op.keep then
-      masks[#masks + 1] = mask_of(op, evaluates)
+      masks[#masks + 1] = { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream,
+        training = not evaluates, about = "0 or -1", kept = true, writer = op }
     end
-    for _, value in ipairs({ op.sum or false, op.out }) do
-      if not value or value == scope.last or value.carried or op.kind == "classify" then -- luacheck: ignore 542
-      elseif read[value] and scope.entry then
-        keep(rows_of(value, op, true))
-      else
-        add(rows_of(value, op, read[value]))
+    for _, value in ipairs(ops.results(op)) do
+      if value ~= scope.last and not value.carried and op.kind ~= "classify" then
+        local put = read[value] and scope.entry and keep or add
+        put(M.rows(value, op, { kept = read[value] }))
       end
     end
     if op.kind == "attention" then
@@ -116,17 +106,15 @@ local function collect(scope, forward, backward, add, evaluates)
   for _, mask in ipairs(masks) do
     keep(mask)
   end
-  return kept, read
+  return { kept = kept, read = read }
 end
 
 -- Gradients, in the order in which the backward lists first write them.
 local function add_gradients(backward, add)
   for _, b in ipairs(backward) do
     for _, role in ipairs(M.GRADIENTS) do
-      local buffer = b[role]
-      if buffer then
-        add({ name = buffer.name, form = "rows", width = buffer.width, stream = buffer.stream, training = true,
-          kept = false, writer = b })
+      if b[role] then
+        add(M.rows(b[role], b, { training = true }))
       end
     end
   end
@@ -138,13 +126,11 @@ function M.derive(net, lists, evaluates)
   local add = adder(workspace)
   for _, block in ipairs(net.scopes) do
     local last = block.last
-    add({ name = M.of_stream("output", last), form = "rows", width = last.width, stream = last.stream, training = false,
-      about = "of the last layer", kept = false, writer = block.result.op })
+    add(M.rows({ name = M.of_stream("output", last), width = last.width, stream = last.stream,
+      about = "of the last layer" }, block.result.op))
   end
   for _, scope in ipairs(lists.order) do
-    local of = lists[scope]
-    local kept, read = collect(scope, of.forward, of.backward, add, evaluates)
-    by_scope[scope] = { kept = kept, read = read }
+    by_scope[scope] = collect(scope, lists[scope].forward, lists[scope].backward, add, evaluates)
   end
   for _, b in ipairs(by_scope[net].kept) do -- the network is there once
     add(b)

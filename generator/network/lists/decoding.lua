@@ -35,7 +35,7 @@ function M.stream(net, forced, drops)
   if not forced or drops then
     return nil
   end
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+  for _, scope in ipairs(net.order) do
     for _, op in ipairs(scope.ops) do
       local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in a block ahead
       if strange or not fits(op, stream) then

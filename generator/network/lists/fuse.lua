@@ -8,17 +8,21 @@
 --   relu's gradient           into the input gradient of its only reader (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
 
+local ops = require("network.graph.ops")
+
 local M = {}
 
-local function only_reader(readers, value, op)
-  return readers[value] and #readers[value] == 1 and readers[value][1] == op
+-- Whether `after` alone reads what `op` gives.
+local function is_alone(readers, op, after)
+  local of = readers[op.out]
+  return #of == 1 and of[1] == after
 end
 
 -- value -> the operations that read it, in order.
-function M.readers(list, operands)
+function M.readers(list)
   local readers = {}
   for _, op in ipairs(list) do
-    for _, operand in ipairs(operands(op)) do
+    for _, operand in ipairs(ops.operands(op)) do
       readers[operand.value] = readers[operand.value] or {}
       table.insert(readers[operand.value], op)
     end
@@ -41,22 +45,21 @@ end
 -- A product with a bias whose sum is rectified gives the rectified value.
 local function product_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
-    and after.x == op.out
-    and only_reader(readers, op.out, after) then
+    and after.x == op.out and is_alone(readers, op, after) then
     return with(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep, place = after.place })
   end
 end
 
 local function add_norm(op, after, readers, result)
   if op.kind == "add" and after.kind == "norm" and after.x == op.out then
-    local alone = only_reader(readers, op.out, after) and op.out ~= result
+    local alone = is_alone(readers, op, after) and op.out ~= result
     return with(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
       sum = not alone and op.out or nil, out = after.out })
   end
 end
 
-function M.fuse(list, result, operands)
-  local readers, fused, i = M.readers(list, operands), {}, 1
+function M.fuse(list, result)
+  local readers, fused, i = M.readers(list), {}, 1
   while i <= #list do
     local op, after = list[i], list[i + 1]
     local one = after and (product_relu(op, after, readers) or add_norm(op, after, readers, result))

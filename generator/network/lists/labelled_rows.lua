@@ -26,12 +26,11 @@ local find
 
 -- One operation whose result is read at labelled rows alone.
 local function find_partial(found, lists, op)
-  local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
+  local flops = ops.flops(op)
   if ops[op.kind].by_row then
-    found.per_token = found.per_token + (flops.token or 0)
-    found.partial[op], found.values[op.out] = true, true
-    if op.sum then
-      found.values[op.sum] = true
+    found.per_token, found.partial[op] = found.per_token + (flops.token or 0), true
+    for _, value in ipairs(ops.results(op)) do
+      found.values[value] = true
     end
   elseif op.kind == "attention" then
     found.per_pair, found.pairs[op.family.name] = found.per_pair + flops.pair, flops.pair
@@ -149,15 +148,11 @@ end
 
 -- A target is read out at every token, and of several streams it is one.
 function M.derive(net, lists)
-  if net.streams[2] then
-    return nil
-  end
-  local whole = {}
-  local found = derive(net, lists, whole)
-  while not found do
+  local found, whole = nil, {}
+  while not net.streams[2] and not found do
     found = derive(net, lists, whole)
   end
-  return found.values[net.classified.op.x] and found or nil
+  return found and found.values[net.classified.op.x] and found or nil
 end
 
 return M

@@ -10,6 +10,7 @@
 -- buffers: names of those that it is the first to write; a repetition's input has an entry of its own, of kind "input".
 
 local buffers = require("network.lists.buffers")
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local outline = require("network.graph.outline")
 local rooms = require("network.targets.cpu_rooms")
@@ -24,20 +25,8 @@ local function name_of(value)
   return value.input and "input" or given and buffers.of_stream("output", value) or value.name
 end
 
-local function names_of(values)
-  local names = {}
-  for _, value in ipairs(values) do
-    names[#names + 1] = value and name_of(value) or nil
-  end
-  return names
-end
-
 local function operands_of(op)
-  local values = {}
-  for i, operand in ipairs(ops.operands(op)) do
-    values[i] = operand.value
-  end
-  return names_of(values)
+  return lists.map(ops.operands(op), function(operand) return name_of(operand.value) end)
 end
 
 local function shape_of(net, value)
@@ -70,124 +59,120 @@ local function entry(kind, name, what, reads, shape)
 end
 
 local function add_flops(e, op, factor)
-  local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
+  local flops = ops.flops(op)
   e.per_token, e.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
   e.stream, e.keys = op.out.stream.index, (op.kv or op.out).stream.index
-  return e
 end
 
 local function forward_entry(net, op, seen)
   local name = op.sum and op.sum.name .. ", " .. op.out.name or name_of(op.out)
-  local e = entry(op.kind, name, (words[op.kind] or ops[op.kind].words)(op), operands_of(op),
-    shape_of(net, op.out))
+  local e = entry(op.kind, name, (words[op.kind] or ops[op.kind].words)(op), operands_of(op), shape_of(net, op.out))
   if op.kind == "classify" then
     e.shape[1] = "labels"
   end
   e.parameters = outline.learned(op, seen)
-  return add_flops(e, op, 1)
+  add_flops(e, op, 1)
+  return e
 end
 
 -- ---- backward ----
 
--- Each gives what is written, words, and what is read beside the gradient `dy`; factor: how many times the forward
--- operation's work it is.
+-- Each gives words, what is read beside the gradient `dy`, and how many times the forward operation's work it is; nil:
+-- none.
 local back = {}
 
 function back.norm_grad(b)
-  return { b.to, b.dbranch }, "gradient of " .. b.op.name .. (b.dbranch and ", dropout" or ""), { b.op.name .. "_xhat" }
+  return "gradient of " .. b.op.name .. (b.dbranch and ", dropout" or ""), { b.op.name .. "_xhat" }
 end
 
 function back.dropout_grad(b)
-  return { b.to }, "gradient behind dropout", { b.op.keep }
+  return "gradient behind dropout", { b.op.keep }
 end
 
 function back.weight_grad(b)
-  return {}, "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { name_of(b.x) }, 1
+  return "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { name_of(b.x) }, 1
 end
 
 function back.input_grad(b)
-  return { b.to }, "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and name_of(b.relu) or nil }, 1
+  return "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and name_of(b.relu) or nil }, 1
 end
 
 function back.relu_grad(b)
-  return { b.to }, "gradient of relu", { name_of(b.op.out) }
+  return "gradient of relu", { name_of(b.op.out) }
 end
 
-
 function back.attention_grad(b)
-  local reads = operands_of(b.op)
-  reads[#reads + 1] = name_of(b.op.out)
-  return { b.dq, b.dkv ~= b.dq and b.dkv or nil, b.ddirection }, "gradient of attention " .. b.op.family.name, reads, 2
+  return "gradient of attention " .. b.op.family.name, lists.join(operands_of(b.op), { name_of(b.op.out) }), 2
 end
 
 function back.accumulate(b)
-  return { b.to }, "sum", { b.from.name }
+  return "sum", { b.from.name }
 end
 
 function back.copy(b)
-  return { b.to }, "copy", { b.from.name }
+  return "copy", { b.from.name }
 end
 
-function back.clear(b)
-  return { b.to }, "zeros", {}
+function back.clear()
+  return "zeros", {}
 end
 
 function back.classify_grad(b)
-  return { b.to }, "gradient of the loss", { name_of(b.op.x) }
+  return "gradient of the loss", { name_of(b.op.x) }
 end
 
 function back.block_grad(b)
-  return { b.dy }, ("all repetitions of %s, the last one first"):format(b.op.block.name), {}
+  return ("all repetitions of %s, the last one first"):format(b.op.block.name), {}
 end
 
 function back.embed_grad()
-  return {}, "gradient of the tokens' vectors", {}
+  return "gradient of the tokens' vectors", {}
 end
 
 function back.place_grad(b)
   local learned = b.op.p and not b.op.p.frozen
-  return { b.to }, (b.to and "gradient behind dropout" or "") .. (b.to and learned and ", and " or "")
+  return (b.to and "gradient behind dropout" or "") .. (b.to and learned and ", and " or "")
     .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
 end
 
 -- Entries of all other operations.
 local function otherwise(b)
-  return { b.to }, "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
+  return "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
 end
 
-local WRITES_PARAMETERS = {
-  weight_grad = function(b)
-    return b.op.weight, { b.op.p.rows.count, b.op.p.columns.count }
-  end,
-  embed_grad = function(b)
-    return b.op.p.name
-  end,
-  place_grad = function(b)
-    return b.op.p.name
-  end,
-}
+-- The buffers that an entry writes, each once; all repetitions of a block work in place.
+local function written(b)
+  local list = {}
+  for _, buffer in ipairs({ b.kind == "block_grad" and b.dy or b.to or false, b.dbranch or false, b.dq or false,
+    b.dkv ~= b.dq and b.dkv or false, b.ddirection or false }) do
+    list[#list + 1] = buffer or nil
+  end
+  return list
+end
 
 local function backward_entry(net, b)
-  local writes, what, reads, factor = (back[b.kind] or otherwise)(b)
-  local names, shape = {}, nil
-  for _, buffer in ipairs({ writes[1] or false, writes[2] or false, writes[3] or false }) do
-    names[#names + 1] = buffer and buffer.name or nil
-    shape = shape or buffer and shape_of(net, buffer) or nil
-  end
-  if WRITES_PARAMETERS[b.kind] and not b.to then
-    names[1], shape = WRITES_PARAMETERS[b.kind](b)
+  local what, reads, factor = (back[b.kind] or otherwise)(b)
+  local writes, p = written(b), b.op and b.op.p
+  local name, shape = table.concat(lists.names(writes), ", "), writes[1] and shape_of(net, writes[1])
+  if b.kind == "weight_grad" then
+    name, shape = b.op.weight, { p.rows.count, p.columns.count }
+  elseif (b.kind == "embed_grad" or b.kind == "place_grad") and not b.to then
+    name = p.name
   end
   if b.dy then
     table.insert(reads, 1, b.dy.name)
   end
-  local e = entry(b.kind, table.concat(names, ", "), what .. (b.adds and ", added" or ""), reads, shape)
-  return factor and add_flops(e, b.op, factor) or e
+  local e = entry(b.kind, name, what .. (b.adds and ", added" or ""), reads, shape)
+  if factor then
+    add_flops(e, b.op, factor)
+  end
+  return e
 end
 
 -- ---- the whole ----
 
 -- writer -> names of what it is the first to write, in their order; a list of kept buffers writes a repetition's input.
-local function written_by(room, lists)
+local function written_by(room, executed)
   local by = {}
   local function add(writer, name)
     by[writer] = by[writer] or {}
@@ -196,12 +181,12 @@ local function written_by(room, lists)
   for _, b in ipairs(room.workspace) do
     add(b.writer, b.name)
   end
-  for _, scope in ipairs(lists.order) do
+  for _, scope in ipairs(executed.order) do
     local kept = room.scopes[scope].kept
     for _, b in ipairs(kept) do
       add(b.writer or kept, b.name or b.family.name)
     end
-    for _, b in ipairs(lists[scope].backward) do -- what an attention's heads work with, and positions of sequences
+    for _, b in ipairs(executed[scope].backward) do -- what an attention's heads work with, and positions of sequences
       if b.kind == "attention_grad" then
         add(b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then
@@ -212,18 +197,18 @@ local function written_by(room, lists)
   return by
 end
 
-local function scope_of(net, scope, lists, room, by, seen)
+local function scope_of(net, scope, executed, room, by, seen)
   local forward, backward, kept = {}, {}, room.scopes[scope].kept
   if by[kept] then
     forward[1] = entry("input", "input", "what the one before gives", {}, shape_of(net, scope.entry))
     forward[1].buffers = by[kept]
   end
-  for _, op in ipairs(lists[scope].forward) do
+  for _, op in ipairs(executed[scope].forward) do
     local e = forward_entry(net, op, seen)
     e.buffers = by[op] or {}
     forward[#forward + 1] = e
   end
-  for i, b in ipairs(lists[scope].backward) do
+  for i, b in ipairs(executed[scope].backward) do
     backward[i] = backward_entry(net, b)
     backward[i].buffers = by[b] or {}
   end
@@ -232,11 +217,9 @@ local function scope_of(net, scope, lists, room, by, seen)
     forward = forward, backward = backward }
 end
 
-function M.of(net, lists, room)
-  local by, seen, scopes = written_by(room, lists), {}, {}
-  for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    scopes[i] = scope_of(net, scope, lists, room, by, seen)
-  end
+function M.of(net, executed, room)
+  local by, seen = written_by(room, executed), {}
+  local scopes = lists.map(net.order, function(scope) return scope_of(net, scope, executed, room, by, seen) end)
   local shared = outline.shared(net)
   if shared > 0 then
     local e = entry("score", "score", "numbers that all layers share", {})

@@ -29,7 +29,7 @@ local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "k
   "pair_scores", "pairs", "query_sums", "weights" }
 
 local function carry(net)
-  local readers = fuse.readers(net.ops, ops.operands)
+  local readers = fuse.readers(net.ops)
   for _, op in ipairs(net.ops) do
     local of = readers[op.out] or {}
     local taken = #of == 1 and of[1].kind == "block" and of[1].x == op.out and of[1].block
@@ -51,13 +51,13 @@ local function written(list)
 end
 
 local function derive(net)
-  local lists = { order = { net, table.unpack(net.scopes) } }
+  local lists = { order = net.order }
   local function writes(block)
     return lists[block].writes
   end
   for i = #lists.order, 1, -1 do -- blocks first: the network's list runs them
     local scope = lists.order[i]
-    local forward = fuse.fuse(scope.ops, scope.last, ops.operands)
+    local forward = fuse.fuse(scope.ops, scope.last)
     local list, at = backward.derive(forward, scope.entry, scope.last, writes)
     lists[scope] = { forward = forward, backward = list, at = at, writes = written(list) }
   end
@@ -131,10 +131,9 @@ function Walk:scope(scope, from, to)
     elseif op.out == scope.last then
       self:writes(to.key, to.value)
     else
-      if op.sum then
-        self:writes(self:key(scope, op.sum), op.sum)
+      for _, value in ipairs(ops.results(op)) do
+        self:writes(self:key(scope, value), value)
       end
-      self:writes(self:key(scope, op.out), op.out)
     end
   end
 end
@@ -142,7 +141,7 @@ end
 -- What the backward pass reads of a scope is still there at its end.
 function Walk:kept(scope)
   for _, op in ipairs(self.lists[scope].forward) do
-    for _, value in ipairs({ op.sum or op.out, op.out }) do
+    for _, value in ipairs(ops.results(op)) do
       if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
         self:reads(self:key(scope, value), value)
       end
@@ -217,7 +216,7 @@ local function check_gradients(lists)
   local shapes = {}
   for _, scope in ipairs(lists.order) do
     for _, op in ipairs(lists[scope].forward) do
-      for _, value in ipairs({ op.sum or op.out, op.out }) do
+      for _, value in ipairs(ops.results(op)) do
         local buffer, shape = lists[scope].at[value], shape_of(value)
         if value ~= scope.last and buffer then
           local own = buffer.name:find(base_names.gradient(value.name), 1, true) == 1
@@ -266,7 +265,7 @@ end
 -- Another name: of another stream than the first that stream's, else a number.
 local function rename(net, value)
   local taken = {}
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
+  for _, scope in ipairs(net.order) do
     for _, op in ipairs(scope.ops) do
       taken[op.out.name] = true
     end
@@ -287,13 +286,13 @@ end
 
 -- What a block reads from outside is the only value of its name, since its gradient is added to from inside.
 local function name_externals(net)
-  local scopes, outside = { net, table.unpack(net.scopes) }, {}
+  local outside = {}
   for _, block in ipairs(net.scopes) do
     for _, inner in ipairs(block.externals) do
       outside[inner.name] = inner.external
     end
   end
-  for _, scope in ipairs(scopes) do
+  for _, scope in ipairs(net.order) do
     for _, op in ipairs(scope.ops) do
       if op.out ~= scope.last and (outside[op.out.name] or op.out) ~= op.out then
         rename(net, op.out)

@@ -49,9 +49,9 @@ local function select(block, list, part, barred)
   for _, op in ipairs(list) do
     local whole = not ops[op.kind].by_row or op.dropout or op.out == block.last or part and part.partial[op]
     if not whole and not barred[op] and of_tokens(op, values) then
-      done[op], values[op.out] = true, true
-      if op.sum then
-        values[op.sum] = true
+      done[op] = true
+      for _, value in ipairs(ops.results(op)) do
+        values[value] = true
       end
     end
   end
@@ -90,10 +90,9 @@ local function find(found, list, part)
   local read = read_whole(list, found.done)
   for _, op in ipairs(list) do
     if found.done[op] then
-      local flops = ops[op.kind].flops and ops[op.kind].flops(op) or {}
-      found.per_token = found.per_token + (flops.token or 0)
-      for _, value in ipairs({ op.sum or false, op.out }) do
-        if value and read[value] then
+      found.per_token = found.per_token + (ops.flops(op).token or 0)
+      for _, value in ipairs(ops.results(op)) do
+        if read[value] then
           found.repeated[value] = true
           note(found, value.width)
         end

@@ -1,10 +1,12 @@
 -- The calls that operations of a network become in generated code: a function and the order of its arguments.
 --
 -- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): by role, the text of
--- each argument, or false where it has none. A call names roles; words in quotes stand for themselves, and so does the
--- function, but for `routine`, which the record names. Output: records with `arguments` and with the template that
--- prints them: parts/call.tpl unless they have one of their own; an operation without a call has its statements in a
--- template of its kind.
+-- each argument, or false where it has none; names of roles that records leave out. A call names roles; words in quotes
+-- stand for themselves, and so does the function, but for `routine`, which the record names. Output: records with
+-- `arguments` and with the template that prints them: parts/call.tpl unless they have one of their own; an operation
+-- without a call has its statements in a template of its kind.
+
+local lists = require("base.lists")
 
 local M, CALLS = {}, {}
 
@@ -75,16 +77,39 @@ CALLS.cuda = {
   list_weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",
 }
 
-local function argument(record, role)
-  local word = role:match("^'(.*)'$") or record[role]
+local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, ddirection = true }
+local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
+  direction = true }
+
+-- What the records of an entry of a list are made with: names of its scope (at), and by role its operands and results,
+-- where `place` has them, and the gradients that it reads and writes; false where it has none.
+function M.names(at, entry, place)
+  local op = entry.op or entry
+  return setmetatable({}, { __index = function(_, role)
+    if GRADIENTS[role] then
+      return entry[role] and at.w .. entry[role].name or false
+    elseif VALUES[role] then
+      return op[role] and place(op[role]) or false
+    end
+    return at[role]
+  end })
+end
+
+local function argument(record, role, at)
+  local word = role:match("^'(.*)'$")
+  if not word and record[role] == nil then
+    record[role] = at[role]
+  end
+  word = word or record[role]
   if word == nil then
     error(("a record of operation %s has no %s"):format(record.kind, role))
   end
   return word
 end
 
--- record.kind: of the call, or of the template. asked: the condition under which the call is made, or false.
-function M.fill(target, record)
+-- record.kind: of the call, or of the template. asked: the condition under which the call is made, or false. at: names
+-- of roles that the record leaves out.
+function M.fill(target, record, at)
   local routine, roles = (CALLS[target][record.kind] or BOTH[record.kind] or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
     record.template = record.template or ("%s/op/%s.tpl"):format(target, record.kind)
@@ -93,7 +118,7 @@ function M.fill(target, record)
   record.routine, record.asked, record.arguments = routine == "routine" and record.routine or routine,
     record.asked or false, {}
   for role in roles:gmatch("[^, ]+") do
-    table.insert(record.arguments, argument(record, role))
+    table.insert(record.arguments, argument(record, role, at or {}))
   end
   record.template = record.template or "parts/call.tpl"
   return record
@@ -101,13 +126,56 @@ end
 
 -- Appends what stands for an operation, or for an entry of a backward list, of a kind: its record, and those around it
 -- that say their own kind; false ones are none.
-function M.append(target, records, kind, ...)
+function M.append(target, records, kind, at, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      records[#records + 1] = M.fill(target, record)
+      local filled = M.fill(target, record, at) -- which may append what its arguments need
+      records[#records + 1] = filled
     end
   end
+end
+
+-- The names that texts of records go through: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and
+-- those that are asked for, or say of what a record is a part.
+function M.reads(records)
+  local read = {}
+  for _, record in ipairs(records) do
+    for _, text in next, record do
+      local name = type(text) == "string" and (text:match("^&?(%l+)%->") or text:match("^(%l+) %? "))
+      read[name or ""] = true
+    end
+    read[record.asked or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
+  end
+  return read
+end
+
+-- The kernel of both targets for the gradient of a norm.
+function M.norm_grad(b)
+  local op, rms = b.op, b.op.norm == "rms"
+  if op.kind == "norm" then
+    return (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
+  end
+  local prefix, drops = rms and "rms_" or "", b.dbranch and "dropout_" or ""
+  return ("%sadd_%snorm%s_grad"):format(prefix, drops, b.adds and "_sum" or "")
+end
+
+-- Members of a struct { type, name, key, about } as lines: neighbours of one key and meaning stand in one line; one of
+-- `most` columns takes no more.
+function M.members(list, most)
+  local lines = {}
+  for _, member in ipairs(list) do
+    local last, star = lines[#lines], member.type:match("%*?$")
+    if last and member.key and last.key == member.key and last.about == member.about and #last.text < most then
+      last.text = ("%s, %s%s"):format(last.text, star, member.name)
+    else
+      lines[#lines + 1] = { key = member.key, about = member.about,
+        text = member.type .. (star == "" and " " or "") .. member.name }
+    end
+  end
+  return lists.map(lines, function(line)
+    return line.text .. ";" .. (line.about and (" /* %s */"):format(line.about) or "")
+  end)
 end
 
 return M

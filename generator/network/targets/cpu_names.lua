@@ -3,6 +3,7 @@
 -- Input: the state of cpu_network.lua, a scope, a value. Output: text.
 
 local buffers = require("network.lists.buffers")
+local calls = require("network.targets.calls")
 local ops = require("network.graph.ops")
 local rooms = require("network.targets.cpu_rooms")
 
@@ -65,10 +66,13 @@ function M.of_scope(cpu, scope)
   return of
 end
 
--- Rows and tokens of a stream, as text; where an operation leaves rows out, those that it has.
-function M.rows_of(cpu, at, stream)
-  local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, stream)
-  return of .. "rows", of .. "tokens"
+-- What the records of an entry of a list are made with (calls.lua), and its rows and tokens; where it leaves rows out,
+-- those that it has.
+function M.of_entry(cpu, at, entry, place)
+  local value = (entry.op or entry).out or entry.to
+  local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, value.stream)
+  local here = setmetatable({ rows = of .. "rows", tokens = of .. "tokens" }, { __index = at })
+  return calls.names(here, entry, place)
 end
 
 -- The width's part in the name of a function that is not for the width of the model.

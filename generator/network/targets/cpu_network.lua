@@ -28,7 +28,9 @@ local builder = require("network.graph.builder")
 local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
+local lists = require("base.lists")
 local names = require("network.targets.cpu_names")
+local ops = require("network.graph.ops")
 local records = require("network.targets.cpu_records")
 local rooms = require("network.targets.cpu_rooms")
 local vocabulary_rows = require("network.targets.cpu_vocabulary")
@@ -43,7 +45,7 @@ local function trace_records(cpu)
   for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
     list[#list + 1] = record
     if record.kind == "embed" then
-      calls.append("cpu", list, "trace", { self = not record.traced and record.self, x = record.out,
+      calls.append("cpu", list, "trace", nil, { self = not record.traced and record.self, x = record.out,
         tokens = record.traced })
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
@@ -53,107 +55,53 @@ local function trace_records(cpu)
   return list
 end
 
-local function has(list, test)
-  for _, record in ipairs(list) do
-    if test(record) then
-      return true
-    end
-  end
-  return false
-end
-
--- Whether a record names something that begins so.
-local function mentions(start)
-  return function(record)
-    for _, text in pairs(record) do
-      if type(text) == "string" and text:sub(1, #start) == start then
-        return true
-      end
-    end
-    return false
-  end
-end
-
--- Whether a record is for those rows of a repetition that are read.
-local function has_part(record)
-  return record.part == "part" or mentions("part->")(record)
-end
-
--- Whether one asks if it is part of training.
-local function asks(record)
-  return record.asked == "train" or mentions("train ? ")(record)
-end
-
--- Whether one is for those rows of the first repetition that are there.
-local function has_distinct(record)
-  return record.distinct == "distinct" or mentions("distinct->")(record)
-end
-
 local function block_of(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
   local made, back_made = records.forward(cpu, block, "forward"), records.backward(cpu, block)
+  local forward, backward = calls.reads(made), calls.reads(back_made)
+  local function of_both(name)
+    return { forward = forward[name] or false, backward = backward[name] or false }
+  end
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
-    part = { forward = has(made, has_part), backward = has(back_made, has_part) },
-    vocabulary = { forward = has(made, has_distinct), backward = has(back_made, has_distinct) },
+    part = of_both("part"), vocabulary = of_both("distinct"), uses_parameters = of_both("p"),
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
     members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
-    panels = #panels > 0,
-    asks = has(made, asks), forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
-    uses_parameters = { forward = has(made, mentions("p->")), backward = has(back_made, mentions("p->")) },
+    panels = #panels > 0, asks = forward.train or false,
+    forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
   }
 end
 
 -- The functions that embed a stream each.
 local function embedding_functions(cpu)
-  local list = {}
-  for _, op in ipairs(cpu.net.ops) do
-    if op.kind == "embed" then
-      list[#list + 1] = { number = #list, routine = embeddings.routine(cpu.net, op), vectors = op.p.name,
-        keep = op.keep or false, scale = embeddings.scale(cpu.net, op), stream = op.stream.index,
-        of = rooms.of_stream(cpu.net, op.stream),
-        drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS,
-        vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
-    end
-  end
-  return list
+  return lists.map(ops.of_kind(cpu.net, "embed"), function(op, i)
+    return { number = i - 1, routine = embeddings.routine(cpu.net, op), vectors = op.p.name,
+      keep = op.keep or false, scale = embeddings.scale(cpu.net, op), stream = op.stream.index,
+      of = rooms.of_stream(cpu.net, op.stream),
+      drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS,
+      vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
+  end)
 end
 
 -- What a layer's state calls the queries, the keys and the directions of its attention, by family.
-local function attended(cpu)
+local function attended(net)
   local by_family = {}
-  for _, scope in ipairs(cpu.lists.order) do
-    for _, op in ipairs(cpu.lists[scope].forward) do
-      if op.kind == "attention" then
-        by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
-          direction = op.direction and op.direction.name or false }
-      end
-    end
+  for _, op in ipairs(ops.of_kind(net, "attention")) do
+    by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
+      direction = op.direction and op.direction.name or false }
   end
   return by_family
-end
-
--- Whether values are dropped out, not the weights of attention alone.
-local function has_masks(net)
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    for _, op in ipairs(scope.ops) do
-      if op.keep then
-        return true
-      end
-    end
-  end
-  return false
 end
 
 -- A list of what decoding runs of a block, and what of the layer's it mentions.
 local function part_of(cpu, block, stream, ahead, cached)
   local list = records.decoding(cpu, block, stream, ahead)
+  local read = calls.reads(list)
   return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached,
     name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
-    list = list, parameters = has(list, mentions("p->")), panels = has(list, mentions("panels->")),
-    state = has(list, mentions("s->")) or has(list, mentions("&s->")) }
+    list = list, parameters = read.p or false, panels = read.panels or false, state = read.s or false }
 end
 
 local function decoded_block(cpu, block, stream)
@@ -182,23 +130,21 @@ local function decoded(cpu, stream)
       record.routine, record.cache = block.name .. "_decode", cache
       calls.fill("cpu", record)
       if block.ahead.list[1] then
-        calls.append("cpu", of.ahead, "block", { template = record.template, routine = block.name .. "_prepare",
+        calls.append("cpu", of.ahead, "block", nil, { template = record.template, routine = block.name .. "_prepare",
           uses = block.uses, self = record.self, cache = cache, input = false, output = false })
       end
     end
   end
-  for _, name in ipairs({ "ahead", "each" }) do
-    of[name .. "_reads"] = has(of[name], mentions("p->"))
-  end
+  of.ahead_reads, of.each_reads = calls.reads(of.ahead).p or false, calls.reads(of.each).p or false
   return of
 end
 
 -- part: the rows that somebody reads (labelled_rows.lua), or nil; vocabulary: those that are alike
 -- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
 -- nil. eval_dropout: dropout stays on in evaluation.
-function M.derive(net, lists, structs, room, part, vocabulary, stream, eval_dropout)
+function M.derive(net, executed, structs, room, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.taken(), net.classified.op.tied
-  local cpu = { net = net, lists = lists, buffers = room, part = part, part_rooms = {}, part_taken = {},
+  local cpu = { net = net, lists = executed, buffers = room, part = part, part_rooms = {}, part_taken = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
   vocabulary_rows.add_rooms(cpu)
@@ -206,22 +152,22 @@ function M.derive(net, lists, structs, room, part, vocabulary, stream, eval_drop
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
   end
-  local blocks = {}
-  for i, block in ipairs(net.scopes) do
-    blocks[i] = block_of(cpu, block, panels_of[block.parameters_type])
-  end
+  local blocks = lists.map(net.scopes, function(block)
+    return block_of(cpu, block, panels_of[block.parameters_type])
+  end)
   local pass = { train = records.forward(cpu, net, "train"), evaluate = records.forward(cpu, net, "evaluate"),
     backward = records.backward(cpu, net), trace = trace_records(cpu) }
-  pass.reads = has(pass.train, mentions("p->"))
-  pass.asks = has(pass.train, asks)
+  local read = calls.reads(pass.train)
+  pass.reads, pass.asks = read.p or false, read.train or false
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
     part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
     vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
     rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
-    tied = tied and tied.name or false, places = builder.most_places(net), masks = has_masks(net),
+    tied = tied and tied.name or false, places = builder.most_places(net),
+    masks = #lists.map(net.order, function(scope) return next(scope.masks) end) > 0,
     embeddings = embedding_functions(cpu),
-    attended = attended(cpu), decoding = stream and decoded(cpu, stream) or false,
+    attended = attended(net), decoding = stream and decoded(cpu, stream) or false,
     labelled = rooms.of_stream(net, net.classified.op.x.stream) }
 end
 

@@ -4,6 +4,7 @@
 -- (cpu_names.lua). In generated code `part` says which tokens of each sequence a repetition has rows of: all, or in the
 -- last one those that are read. Taking rows and spreading them are no work where they are all.
 
+local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 
 local M = {}
@@ -23,8 +24,7 @@ local function room_of(cpu, value, reader)
     name = ("%s_read%d"):format(value.name, number)
   end
   cpu.part_rooms[value] = name
-  table.insert(cpu.buffers.workspace, { name = name, form = "rows", width = value.width, stream = value.stream,
-    training = false, kept = false, about = "rows that are read", writer = reader })
+  table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = name, about = "rows that are read" }))
   return name
 end
 
@@ -49,7 +49,7 @@ function M.naming(cpu, scope, at, place, records, mode)
         return place(value)
       elseif not taken[value] then
         taken[value] = room_of(cpu, value, entry)
-        calls.append("cpu", records, "part", { self = at.self, part = at.part, name = taken[value],
+        calls.append("cpu", records, "part", at, { self = at.self, part = at.part, name = taken[value],
           width = value.width.text, x = place(value), rows = at.w .. taken[value] })
       end
       return taken[value]
@@ -60,8 +60,7 @@ end
 -- Ahead of an entry, or at the end of a scope, gradients of labelled rows become those of all.
 function M.spread(cpu, at, records, key)
   for _, buffer in ipairs(cpu.part and cpu.part.spread[key] or {}) do
-    calls.append("cpu", records, "spread", { self = at.self, part = at.part, width = buffer.width.text,
-      gradient = at.w .. buffer.name })
+    calls.append("cpu", records, "spread", at, { width = buffer.width.text, gradient = at.w .. buffer.name })
   end
 end
 

@@ -16,7 +16,7 @@ local vocabulary = require("network.targets.cpu_vocabulary")
 
 local M = {}
 
-local function_for, rows_of, suffix = names.function_for, names.rows_of, names.suffix
+local function_for, suffix = names.function_for, names.suffix
 
 -- --- forward -------------------------------------------------------------------------------------------------------
 
@@ -47,8 +47,8 @@ end
 
 -- The drawing of an operation's masks.
 local function drawn(cpu, at, op)
-  return { kind = "draw", asked = not cpu.eval_dropout and "train", self = at.self,
-    part = at.partly and at.part or at.all, site = op.scope ~= cpu.net and site_of(op.scope) or "0", place = op.place,
+  return { kind = "draw", asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
+    site = op.scope ~= cpu.net and site_of(op.scope) or "0", place = op.place,
     below = op.dropout.name .. "_DROP_BELOW",
     length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false,
     width = op.out.width.text, keep = at.kept .. op.keep }
@@ -60,30 +60,28 @@ local function mask_of(cpu, at, op)
   return op.dropout and form:format(at.kept .. op.keep) or false
 end
 
+local function dropped(at, op, x, elements)
+  return { kind = "drop", elements = elements, keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE",
+    x = x }
+end
+
 -- Results of an operation are dropped out where they lie: its record, and those behind it.
 local function dropped_in_place(cpu, at, op, record, elements)
   if not op.dropout then
     return record
   end
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  return record, drawn(cpu, at, op), { kind = "drop", asked = not cpu.eval_dropout and "train",
-    elements = elements or tokens .. " * " .. op.out.width.text, keep = at.kept .. op.keep,
-    factor = op.dropout.name .. "_KEEP_SCALE", x = record.out }
+  local drop = dropped(at, op, at.out, elements or at.tokens .. " * " .. op.out.width.text)
+  drop.asked = not cpu.eval_dropout and "train"
+  return record, drawn(cpu, at, op), drop
 end
 
-function forward.product(cpu, at, op, place)
+function forward.product(cpu, at, op)
   local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return dropped_in_place(cpu, at, op, { routine = name, rows = rows_of(cpu, at, op.x.stream), x = place(op.x),
-    panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias", out = place(op.out) })
-end
-
--- Further arguments of a sum, and ahead of it the drawing of its masks.
-local function sum_of(cpu, at, op, place, record)
-  record.residual, record.branch, record.mask = place(op.residual), place(op.branch), mask_of(cpu, at, op)
-  return op.dropout and drawn(cpu, at, op) or record, op.dropout and record
+  return dropped_in_place(cpu, at, op, { routine = name, panels = at.panels .. op.weight,
+    bias = op.p.bias and at.p .. op.weight .. "_bias" })
 end
 
 -- The tokens of a value of the network that is traced, where there are several streams.
@@ -91,63 +89,70 @@ local function traced(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
 end
 
-local function norm_record(cpu, at, op, place)
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  return { routine = norm_function(cpu, op), self = at.self, tokens = tokens, scale = at.p .. op.p.name .. "_scale",
-    offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
+-- What a norm keeps for the way back, and its scale, on both ways.
+local function norm_record(at, op, routine)
+  return { routine = routine, scale = at.p .. op.p.name .. "_scale", xhat = at.kept .. op.name .. "_xhat",
+    rstd = at.kept .. op.name .. "_rstd" }
 end
 
-function forward.norm(cpu, at, op, place)
-  local record = norm_record(cpu, at, op, place)
-  record.x = place(op.x)
+function forward.norm(cpu, at, op)
+  local record = norm_record(at, op, norm_function(cpu, op))
+  record.offset = op.norm == "layer" and at.p .. op.p.name .. "_offset"
   return record
 end
 
-function forward.add_norm(cpu, at, op, place)
-  local record = norm_record(cpu, at, op, place)
-  record.sum = op.sum and place(op.sum) or false
-  return sum_of(cpu, at, op, place, record)
+-- A sum, and ahead of it the drawing of its masks; ahead of that what its operands need.
+local function sum_of(cpu, at, op, record)
+  record.residual, record.branch, record.mask = at.residual, at.branch, mask_of(cpu, at, op)
+  return op.dropout and drawn(cpu, at, op) or record, op.dropout and record
 end
 
-function forward.add(cpu, at, op, place)
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  local drops = op.dropout and op.dropout.name or false
+function forward.add_norm(cpu, at, op)
+  return sum_of(cpu, at, op, forward.norm(cpu, at, op))
+end
+
+-- A function that adds rows.
+local function adding(cpu, width, drops)
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
-    .. suffix(op.out.width)
-  return sum_of(cpu, at, op, place, { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
-    width = op.out.width.text, drops = drops }), tokens = tokens, out = place(op.out) })
+    .. suffix(width)
+  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = width.text,
+    drops = drops }) }
 end
 
-local function over_rows(cpu, at, op, place)
-  local rows, kernel = rows_of(cpu, at, op.out.stream), op.about.kernel(op)
-  local key = kernel .. " " .. op.out.width.text
-  local routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name, { template = "cpu/rows/activation.tpl",
-    kernel = kernel, width = op.out.width.text })
-  return dropped_in_place(cpu, at, op, { kind = "over_rows", routine = routine, rows = rows, x = place(op.x),
-    out = place(op.out) })
+function forward.add(cpu, at, op)
+  return sum_of(cpu, at, op, adding(cpu, op.out.width, op.dropout and op.dropout.name or false))
+end
+
+-- The function for rows of a kernel, and of its gradient.
+local function kernel_routine(cpu, op, kernel, ending)
+  return function_for(cpu.rows, table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name
+    .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
+end
+
+local function over_rows(cpu, at, op)
+  return dropped_in_place(cpu, at, op, { kind = "over_rows",
+    routine = kernel_routine(cpu, op, op.about.kernel(op), "") })
 end
 
 for kind in next, ops.over_rows() do
   forward[kind] = over_rows
 end
 
--- Which of its queries an attention is asked for, where that is not all of them in every layer.
-local function queries_of(cpu, at, op)
-  return cpu.part and cpu.part.partial[op] and at.part or false
+-- An attention, on both ways. part: which of its queries it is asked for, where that is not all of them in every layer.
+local function attention_record(cpu, at, op, routine)
+  return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
+    kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }
 end
 
-function forward.attention(cpu, at, op, place)
-  return { routine = "attention_" .. op.family.name, self = at.self, part = queries_of(cpu, at, op),
-    kept = "&" .. at.kept .. op.family.name, site = op.dropout and site_of(op.scope) or false,
-    direction = op.direction and place(op.direction) or false, q = place(op.q),
-    kv = op.kv ~= op.q and place(op.kv), cache = op.family.ranged and op.kv == op.q and "NULL",
-    tiles = op.family.tiles and "NULL", out = place(op.out) }
+function forward.attention(cpu, at, op)
+  local record = attention_record(cpu, at, op, "attention_%s")
+  record.site = op.dropout and site_of(op.scope) or false
+  record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
+  return record
 end
 
-function forward.embed(cpu, at, op, place)
-  return { routine = embeddings.routine(cpu.net, op), self = at.self, out = place(op.out),
-    traced = traced(cpu, op.out) }
+function forward.embed(cpu, _, op)
+  return { routine = embeddings.routine(cpu.net, op), traced = traced(cpu, op.out) }
 end
 
 -- Where the positions of a stream's tokens are found that are drawn, or false. of: its part of the workspace.
@@ -166,166 +171,124 @@ local function elements_of(at, of)
   return ("%s%stokens * WIDTH"):format(at.w, of)
 end
 
--- What is added to tokens is found in: a parameter, or the tables of positions.
-local function table_of(at, op)
-  return op.p and at.p .. op.p.name or false
+-- What adds vectors of positions, or takes their gradient; vectors: in a parameter, or in the tables of positions.
+local function place_record(cpu, at, op, form, vectors)
+  local of = rooms.of_stream(cpu.net, op.out.stream)
+  local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")
+  return { routine = function_for(cpu.rows, name, name, { of = of, template = ("cpu/rows/%s.tpl"):format(form),
+    encoding = op.encoding }), positions = drawn_positions(at, op, of), vectors = vectors }, elements_of(at, of)
 end
 
-function forward.place(cpu, at, op, place)
-  local of = rooms.of_stream(cpu.net, op.out.stream)
-  local name = "place" .. (of ~= "" and "_" .. op.out.stream.name or "")
-  return dropped_in_place(cpu, at, op, { routine = function_for(cpu.rows, name, name, { of = of,
-    template = "cpu/rows/place.tpl", encoding = op.encoding }), self = at.self, x = place(op.x),
-    positions = drawn_positions(at, op, of), vectors = table_of(at, op), out = place(op.out) }, elements_of(at, of))
+function forward.place(cpu, at, op)
+  local record, elements = place_record(cpu, at, op, "place", op.p and at.p .. op.p.name or false)
+  return dropped_in_place(cpu, at, op, record, elements)
 end
 
 -- All repetitions: the input of each where it is kept, else the stream's one buffer.
-function forward.block(cpu, at, op, place, mode)
+function forward.block(cpu, at, op, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
-  local first, last = place(op.x), place(op.out)
   local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.of_stream("output", op.out)
   local after = ("w.%s[l + 1].input"):format(block.name)
-  local own = not op.x.carried and first -- the input is read by others, too, and stays
-  return { self = at.self, name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
+  local own = not op.x.carried and at.x -- the input is read by others, too, and stays
+  return { name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
     template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false, traced = traced(cpu, op.out),
     input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
-    output = (kept or last ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, last)
+    output = (kept or at.out ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, at.out)
       or home }
 end
 
-function forward.classify(_, at, op, place)
-  return { self = at.self, x = place(op.x) }
+function forward.classify()
+  return {}
 end
 
 -- --- backward ------------------------------------------------------------------------------------------------------
 
 local back = {}
 
-local function gradient(at, buffer)
-  return buffer and at.w .. buffer.name or false
-end
-
 function back.norm_grad(cpu, at, b)
-  local op = b.op
-  local _, tokens = rows_of(cpu, at, op.out.stream)
-  local drops, rms = b.dbranch and op.dropout.name or false, op.norm == "rms"
+  local op, drops = b.op, b.dbranch and b.op.dropout.name or false
   local alone, added = op.kind == "norm", op.kind == "norm" and b.adds and "_added" or ""
   local form = alone and "row_norm" or b.adds and "residual_sum_norm" or "residual_norm"
-  local kernel = alone and (rms and "rms_norm_grad" or "layer_norm_grad") .. added
-    or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", drops and "dropout_" or "", b.adds and "_sum" or "")
   local in_place = not alone and not b.adds
-  return { routine = norm_routine(cpu, op, form .. "_grad" .. added, drops, { kernel = kernel, adds = b.adds or false,
-      template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }), tokens = tokens,
-    dy = not in_place and gradient(at, b.dy), to = gradient(at, b.to), keep = drops and at.kept .. op.keep,
-    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
-    dbranch = gradient(at, b.dbranch), dscale = at.g .. op.p.name .. "_scale",
-    doffset = not rms and at.g .. op.p.name .. "_offset" }
+  local record = norm_record(at, op, norm_routine(cpu, op, form .. "_grad" .. added, drops, {
+    kernel = calls.norm_grad(b), adds = b.adds or false,
+    template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }))
+  record.dy, record.keep = not in_place and at.dy, drops and at.kept .. op.keep
+  record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
+  return record
 end
 
 function back.dropout_grad(cpu, at, b)
   local op = b.op
-  local _, tokens = rows_of(cpu, at, op.out.stream)
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
   return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
-    width = op.out.width.text, drops = op.dropout.name, branch = op.branch ~= nil }), tokens = tokens,
-    dy = gradient(at, b.dy),
-    keep = at.kept .. op.keep, to = gradient(at, b.to) }
+    width = op.out.width.text, drops = op.dropout.name, branch = op.branch ~= nil }), keep = at.kept .. op.keep }
 end
 
-function back.weight_grad(cpu, at, b, place)
+function back.weight_grad(cpu, at, b)
   local op = b.op
-  local _, tokens = rows_of(cpu, at, op.x.stream)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
-  return { routine = name, tokens = tokens, x = place(b.x), dy = gradient(at, b.dy), dw = at.g .. op.weight,
-    db = op.p.bias and at.g .. op.weight .. "_bias" }
+  return { routine = name, dw = at.g .. op.weight, db = op.p.bias and at.g .. op.weight .. "_bias" }
 end
 
-function back.input_grad(cpu, at, b, place)
+function back.input_grad(cpu, at, b)
   local op = b.op
   local inner, columns = op.out.width.text, op.x.width.text
   local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
   local other = b.relu and op.x.name or b.adds and "dx" or false
   local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
-  return { routine = name, rows = rows_of(cpu, at, op.x.stream), dy = gradient(at, b.dy),
-    panels = at.panels .. op.weight .. "_transposed", relu = b.relu and place(b.relu) or false,
-    to = gradient(at, b.to) }
-end
-
-local function over_rows_grad(cpu, at, b, x, kernel)
-  local op = b.op
-  local key = kernel .. " grad " .. op.out.width.text
-  return { routine = function_for(cpu.rows, key, kernel .. "_" .. op.out.name .. "_grad", {
-    template = "cpu/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    kind = "over_rows_grad", rows = rows_of(cpu, at, op.out.stream), x = x,
-    dy = gradient(at, b.dy), to = gradient(at, b.to) }
+  return { routine = name, panels = at.panels .. op.weight .. "_transposed", relu = b.relu and at.x or false }
 end
 
 for kind, about in next, ops.over_rows() do
-  back[kind .. "_grad"] = function(cpu, at, b, place)
-    return over_rows_grad(cpu, at, b, place(b.op.x), about.kernel(b.op))
+  back[kind .. "_grad"] = function(cpu, _, b)
+    return { kind = "over_rows_grad", routine = kernel_routine(cpu, b.op, about.kernel(b.op), "_grad") }
   end
 end
 
-function back.relu_grad(cpu, at, b, place)
-  return over_rows_grad(cpu, at, b, place(b.op.out), "relu")
+function back.relu_grad(cpu, at, b)
+  return { kind = "over_rows_grad", routine = kernel_routine(cpu, b.op, "relu", "_grad"), x = at.out }
 end
 
-function back.attention_grad(cpu, at, b, place)
-  local op = b.op
-  return { routine = ("attention_%s_backward"):format(op.family.name), self = at.self, part = queries_of(cpu, at, op),
-    kept = "&" .. at.kept .. op.family.name,
-    direction = op.direction and place(op.direction) or false, q = place(op.q),
-    kv = op.kv ~= op.q and place(op.kv), attended = place(op.out), dy = gradient(at, b.dy), dq = gradient(at, b.dq),
-    dkv = op.kv ~= op.q and gradient(at, b.dkv), ddirection = gradient(at, b.ddirection) }
+function back.attention_grad(cpu, at, b)
+  local record = attention_record(cpu, at, b.op, "attention_%s_backward")
+  record.attended, record.dkv = at.out, record.kv and at.dkv
+  return record
 end
 
 function back.place_grad(cpu, at, b)
-  local op, of = b.op, rooms.of_stream(cpu.net, b.op.out.stream)
-  local learned, dy = op.p ~= nil and not op.p.frozen, gradient(at, b.dy)
-  local name = "place_grad" .. (of ~= "" and "_" .. op.out.stream.name or "")
-  local drop = op.dropout and { kind = "drop", elements = elements_of(at, of), keep = at.kept .. op.keep,
-    factor = op.dropout.name .. "_KEEP_SCALE", x = dy } or false
-  return drop, learned and { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/place_grad.tpl",
-    of = of, encoding = op.encoding }), self = at.self, positions = drawn_positions(at, op, of), dy = dy,
-    vectors = at.g .. op.p.name }
+  local op = b.op
+  local learned = op.p ~= nil and not op.p.frozen
+  local elements = elements_of(at, rooms.of_stream(cpu.net, op.out.stream))
+  return op.dropout and dropped(at, op, at.dy, elements) or false,
+    learned and (place_record(cpu, at, op, "place_grad", at.g .. op.p.name))
 end
 
-function back.accumulate(cpu, at, b)
-  local _, tokens = rows_of(cpu, at, b.to.stream)
-  local name = "add_rows" .. suffix(b.to.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = b.to.width.text,
-    drops = false }), tokens = tokens, from = gradient(at, b.from), to = gradient(at, b.to) }
+function back.accumulate(cpu, _, b)
+  return adding(cpu, b.to.width, false)
 end
 
-function back.copy(cpu, at, b)
-  local _, tokens = rows_of(cpu, at, b.to.stream)
-  return { tokens = tokens, width = b.to.width.text, from = gradient(at, b.from), to = gradient(at, b.to) }
+function back.copy(_, at, b)
+  return { tokens = at.tokens, width = b.to.width.text, from = at.from, to = at.to }
 end
 
-function back.clear(cpu, at, b)
-  local _, tokens = rows_of(cpu, at, b.to.stream)
-  return { tokens = tokens, width = b.to.width.text, to = gradient(at, b.to) }
-end
+back.clear, back.classify_grad = back.copy, forward.classify
 
-function back.classify_grad(_, at, b, place)
-  return { self = at.self, x = place(b.op.x), to = gradient(at, b.to) }
-end
-
-function back.block_grad(_, at, b)
+function back.block_grad(_, _, b)
   local block = b.op.block
   local layer = block.loops > 1 and "l % " .. block.count_name or "l"
-  return { self = at.self, template = "cpu/op/block_grad.tpl", routine = block.name .. "_backward",
-    uses = block.uses, gradient = ("&g->%s[%s]"):format(block.name, layer) }
+  return { template = "cpu/op/block_grad.tpl", routine = block.name .. "_backward", uses = block.uses,
+    gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 
 function back.embed_grad(cpu, at, b)
   local of_vocabulary = cpu.vocabulary and cpu.vocabulary.embed == b.op
   return { routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
-    self = not of_vocabulary and at.self, dy = gradient(at, b.dy) }
+    self = not of_vocabulary and at.self }
 end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------
@@ -336,7 +299,8 @@ local function maker_of(cpu, scope, at, place, records, mode)
   local once = vocabulary.naming(cpu, scope, at, records, mode)
   return function(by_kind, entry)
     local names_of, place_of = once(entry, naming(entry))
-    calls.append("cpu", records, entry.kind, by_kind[entry.kind](cpu, names_of, entry, place_of, mode))
+    local here = names.of_entry(cpu, names_of, entry, place_of)
+    calls.append("cpu", records, entry.kind, here, by_kind[entry.kind](cpu, here, entry, mode))
   end
 end
 
@@ -368,13 +332,14 @@ function M.decoding(cpu, scope, stream, ahead)
     return cached[value] or place(value)
   end
   for _, op in ipairs(decoding.part(cpu.lists[scope].forward, stream, ahead)) do
-    for _, record in ipairs({ forward[op.kind](cpu, at, op, place_or_cache, "evaluate") }) do
+    local here = names.of_entry(cpu, at, op, place_or_cache)
+    for _, record in ipairs({ forward[op.kind](cpu, here, op, "evaluate") }) do
       if record and not DROPS[record.kind] then
         record.mask = record.mask and "NULL"
         record.cache = record.cache and "cache->" .. op.family.name
         record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
         record.part = record.part and at.all
-        calls.append("cpu", records, op.kind == "classify" and "read_out" or op.kind, record)
+        calls.append("cpu", records, op.kind == "classify" and "read_out" or op.kind, here, record)
       end
     end
   end

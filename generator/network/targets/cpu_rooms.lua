@@ -3,6 +3,9 @@
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
 -- templates/cpu/room.tpl; { name, form, channels, stream, kept, family }.
 
+local calls = require("network.targets.calls")
+local lists = require("base.lists")
+
 local M = {}
 
 -- Of which stream a length, tokens or rows are, where a network has several.
@@ -10,38 +13,23 @@ function M.of_stream(net, stream)
   return net.streams[2] and stream.name .. "." or ""
 end
 
-local GROUPED = 60 -- columns of a line of members that takes one more
-local MEMBERS = { rows = "real", row = "real", keep = "int8_t", vocabulary = "real" }
+local MEMBERS = { rows = "real *", row = "real *", keep = "int8_t *", vocabulary = "real *" }
 
 local function shape_text(net, buffer)
-  local tokens = ("[%stokens]"):format(M.of_stream(net, buffer.stream))
-  if buffer.form == "vocabulary" then
-    tokens = "[VOCABULARY]"
-  end
+  local tokens = buffer.form == "vocabulary" and "[VOCABULARY]"
+    or ("[%stokens]"):format(M.of_stream(net, buffer.stream))
   return buffer.form == "row" and tokens or ("%s[%s]"):format(tokens, (buffer.width.text:gsub(" %* ", " ")))
 end
 
--- Buffers as members of a struct: neighbours of one shape stand in one line.
+-- Buffers as members of a struct.
 function M.members(net, list)
-  local lines = {}
-  for _, b in ipairs(list) do
-    local last, shape = lines[#lines], b.form ~= "family" and shape_text(net, b)
+  return calls.members(lists.map(list, function(b)
     if b.form == "family" then
-      lines[#lines + 1] = { text = ("%s_kept %s;"):format(b.family.name, b.family.name) }
-    elseif last and last.form == b.form and last.shape == shape and last.said == b.about
-      and last.training == b.training and #last.text < GROUPED then
-      last.text = ("%s, *%s;"):format(last.text:sub(1, -2), b.name)
-    else
-      lines[#lines + 1] = { form = b.form, shape = shape, said = b.about, training = b.training,
-        text = ("%s *%s;"):format(MEMBERS[b.form], b.name) }
+      return { type = b.family.name .. "_kept", name = b.family.name }
     end
-  end
-  local texts = {}
-  for i, line in ipairs(lines) do
-    local about = line.shape and line.shape .. (line.said and " " .. line.said or "")
-    texts[i] = line.text .. (about and (" /* %s */"):format(about) or "")
-  end
-  return texts
+    local about = shape_text(net, b) .. (b.about and " " .. b.about or "")
+    return { type = MEMBERS[b.form], name = b.name, key = b.form .. tostring(b.training), about = about }
+  end), 59)
 end
 
 -- The lengths of a family's sides in a workspace.
@@ -67,21 +55,15 @@ end
 
 -- The rooms as data, for counts of memory (memory.lua).
 function M.data(list)
-  local out = {}
-  for i, b in ipairs(list) do
-    out[i] = { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
+  return lists.map(list, function(b)
+    return { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
       stream = b.stream and b.stream.index, kept = b.kept, training = b.training, family = b.family }
-  end
-  return out
+  end)
 end
 
 -- The families of attentions that a list of buffers keeps.
 function M.families(list)
-  local names = {}
-  for _, b in ipairs(list) do
-    names[#names + 1] = b.family and b.family.name or nil
-  end
-  return names
+  return lists.map(list, function(b) return b.family and b.family.name end)
 end
 
 return M

@@ -4,8 +4,10 @@
 -- it (cpu_names.lua). In generated code `distinct` says of what a repetition has rows: of all tokens, or in the first
 -- one of the symbols. Copying rows to all tokens and summing gradients by symbol are no work where rows are of tokens.
 
+local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
+local ops = require("network.graph.ops")
 
 local M = {}
 
@@ -15,8 +17,8 @@ local VECTORS, SCRATCH = "token_vectors", "token_scratch"
 function M.add_rooms(cpu)
   local vocabulary = cpu.vocabulary
   local function add(name, width, about)
-    table.insert(cpu.buffers.workspace, { name = name, form = "vocabulary", width = width,
-      stream = vocabulary.embed.stream, training = false, about = about, kept = false, writer = vocabulary.embed })
+    table.insert(cpu.buffers.workspace, buffers.rows({ name = name, width = width, about = about,
+      stream = vocabulary.embed.stream }, vocabulary.embed, { form = "vocabulary" }))
   end
   if vocabulary then
     add(VECTORS, vocabulary.embed.out.width, "what the embedding gives every symbol")
@@ -43,7 +45,7 @@ function M.naming(cpu, scope, at, records, mode)
         return place(value)
       elseif not taken then
         taken = true
-        calls.append("cpu", records, "distinct", { distinct = "distinct", all = "&" .. at.w .. "all",
+        calls.append("cpu", records, "distinct", at, { distinct = "distinct", all = "&" .. at.w .. "all",
           input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS })
       end
       return "input_distinct"
@@ -54,14 +56,13 @@ end
 -- Behind an operation: its values' rows become those of all tokens; behind the embedding what it gives every symbol.
 function M.made(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
-  for _, value in ipairs(vocabulary and { op.sum or false, op.out } or {}) do
-    if value and vocabulary.repeated[value] then
-      calls.append("cpu", records, "repeat", { distinct = "distinct", self = at.self, width = value.width.text,
-        x = place(value) })
+  for _, value in ipairs(vocabulary and ops.results(op) or {}) do
+    if vocabulary.repeated[value] then
+      calls.append("cpu", records, "repeat", at, { distinct = "distinct", width = value.width.text, x = place(value) })
     end
   end
   if vocabulary and vocabulary.embed == op then
-    calls.append("cpu", records, "embed_vocabulary", { self = at.self, out = at.w .. VECTORS,
+    calls.append("cpu", records, "embed_vocabulary", at, { out = at.w .. VECTORS,
       routine = embeddings.routine(cpu.net, op) .. "_vocabulary" })
   end
 end
@@ -69,7 +70,7 @@ end
 -- Ahead of an entry, or at the end of a block, gradients of all tokens become those of symbols.
 function M.sum(cpu, at, records, key)
   for _, buffer in ipairs(cpu.vocabulary and cpu.vocabulary.summed[key] or {}) do
-    calls.append("cpu", records, "sum", { distinct = "distinct", self = at.self, width = buffer.width.text,
+    calls.append("cpu", records, "sum", at, { distinct = "distinct", width = buffer.width.text,
       gradient = at.w .. buffer.name })
   end
 end

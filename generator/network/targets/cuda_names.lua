@@ -12,6 +12,8 @@
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
+local lists = require("base.lists")
+local ops = require("network.graph.ops")
 
 local M = {}
 
@@ -56,12 +58,8 @@ end
 -- By family.
 function M.attends(device)
   local by_family = {}
-  for _, block in ipairs(device.net.scopes) do
-    for _, op in ipairs(device.lists[block].forward) do
-      if op.kind == "attention" then
-        by_family[op.family] = attends(device, op, block)
-      end
-    end
+  for _, op in ipairs(ops.of_kind(device.net, "attention")) do
+    by_family[op.family] = attends(device, op, op.scope)
   end
   return by_family
 end
@@ -106,34 +104,26 @@ end
 -- The functions that embed a stream each; the gradients of a table that several of them share are stored by the first
 -- one on the way back.
 function M.embeddings(device)
-  local list, back, net = {}, device.lists[device.net].backward, device.net
-  for _, op in ipairs(net.ops) do
-    if op.kind == "embed" then
-      local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
-      list[#list + 1] = { number = #list, routine = embeddings.routine(net, op), vectors = op.p.name,
-        scale = embeddings.scale(net, op),
-        T = words.T, tokens = words.tokens, places = words.at .. "places",
-        drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
-        additive = op.encoding or { kind = "none" },
-        value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
-        adds = adds(back, op), tied = net.classified.op.tied == op.p, drops = op.dropout and op.dropout.name or false,
-        mask = op.dropout and device.slot_of[op] or 0,
-        about = net.streams[2] and "Vectors of the " .. op.stream.name
-          or list[1] and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
-    end
-  end
-  return list
+  local back, net = device.lists[device.net].backward, device.net
+  return lists.map(ops.of_kind(net, "embed"), function(op, i)
+    local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
+    return { number = i - 1, routine = embeddings.routine(net, op), vectors = op.p.name,
+      scale = embeddings.scale(net, op), T = words.T, tokens = words.tokens, places = words.at .. "places",
+      drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
+      additive = op.encoding or { kind = "none" },
+      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
+      adds = adds(back, op), tied = net.classified.op.tied == op.p, drops = op.dropout and op.dropout.name or false,
+      mask = op.dropout and device.slot_of[op] or 0,
+      about = net.streams[2] and "Vectors of the " .. op.stream.name
+        or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
+  end)
 end
 
 -- The values that are directions of an attention.
-function M.directions(lists)
+function M.directions(net)
   local set = {}
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
-      if op.kind == "attention" and op.direction then
-        set[op.direction] = true
-      end
-    end
+  for _, op in ipairs(ops.of_kind(net, "attention")) do
+    set[op.direction or false] = true
   end
   return set
 end

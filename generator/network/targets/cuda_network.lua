@@ -30,6 +30,8 @@ local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local launches = require("network.targets.launches")
 local cuda_names = require("network.targets.cuda_names")
+local lists = require("base.lists")
+local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
 local rooms = require("network.targets.cuda_rooms")
 local wording = require("base.wording")
@@ -45,29 +47,25 @@ local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function check_place(scope, op)
-  if scope.loops > 1 and op.p and not op.p.frozen then
-    records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
-      scope.loops)
-  end
-end
-
-local function check(lists)
-  local attends = false
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
-      attends = attends or op.kind == "attention"
-      if op.kind == "place" then
-        check_place(scope, op)
-      elseif op.kind == "attention" and not scope.entry then
-        records.refuse(op, "attention outside of a block")
-      elseif op.kind == "attention" and scope.loops > 1 and counts_layers(op.family) then
-        records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
-          scope.name, scope.loops)
-      end
+local function check(net)
+  local attentions = ops.of_kind(net, "attention")
+  for _, op in ipairs(ops.of_kind(net, "place")) do
+    local scope = op.scope
+    if scope.loops > 1 and op.p and not op.p.frozen then
+      records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
+        scope.loops)
     end
   end
-  return attends or records.refuse(nil, "a network without attention")
+  for _, op in ipairs(attentions) do
+    local scope = op.scope
+    if not scope.entry then
+      records.refuse(op, "attention outside of a block")
+    elseif scope.loops > 1 and counts_layers(op.family) then
+      records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
+        scope.name, scope.loops)
+    end
+  end
+  return attentions[1] or records.refuse(nil, "a network without attention")
 end
 
 local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true }
@@ -177,21 +175,18 @@ local function index_of(block)
   return block.loops > 1 and "use" or "l"
 end
 
-local HANDED = { "w->", "s->", "p->", "g->" }
-
--- Which of the names that a function is handed its list reads: { l, x, w, s, p, g }.
+-- Which of the names that a function is handed its list reads.
 local function reads(list)
-  local read = {}
-  for _, one in ipairs(list) do
-    read.l = read.l or one.phase or one.product == "weight" and one.first_use ~= false
-    read.x = read.x or one.x == IN_LIST.input
-    for _, text in pairs(one) do
-      for _, name in ipairs(HANDED) do
-        read[name:sub(1, 1)] = read[name:sub(1, 1)] or type(text) == "string" and text:sub(1, 3) == name
-      end
-    end
+  local read = calls.reads(list)
+  local own = { l = false, x = false }
+  for _, name in ipairs({ "w", "s", "p", "g" }) do
+    own[name] = read[name] or false
   end
-  return read
+  for _, one in ipairs(list) do
+    own.l = own.l or one.phase or one.product == "weight" and one.first_use ~= false
+    own.x = own.x or one.x == IN_LIST.input
+  end
+  return own
 end
 
 -- The host's line for all launches of a block.
@@ -224,14 +219,15 @@ local function launched(device, scope, training, list)
       host[i] = of_block(device, launch)
       layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
     else
-      local record, first = records.records(device, scope, training, at, launch.entry), scope.first_use
+      local here, record = records.records(device, scope, training, at, launch.entry)
+      local first = scope.first_use
       record.kind, record.product, record.of_rows = "list_" .. launch.product, launch.product,
         list_rows(device, launch.entry)
       if launch.product == "weight" then
         record.adds, record.first_use = device.loops and (first and "use < " .. first or "false"), first or false
       end
       record.phase, record.layer = phase and phase.phase or false, layer
-      host[i] = calls.fill("cuda", record)
+      host[i] = calls.fill("cuda", record, here)
       device.biased = device.biased or phase ~= nil
     end
   end
@@ -252,11 +248,11 @@ end
 
 -- The names of all phases, each once: those of the network, then block by block.
 local function phase_names(pass, blocks)
-  local lists, names, known = { pass.train, pass.evaluate }, {}, {}
+  local all, names, known = { pass.train, pass.evaluate }, {}, {}
   for _, block in ipairs(blocks) do
-    lists[#lists + 1], lists[#lists + 2] = block.forward, block.backward
+    all[#all + 1], all[#all + 2] = block.forward, block.backward
   end
-  for _, list in ipairs(lists) do
+  for _, list in ipairs(all) do
     for _, phase in ipairs(list.phases) do
       if not known[phase.name] then
         known[phase.name] = true
@@ -296,17 +292,15 @@ end
 
 -- The streams whose rows there are among members.
 local function streams_of(device, members)
-  local list = {}
-  for _, words in ipairs(device.streams) do
-    list[#list + 1] = find(members, function(m)
-      return m.words == words
-    end) and words or nil
+  local known = {}
+  for _, member in ipairs(members) do
+    known[member.words] = member.words
   end
-  return list
+  return lists.map(device.streams, function(words) return known[words] end)
 end
 
 local function block_of(device, op)
-  local block, lists = op.block, device.lists[op.block]
+  local block, executed = op.block, device.lists[op.block]
   local members = rooms.kept(device, block)
   local one = {
     name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
@@ -316,14 +310,14 @@ local function block_of(device, op)
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = rooms.lines(members),
     row_words = rooms.row_words(streams_of(device, members)),
-    mask = device.mask_of[block] or false, drops = find(lists.forward, drops) ~= nil,
+    mask = device.mask_of[block] or false, drops = find(executed.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
     of_host = records.place_in_network(IN_NETWORK, op.x),
   }
   device.made[block] = one
-  one.forward = device.made_of(device, block, true, entries(lists.forward, false, {}))
-  one.backward = device.made_of(device, block, true, entries(lists.backward, true, {}))
+  one.forward = device.made_of(device, block, true, entries(executed.forward, false, {}))
+  one.backward = device.made_of(device, block, true, entries(executed.backward, true, {}))
   local wide = device.given.wide
   one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
   one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
@@ -333,25 +327,9 @@ local function block_of(device, op)
   return one
 end
 
-local function derive_blocks(device, list)
-  local blocks = {}
-  for _, op in ipairs(list) do
-    blocks[#blocks + 1] = op.kind == "block" and block_of(device, op) or nil
-  end
-  return blocks
-end
-
-local function has_rms(lists)
-  return find(lists.order, function(scope)
-    return find(lists[scope].forward, function(op)
-      return op.norm == "rms"
-    end)
-  end) ~= nil
-end
-
 -- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T, drawn }; without a
 -- block, of the embedding's. drawn: the positions of these rows, of layer l, where they are drawn.
-local function place_sums(device, net, blocks, lists)
+local function place_sums(device, net)
   local list, embedded = {}, net.position_table
   for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
     local words, op = device.words[stream], find(net.ops, function(one)
@@ -360,8 +338,8 @@ local function place_sums(device, net, blocks, lists)
     list[#list + 1] = op and { member = words.at .. "places", block = false, times = "", T = words.T,
       drawn = cuda_names.input_draws(words, op.encoding.draw) } or nil
   end
-  for _, block in ipairs(blocks) do
-    local op = of_kind(lists[block].forward, "place")
+  for _, block in ipairs(net.scopes) do
+    local op = of_kind(device.lists[block].forward, "place")
     local member, words = op and records.sums_of_places(op), op and device.words[op.out.stream]
     list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
       times = block.count_name .. " * ", T = words.T, drawn = cuda_names.drawn_places(words, op, "l") }
@@ -370,10 +348,10 @@ local function place_sums(device, net, blocks, lists)
   return list
 end
 
-local function new_state(net, lists, given)
-  local device = { net = net, lists = lists, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(lists),
-    buffers = buffers.derive(net, lists, given.evaluates), made_of = given.wide and launched or recorded,
+local function new_state(net, executed, given)
+  local device = { net = net, lists = executed, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(net),
+    buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
     loops = find(net.scopes, function(block)
       return block.loops > 1
     end) ~= nil }
@@ -384,20 +362,12 @@ local function new_state(net, lists, given)
   return device
 end
 
-local function token_names(streams)
-  local names = {}
-  for i, words in ipairs(streams) do
-    names[i] = words.tokens
-  end
-  return table.concat(names, ", ")
-end
-
 -- given: wide, evaluates (dropout stays on in evaluation), noise (on inputs).
-function M.derive(net, lists, given)
-  check(lists)
-  local device, of_net = new_state(net, lists, given), lists[net]
-  derive_masks(device, lists.order)
-  local blocks = derive_blocks(device, of_net.forward)
+function M.derive(net, executed, given)
+  check(net)
+  local device, of_net = new_state(net, executed, given), executed[net]
+  derive_masks(device, net.order)
+  local blocks = lists.map(ops.of_kind(net, "block"), function(op) return block_of(device, op) end)
   local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
   local pass = { train = device.made_of(device, net, true, train),
     evaluate = device.made_of(device, net, false, entries(of_net.forward, false, {})) }
@@ -411,11 +381,12 @@ function M.derive(net, lists, given)
     attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
     row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
-    tokens = token_names(device.streams), labelled = device.words[net.classified.op.x.stream].T,
-    place_sums = place_sums(device, net, net.scopes, lists),
+    tokens = table.concat(lists.map(device.streams, function(words) return words.tokens end), ", "),
+    labelled = device.words[net.classified.op.x.stream].T,
+    place_sums = place_sums(device, net),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
-    rms = has_rms(lists),
+    rms = find(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end) ~= nil,
     loops = device.loops,
     phases = given.wide and phase_names(pass, blocks) or false,
     biased = device.biased or false,

@@ -5,6 +5,7 @@
 -- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
 -- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
 
+local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cuda_names")
 local ops = require("network.graph.ops")
@@ -43,15 +44,6 @@ function M.place_in_network(at, value)
   return block and at.state:format(block.name, block.uses) or at.w .. value.name
 end
 
-local function placer(device, scope, at)
-  return function(value)
-    if scope == device.net then
-      return M.place_in_network(at, value)
-    end
-    return place_in_block(device, scope, at, value)
-  end
-end
-
 -- What there is no device code for: an error { problem = true, what, line } of the description.
 function M.refuse(op, what, ...)
   error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
@@ -66,10 +58,6 @@ local function check_width(op, value)
 end
 
 local NO_BIAS, NO_ROWS, NO_MASK = "(const real *)0", "(const real *)0", "(const unsigned char *)0"
-
-local function gradient(at, buffer)
-  return buffer and at.w .. buffer.name or false
-end
 
 -- The name of a function of generated code, each once.
 local function function_for(device, name, new)
@@ -111,69 +99,60 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.directions[op.out]
 end
 
--- The rows of a value, as a call.
-local function rows_of(device, value)
-  return device.words[value.stream].all_rows .. "()"
-end
-
 -- --- forward -------------------------------------------------------------------------------------------------------
 
 local forward = {}
 
-function forward.product(device, at, op, place)
-  return { rows = rows_of(device, op.x),
-    columns = op.out.width.text, inner = op.x.width.text, x = place(op.x), weight = at.p .. op.weight,
+function forward.product(device, at, op)
+  return { columns = op.out.width.text, inner = op.x.width.text, x = at.x, weight = at.p .. op.weight,
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
-    out = place(op.out) }
+    out = at.out }
 end
 
 -- The bias of a product that a library has made, and its rectifier.
-function forward.add_bias(device, at, op, place)
-  return { rows = rows_of(device, op.out),
-    columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false),
-    out = place(op.out) }
+function forward.add_bias(_, at, op)
+  return { columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
-local function norm_record(device, at, op, place, kernel)
+-- What a norm keeps for the way back, and its scale, on both ways.
+local function norm_record(at, op, routine)
   check_width(op, op.out)
-  return { rows = rows_of(device, op.out),
-    routine = (op.norm == "rms" and "rms_" or "") .. kernel, scale = at.p .. op.p.name .. "_scale",
-    offset = op.norm == "layer" and at.p .. op.p.name .. "_offset", xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd", out = place(op.out) }
+  return { routine = routine, scale = at.p .. op.p.name .. "_scale", xhat = at.kept .. op.name .. "_xhat",
+    rstd = at.kept .. op.name .. "_rstd" }
 end
 
-function forward.norm(device, at, op, place)
-  local record = norm_record(device, at, op, place, op.norm == "rms" and "norm" or "layer_norm")
-  record.x = place(op.x)
+function forward.norm(_, at, op, _, kernel)
+  local rms = op.norm == "rms"
+  local record = norm_record(at, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"))
+  record.offset = not rms and at.p .. op.p.name .. "_offset"
   return record
 end
 
-function forward.add_norm(device, at, op, place, training)
-  local record = norm_record(device, at, op, place, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
+function forward.add_norm(device, at, op, training)
+  local record = forward.norm(device, at, op, training, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
     op.sum and "_sum" or ""))
-  record.residual, record.branch = place(op.residual), place(op.branch)
-  record.sum = op.sum and place(op.sum) or false
   record.mask, record.rate = mask_of(device, op, training)
   return record
 end
 
-function forward.add(device, _, op, place, training)
+function forward.add(device, _, op, training)
   check_width(op, op.out)
   local mask, rate = mask_of(device, op, training)
-  return { rows = rows_of(device, op.out), routine = op.dropout and "add_dropout_branch" or "add_branch",
-    residual = place(op.residual), branch = place(op.branch), mask = mask, rate = rate, out = place(op.out) }
+  return { routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, rate = rate }
 end
 
-local function over_rows(device, _, op, place)
-  local kernel = op.about.kernel(op)
-  local routine = function_for(device, kernel .. "_rows" .. suffix(op.out.width), {
-    template = "cuda/rows/activation.tpl", kernel = kernel, width = op.out.width.text })
-  return { kind = "over_rows", rows = rows_of(device, op.out), routine = routine, x = place(op.x), out = place(op.out) }
+-- The function for rows of a kernel, and of its gradient.
+local function kernel_routine(device, op, kernel, ending)
+  return function_for(device, kernel .. "_rows" .. ending .. suffix(op.out.width), {
+    template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
-local function drop_of(device, op, x, drop)
-  return { kind = "drop", elements = rows_of(device, op.out) .. " * " .. op.out.width.text, x = x, mask = drop.mask,
-    rate = drop.rate }
+local function over_rows(device, _, op)
+  return { kind = "over_rows", routine = kernel_routine(device, op, op.about.kernel(op), "") }
+end
+
+local function drop_of(at, op, x, drop)
+  return { kind = "drop", elements = at.rows .. " * " .. op.out.width.text, x = x, mask = drop.mask, rate = drop.rate }
 end
 
 for kind in next, ops.over_rows() do
@@ -181,9 +160,9 @@ for kind in next, ops.over_rows() do
 end
 
 -- What an operation has made is dropped out where it lies.
-function forward.drop(device, _, op, place, training)
+function forward.drop(device, at, op, training)
   local drop = dropped(device, op, training)
-  local record = drop_of(device, op, place(op.out), drop)
+  local record = drop_of(at, op, at.out, drop)
   record.asked = drop.when == "training" and "training"
   return drop.when ~= "never" and record
 end
@@ -208,14 +187,14 @@ local function turned(device, op, way, q, kv)
   return side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions")
 end
 
-function forward.attention(device, _, op, place)
-  local one, other = turned(device, op, 1, place(op.q), place(op.kv))
+function forward.attention(device, at, op)
+  local one, other = turned(device, op, 1, at.q, at.kv)
   return one, other, { routine = op.family.prefix .. "attend",
     training = op.dropout ~= nil and not device.given.evaluates and "training" }
 end
 
 -- The first one draws the masks of the whole pass.
-function forward.embed(device, _, op, _, training)
+function forward.embed(device, _, op, training)
   local always, asked = device.given.evaluates, tostring(training)
   local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
   return draws and { kind = "draw", training = always and asked } or false, {
@@ -239,20 +218,20 @@ local function places_routine(device, op, words)
   return ("add_%splaces"):format(by_block and op.scope.name .. "_" or words.at)
 end
 
-function forward.place(device, at, op, place, training)
-  local words, mask = device.words[op.out.stream], mask_of(device, op, training)
+function forward.place(device, at, op, training)
+  local words = device.words[op.out.stream]
   return { routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
     encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
-    drops = op.dropout and op.dropout.name or false }), x = place(op.x), vectors = op.p and at.p .. op.p.name or false,
-    mask = mask, out = place(op.out) }
+    drops = op.dropout and op.dropout.name or false }), vectors = op.p and at.p .. op.p.name or false,
+    mask = mask_of(device, op, training) }
 end
 
-function forward.block(_, _, op, _, training)
+function forward.block(_, _, op, training)
   return { routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
 end
 
-function forward.classify(_, _, op, place, training)
-  return { x = place(op.x), training = training }
+function forward.classify(_, at, _, training)
+  return { x = at.x, training = training }
 end
 
 -- --- backward ------------------------------------------------------------------------------------------------------
@@ -260,78 +239,57 @@ end
 local back = {}
 
 function back.norm_grad(device, at, b)
-  local op = b.op
-  check_width(op, op.out)
-  local rms = op.norm == "rms"
-  local kernel = op.kind == "norm" and (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
-    or ("%sadd_%snorm%s_grad"):format(rms and "rms_" or "", b.dbranch and "dropout_" or "", b.adds and "_sum" or "")
-  local drop = b.dbranch and dropped(device, op, true) or {}
-  return { rows = rows_of(device, op.out),
-    routine = kernel, dy = gradient(at, b.dy), to = gradient(at, b.to), dbranch = gradient(at, b.dbranch),
-    mask = drop.mask or false, rate = drop.rate or false, xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd", scale = at.p .. op.p.name .. "_scale",
-    dscale = at.g .. op.p.name .. "_scale", doffset = not rms and at.g .. op.p.name .. "_offset" }
+  local op, drop = b.op, b.dbranch and dropped(device, b.op, true) or {}
+  local record = norm_record(at, op, calls.norm_grad(b))
+  record.mask, record.rate = drop.mask or false, drop.rate or false
+  record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
+  return record
 end
 
 function back.dropout_grad(device, at, b)
   local drop = dropped(device, b.op, true)
   if not b.op.branch then
-    return drop_of(device, b.op, gradient(at, b.to), drop)
+    return drop_of(at, b.op, at.to, drop)
   end
   check_width(b.op, b.op.branch)
-  return { rows = rows_of(device, b.op.out), dy = gradient(at, b.dy), mask = drop.mask, rate = drop.rate,
-    to = gradient(at, b.to) }
+  return { mask = drop.mask, rate = drop.rate }
 end
 
-function back.bias_grad(device, at, b)
-  return { kind = "bias_grad", rows = rows_of(device, b.op.x), columns = b.op.out.width.text, dy = gradient(at, b.dy),
-    dbias = at.g .. b.op.weight .. "_bias" }
+function back.bias_grad(_, at, b)
+  return { kind = "bias_grad", columns = b.op.out.width.text, dbias = at.g .. b.op.weight .. "_bias" }
 end
 
-function back.weight_grad(device, at, b, place)
+function back.weight_grad(device, at, b)
   local op = b.op
-  return { rows = rows_of(device, op.x), inner = op.x.width.text, columns = op.out.width.text, x = place(b.x),
-    dy = gradient(at, b.dy), dweight = at.g .. op.weight }, M.adds_bias(device, op) and back.bias_grad(device, at, b)
+  return { inner = op.x.width.text, columns = op.out.width.text, dweight = at.g .. op.weight },
+    M.adds_bias(device, op) and back.bias_grad(device, at, b)
 end
 
-function back.input_grad(device, at, b, place)
+function back.input_grad(_, at, b)
   local op = b.op
-  local to = gradient(at, b.to)
-  return { rows = rows_of(device, op.x),
-    inner = op.x.width.text, columns = op.out.width.text, dy = gradient(at, b.dy), weight = at.p .. op.weight,
-    adds = tostring(b.adds), other = b.relu and place(b.relu) or b.adds and to or NO_ROWS,
-    rectified = tostring(b.relu ~= nil), to = to }
+  return { inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(b.adds),
+    other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
 end
 
 -- Behind an input gradient that a library has made.
-function back.rectify_grad(device, at, b, place)
-  return { elements = rows_of(device, b.op.x) .. " * " .. b.op.x.width.text, x = place(b.relu),
-    to = gradient(at, b.to) }
-end
-
-local function over_rows_grad(device, at, b, x, kernel)
-  local op = b.op
-  return { kind = "over_rows_grad", rows = rows_of(device, op.out),
-    routine = function_for(device, kernel .. "_rows_grad" .. suffix(op.out.width), {
-    template = "cuda/rows/activation_grad.tpl", kernel = kernel, width = op.out.width.text }),
-    x = x, dy = gradient(at, b.dy), to = gradient(at, b.to) }
+function back.rectify_grad(_, at, b)
+  return { elements = at.rows .. " * " .. b.op.x.width.text }
 end
 
 for kind, about in next, ops.over_rows() do
-  back[kind .. "_grad"] = function(device, at, b, place)
-    return over_rows_grad(device, at, b, place(b.op.x), about.kernel(b.op))
+  back[kind .. "_grad"] = function(device, _, b)
+    return { kind = "over_rows_grad", routine = kernel_routine(device, b.op, about.kernel(b.op), "_grad") }
   end
 end
 
-function back.relu_grad(device, at, b, place)
-  return over_rows_grad(device, at, b, place(b.op.out), "relu")
+function back.relu_grad(device, at, b)
+  return { kind = "over_rows_grad", routine = kernel_routine(device, b.op, "relu", "_grad"), x = at.out }
 end
 
 function back.attention_grad(device, at, b)
   local family = b.op.family
   return { routine = family.prefix .. "attend_backward",
-    gradients = family.attends.layer_gradients and at.gradients },
-    turned(device, b.op, -1, gradient(at, b.dq), gradient(at, b.dkv))
+    gradients = family.attends.layer_gradients and at.gradients }, turned(device, b.op, -1, at.dq, at.dkv)
 end
 
 function back.place_grad(device, at, b)
@@ -340,35 +298,41 @@ function back.place_grad(device, at, b)
   return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
     encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums,
     T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
-    dy = gradient(at, b.dy), vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
+    vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
     mask = op.dropout and dropped(device, op, true).mask or false }
 end
 
-local function of_rows(device, at, b)
+local function of_rows(_, at, b)
   check_width(b, b.to)
-  return { rows = rows_of(device, b.to), from = gradient(at, b.from), to = gradient(at, b.to) }
+  return { rows = at.rows, to = at.to }
 end
 
 back.accumulate, back.copy, back.clear = of_rows, of_rows, of_rows
 
-function back.classify_grad(_, at, b, place)
-  return { x = place(b.op.x), gradients = at.gradients }
+function back.classify_grad()
+  return {}
 end
 
 function back.block_grad(_, _, b)
   return { routine = ("backward_%ss"):format(b.op.block.name) }
 end
 
-function back.embed_grad(device, at, b)
-  return { routine = embeddings.routine(device.net, b.op) .. "_backward", gradients = at.gradients }
+function back.embed_grad(device, _, b)
+  return { routine = embeddings.routine(device.net, b.op) .. "_backward" }
 end
 
 -- --- both ----------------------------------------------------------------------------------------------------------
 
--- The records that stand for an operation. at: names_of(device, scope), or those of the host's list of launches
--- (cuda_network.lua). training: else in evaluation.
+-- The records that stand for an operation, and what they are made with (calls.lua). at: names_of(device, scope), or
+-- those of the host's list of launches (cuda_network.lua). training: else in evaluation.
 function M.records(device, scope, training, at, op)
-  return (op.of_backward and back or forward)[op.kind](device, at, op.one, placer(device, scope, at), training)
+  local entry = op.one
+  local value = (entry.op or entry).out or entry.to
+  local with_rows = setmetatable({ rows = device.words[value.stream].all_rows .. "()" }, { __index = at })
+  local here = calls.names(with_rows, entry, function(x)
+    return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
+  end)
+  return here, (op.of_backward and back or forward)[op.kind](device, here, entry, training)
 end
 
 return M

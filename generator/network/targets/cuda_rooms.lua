@@ -6,6 +6,9 @@
 -- other type they would need 10 to 20 registers more, with as many loads of memory.
 
 local buffers = require("network.lists.buffers")
+local calls = require("network.targets.calls")
+local lists = require("base.lists")
+local ops = require("network.graph.ops")
 
 local M = {}
 
@@ -15,14 +18,9 @@ local PLAIN, GLOBAL = "real *", "reals"
 local function read_by_pairs(device)
   local names = {}
   for _, scope in ipairs(device.lists.order) do
-    for _, op in ipairs(device.lists[scope].forward) do
-      if op.kind == "attention" then
-        names[op.q.name], names[op.kv.name], names[op.out.name] = true, true, true
-      end
-    end
     for _, b in ipairs(device.lists[scope].backward) do
-      if b.kind == "attention_grad" then
-        names[b.dy.name], names[b.dq.name], names[b.dkv.name] = true, true, true
+      for _, of in ipairs(b.kind == "attention_grad" and { b.op.q, b.op.kv, b.op.out, b.dy, b.dq, b.dkv } or {}) do
+        names[of.name] = true
       end
     end
   end
@@ -47,14 +45,11 @@ end
 
 -- Declarations of the rows of streams: of so many sequences, of those in front of a first one; on the host a number.
 function M.row_words(streams)
-  local sequences, first, host = {}, {}, {}
-  for i, words in ipairs(streams) do
-    sequences[i] = ("%s = (size_t)sequences * (size_t)%s"):format(words.rows, words.T)
-    first[i] = ("%s = (size_t)first * %s"):format(words.rows, words.T)
-    host[i] = "sequences * " .. words.T
+  local function each(form, first, second)
+    return table.concat(lists.map(streams, function(words) return form:format(words[first], words[second]) end), ", ")
   end
-  return { of_sequences = table.concat(sequences, ", "), of_first = table.concat(first, ", "),
-    of_host = table.concat(host, ", ") }
+  return { of_sequences = each("%s = (size_t)sequences * (size_t)%s", "rows", "T"),
+    of_first = each("%s = (size_t)first * %s", "rows", "T"), of_host = each("sequences * %s", "T") }
 end
 
 -- The rows of the longest stream.
@@ -195,32 +190,17 @@ function M.workspace(device)
       table.insert(buffer.training and training or always, member_of(device, buffer, plain))
     end
   end
-  for _, scope in ipairs(device.lists.order) do
-    for _, op in ipairs(device.lists[scope].forward) do
-      if op.kind == "attention" then
-        family_work(sides_of(device, op), op.family, training)
-      end
-    end
+  for _, op in ipairs(ops.of_kind(device.net, "attention")) do
+    family_work(sides_of(device, op), op.family, training)
   end
   return always, training
 end
 
--- Members as lines of a struct: neighbours of one type and meaning stand in one line.
+-- Members as lines of a struct.
 function M.lines(members)
-  local lines = {}
-  for _, m in ipairs(members) do
-    local last, star = lines[#lines], m.type == PLAIN and "*" or ""
-    if last and last.type == m.type and last.about == m.about and #last.text < 60 then
-      last.text = ("%s, %s%s"):format(last.text, star, m.name)
-    else
-      lines[#lines + 1] = { type = m.type, about = m.about, text = m.type .. (star == "" and " " or "") .. m.name }
-    end
-  end
-  local texts = {}
-  for i, line in ipairs(lines) do
-    texts[i] = ("%s; /* %s */"):format(line.text, line.about)
-  end
-  return texts
+  return calls.members(lists.map(members, function(m)
+    return { type = m.type, name = m.name, key = m.type, about = m.about }
+  end), 60)
 end
 
 return M

@@ -3,20 +3,14 @@
 -- Input: a network (builder.lua), an operation of it that embeds. A stream may be embedded more than once, each time
 -- with a scale of its own.
 
-local M = {}
+local ops = require("network.graph.ops")
 
-local function each(net)
-  local list = {}
-  for _, op in ipairs(net.ops) do
-    list[#list + 1] = op.kind == "embed" and op or nil
-  end
-  return list
-end
+local M = {}
 
 -- What its functions are called: after its stream, where there are several; a stream's second one has a number.
 function M.routine(net, op)
   local number = 0
-  for _, other in ipairs(each(net)) do
+  for _, other in ipairs(ops.of_kind(net, "embed")) do
     number = number + (other.stream == op.stream and 1 or 0)
     if other == op then
       break
@@ -28,7 +22,7 @@ end
 -- What vectors of tokens are multiplied by: { name, value }, each number once; none where a linear map makes them.
 function M.scales(net)
   local list, known = {}, {}
-  for _, op in ipairs(each(net)) do
+  for _, op in ipairs(ops.of_kind(net, "embed")) do
     local value = op.p.kind ~= "linear" and (op.scale or 1)
     if value and not known[value] then
       known[value] = { name = "EMBEDDING_SCALE" .. (#list > 0 and "_" .. #list + 1 or ""), value = value }
