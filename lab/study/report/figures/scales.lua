@@ -92,9 +92,9 @@ end
 
 -- The least and the largest of several lists; of: what number an item has, itself unless given. math.huge and
 -- -math.huge where all are empty.
-function M.range(lists, of)
+function M.range(several, of)
   local low, high = math.huge, -math.huge
-  for _, list in ipairs(lists) do
+  for _, list in ipairs(several) do
     for _, item in ipairs(list) do
       local value = of and of(item) or item
       low, high = math.min(low, value), math.max(high, value)
