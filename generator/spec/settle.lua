@@ -23,8 +23,7 @@ local function choice_of(context, given)
   local choice
   for _, name in ipairs(sections.TASK_CHOICES) do
     if given.fields[name] and choice then
-      add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
-      return nil
+      return add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
     end
     choice = given.fields[name] and name or choice
   end
@@ -39,13 +38,9 @@ end
 -- The facts of a task, which specs share, with what one spec says: of its tokens, and whether input and target are
 -- streams of their own.
 local function with_streams(facts, resolved)
-  local new = facts and lists.copy(facts)
-  if new then
-    new.computation = resolved.task.computation
-    new.apart = (resolved.model or {}).kind == "encoder_decoder" or nil
-    new.readout = (resolved.model or {}).readout
-  end
-  return new
+  local model = resolved.model or {}
+  return lists.merged(lists.copy(facts), { computation = resolved.task.computation, readout = model.readout,
+    apart = model.kind == "encoder_decoder" or nil })
 end
 
 -- Fields that belong to another one of their section, which is not there. there: those that are, by name; nil: nobody
@@ -70,9 +65,8 @@ function M.replaced_task(context)
   local kept = tree.copy(given)
   for name, node in tree.each(given) do
     local field = schema.at["task." .. name]
-    local fits = (not lists.has(sections.TASK_CHOICES, name) or name == now) and not (field and field.with
-      and field.with ~= now)
-    kept.fields[name] = (fits or not values.drops(context, node, "task." .. name)) and node or nil
+    local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or now
+    kept.fields[name] = (belongs_to == now or not values.drops(context, node, "task." .. name)) and node or nil
   end
   context.root = tree.copy(context.root)
   context.root.fields.task = kept
@@ -101,7 +95,7 @@ function M.task(context)
   local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
   if choice == "data" then
     facts = finite.of_files(context, given, task)
-    finite.refuse_seed(context, given)
+    finite.refuse(context, given, "task.data", { seed = "a task that makes its examples" })
   end
   task.options = options.settle(context, facts)
   if choice ~= "data" and facts then
@@ -114,10 +108,11 @@ function M.task(context)
   if facts and facts.sets then
     facts = finite.made(context, given, facts, task)
   elseif facts and choice ~= "data" then
-    finite.refuse(context, given)
+    finite.refuse(context, given, "a sampler", { validation = "finite data: ./longhand list tasks",
+      seed = "a task that makes its examples: ./longhand list tasks" })
   end
-  context.task = with_streams(facts, context.resolved)
-  if context.task then
+  if facts then
+    context.task = with_streams(facts, context.resolved)
     losses.settle(context, given, context.task)
   end
   finite.settle_steps(context, context.task)

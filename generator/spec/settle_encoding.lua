@@ -25,10 +25,9 @@ end
 -- encoding it is; of: the family that it is for.
 local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
-  local formula = score.resolve(context, texts, { path = path, encoding = encoding,
-    layers = families.layers(context.resolved.model, of), cross = of == "cross",
-    causal = families.is_causal(context.resolved.model, of, encoding), score = nodes.score,
-    parameters = nodes.parameters })
+  local model = context.resolved.model
+  local formula = score.resolve(context, texts, lists.merged(nodes, { path = path, encoding = encoding,
+    layers = families.layers(model, of), cross = of == "cross", causal = families.is_causal(model, of, encoding) }))
   if formula and encoding.positions.kind == "randomized"
     and placement.score_reads_positions(encoding)
     and is_default(context, path .. ".positions.draw") then

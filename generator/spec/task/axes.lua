@@ -4,6 +4,7 @@
 -- tasks.lua gives those of a header; errors in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 
@@ -34,11 +35,7 @@ function M.named(context, names, node)
         what = ("%s is a key of its own"):format(diagnostics.show(item.value)), expected = "another name" })
     end
   end
-  local list = names and {}
-  for i, name in ipairs(names or {}) do
-    list[i] = { name = name, first = 0, last = M.LARGEST }
-  end
-  return list
+  return names and lists.map(names, function(name) return { name = name, first = 0, last = M.LARGEST } end)
 end
 
 -- Adds an error at the first of the paths that was written somewhere.
@@ -54,32 +51,20 @@ end
 
 -- An axis that examples say something on.
 local function own(facts, name)
-  for _, axis in ipairs(facts.axes or {}) do
-    if axis.name == name then
-      return axis
-    end
-  end
+  return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
 
 local function find(facts, name)
   local axis = own(facts, name)
-  if axis then
-    return axis
-  elseif name == M.TRAINED and facts.data and not facts.data.made then
+  if not axis and name == M.TRAINED and not facts.data.made then
     return { name = name, first = 0, last = 1 }
   end
-  return name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
+  return axis or name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
 end
 
 local function names_of(facts)
-  local names = { "length" }
-  for i, axis in ipairs(facts.axes or {}) do
-    names[i + 1] = axis.name
-  end
-  if not facts.data.made and not own(facts, M.TRAINED) then
-    names[#names + 1] = M.TRAINED
-  end
-  return names
+  return lists.join({ "length" }, lists.join(lists.names(facts.axes or {}),
+    { not facts.data.made and not own(facts, M.TRAINED) and M.TRAINED or nil }))
 end
 
 local function what_of(facts)
@@ -93,24 +78,21 @@ local function check_name(context, path, name)
     expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
 end
 
--- The greatest of the values that are wanted; 0 where they are not named.
-local function greatest(wanted)
-  local list = type(wanted) == "table" and (wanted.list or { wanted.last }) or {}
-  return list[#list] or 0
+-- The values that an evaluation names of an axis, the least first; it may ask for all there are.
+local function named_values(wanted)
+  return type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
 end
 
 -- An axis as far as this evaluation's frames go: wider ones have room for more digits, and for longer carries.
 local function in_frames(axis, by)
-  if not IN_FRAME[axis.name] or greatest(by[M.FRAME]) <= axis.last then
-    return axis
-  end
-  return { name = axis.name, first = axis.first, last = greatest(by[M.FRAME]), doc = axis.doc }
+  local frames = named_values(by[M.FRAME])
+  local widest = frames[#frames] or 0
+  return IN_FRAME[axis.name] and widest > axis.last and lists.merged(axis, { last = widest, hint = false }) or axis
 end
 
 -- Values that are past what the axis has.
 local function check_values(context, path, axis, wanted)
-  local list = type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
-  for i, value in ipairs(list) do
+  for i, value in ipairs(named_values(wanted)) do
     if value < axis.first or value > axis.last then
       add(context, { locate.join(wanted.list and path .. ".list" or path, i), path }, {
         what = ("%d is past what there is"):format(value),
@@ -145,7 +127,7 @@ end
 local function check_splits(context, path, splits)
   local sets = context.task.sets
   for i, name in ipairs(sets and splits or {}) do
-    if not (" " .. table.concat(sets, " ") .. " "):find(" " .. name .. " ", 1, true) then
+    if not lists.has(sets, name) then
       add(context, { locate.join(path, i), path }, { what = ("%s has no set %s"):format(context.task.kind,
         diagnostics.show(name)), expected = table.concat(sets, ", ") })
     end
@@ -162,7 +144,7 @@ end
 local function check_novel(context, facts)
   if given(context, "eval.novel", true) and not own(facts, M.TRAINED) then
     add(context, { "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
-      facts.data and what_of(facts) or facts.kind or "the task"),
+      facts.data and what_of(facts) or facts.kind),
       expected = "finite data with an axis `trained`: ./longhand list tasks, or task.axes of files" })
   end
 end
@@ -201,14 +183,15 @@ end
 -- What an evaluation goes by, and of which sets, against what the task has.
 function M.check(context)
   local eval, facts = context.resolved.eval, context.task
-  if eval and facts then
-    check_novel(context, facts)
-    check_noise(context, eval)
+  if not facts then
+    return
   end
-  if eval and facts and not facts.data then
+  check_novel(context, facts)
+  check_noise(context, eval)
+  if not facts.data then
     check_examples(context, eval)
   end
-  for _, path in ipairs(eval and facts and { "eval", "eval.during" } or {}) do
+  for _, path in ipairs({ "eval", "eval.during" }) do
     local section = path == "eval" and eval or eval.during or {}
     for _, name in ipairs(not facts.data and { "by", "splits" } or {}) do
       if name == "by" and names_axes(section.by) or name == "splits" and section.splits then

@@ -6,6 +6,7 @@
 local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -15,15 +16,15 @@ local FORMULA = "digits, n, options, + - * / ( ) and blanks"
 
 local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
 
-local readers = {}
+local show = diagnostics.show
 
 local function read_symbols(value)
   local symbols, seen = {}, {}
   for symbol in value:gmatch("%S+") do
     if seen[symbol] then
-      return nil, ("the symbol %s stands twice"):format(diagnostics.show(symbol))
+      return nil, ("the symbol %s stands twice"):format(show(symbol))
     elseif symbol:find('[^!-~]') or symbol:find('["\\]') then
-      return nil, ("%s is no symbol"):format(diagnostics.show(symbol)), "printable ASCII without quotes or backslashes"
+      return nil, ("%s is no symbol"):format(show(symbol)), "printable ASCII without quotes or backslashes"
     end
     seen[symbol] = true
     symbols[#symbols + 1] = symbol
@@ -47,7 +48,7 @@ end
 local function read_share(value)
   local number = tonumber(value:match("^%S+"))
   if not number or number ~= number or number < 0 or number > 1 then
-    return nil, diagnostics.show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
+    return nil, show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
   end
   return number + 0.0
 end
@@ -55,20 +56,11 @@ end
 -- An accuracy, or "1 / base": that of guessing one of so many.
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
-  if formula then
-    return { over = formula }
+  if not formula then
+    return read_share(value)
   end
-  return read_share(value)
+  return { over = formula }
 end
-
-readers["symbols"], readers["input symbols"], readers["output symbols"] = read_symbols, read_symbols, read_symbols
-readers["input length"], readers["output length"] = read_formula, read_formula
-readers["symbol count"] = read_count
-readers["input symbol count"], readers["output symbol count"] = read_count, read_count
-readers["start symbol"] = read_formula
-readers["literal"] = read_formula
-readers["end symbol"] = read_formula
-readers["chance"], readers["baseline"] = read_chance, read_share
 
 -- What stands at the one token that the answer is about.
 local function read_probe(value)
@@ -86,21 +78,19 @@ local MASKS = {
   ["accuracy in encoders, else loss"] = { encoder = "all", other = "counted" },
 }
 
-function readers.mask(value)
+local function read_mask(value)
   if not MASKS[value] then
-    return nil, diagnostics.show(value) .. " is nothing that masked labels leave",
+    return nil, show(value) .. " is nothing that masked labels leave",
       "loss (and accuracy), or accuracy (the loss keeps them)"
   end
   return MASKS[value]
 end
 
-readers["blank"], readers["probe"] = read_symbols, read_probe
-
 -- Cells of a row of the input, where that is a grid.
-function readers.grid(value)
+local function read_grid(value)
   local width = math.tointeger(tonumber(value:match("^%d+$")))
   if not width or width < 2 or width > WIDEST_GRID then
-    return nil, diagnostics.show(value) .. " is no width of a grid", ("an integer from 2 to %d"):format(WIDEST_GRID)
+    return nil, show(value) .. " is no width of a grid", ("an integer from 2 to %d"):format(WIDEST_GRID)
   end
   return width
 end
@@ -111,7 +101,7 @@ local function read_choices(text)
   for word in text:gmatch("%S+") do
     local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
     if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
-      return nil, diagnostics.show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
+      return nil, show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
     elseif numbers ~= nil and numbers ~= (number ~= nil) then
       return nil, "words stand beside integers", "choices of one sort"
     elseif seen[number or word] then
@@ -123,7 +113,7 @@ local function read_choices(text)
   if #choices < 2 then
     return nil, ("there %s"):format(#choices == 1 and "is one choice" or "are no choices"), "two choices or more"
   end
-  return choices
+  return { choices = choices }
 end
 
 -- "30 to 1000", or "30..1000", as { first, last }, with what follows; nil where it is something else.
@@ -177,7 +167,7 @@ local function read_axis(facts, key, value)
 end
 
 -- The sets of a task of finite data.
-function readers.sets(value)
+local function read_sets(value)
   local sets, at = {}, 0
   for word in value:gmatch("%S+") do
     repeat
@@ -186,7 +176,7 @@ function readers.sets(value)
     sets[#sets + 1] = SETS[at] and word
   end
   if sets[1] ~= "train" or at > #SETS then
-    return nil, diagnostics.show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
+    return nil, show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
   end
   return sets
 end
@@ -199,21 +189,29 @@ local function read_option(facts, key, value)
   elseif not doc then
     return nil, "nothing says what the choices are", "choices, a semicolon, what they say"
   end
-  local ranged, choices, what, expected = read_ranged(choices_text), nil, nil, nil
-  if not ranged then
-    choices, what, expected = read_choices(choices_text)
+  local option, what, expected = read_ranged(choices_text), nil, nil
+  if not option then
+    option, what, expected = read_choices(choices_text)
   end
-  if not ranged and not choices then
+  if not option then
     return nil, what, expected
   end
-  local option = ranged or { choices = choices }
   option.name, option.doc = name, doc
   facts.options = facts.options or {}
   table.insert(facts.options, option)
   return option
 end
 
--- All keys but `option NAME` and `axis NAME`.
+-- What reads the values of all keys but `option NAME` and `axis NAME`.
+local readers = {
+  ["symbols"] = read_symbols, ["input symbols"] = read_symbols, ["output symbols"] = read_symbols,
+  ["symbol count"] = read_count, ["input symbol count"] = read_count, ["output symbol count"] = read_count,
+  ["input length"] = read_formula, ["output length"] = read_formula, ["start symbol"] = read_formula,
+  ["end symbol"] = read_formula, ["literal"] = read_formula, ["chance"] = read_chance, ["baseline"] = read_share,
+  ["sets"] = read_sets, ["blank"] = read_symbols, ["probe"] = read_probe, ["grid"] = read_grid, ["mask"] = read_mask,
+}
+
+-- Those keys, as messages list them.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
   "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
   "probe", "grid", "literal", "mask" }
@@ -246,18 +244,18 @@ local function try_formula(formula, options, lengths, try)
   end
 end
 
+-- What is wrong with a value of a formula; nil where it is at least 1.
+local function below_one(value, n, text)
+  return value < 1 and ("%s is %d"):format(text, value) .. (n and " at n = " .. n or "") or nil
+end
+
 local function check_length(facts, key, report)
   local formula = facts[key:gsub(" ", "_")]
   local trial = formula and formulas.trials(formula, facts.options or {})[1]
   local chunk, message = formulas.compile(formulas.with(formula or "1", trial or {}))
-  if not chunk then
-    return report(key, message, FORMULA)
-  end
-  local problem = formula and try_formula(formula, facts.options or {}, LENGTHS_TRIED, function(value, n, text)
-    return value < 1 and ("%s is %d at n = %d"):format(text, value, n) or nil
-  end)
-  if problem then
-    report(key, problem, "at least 1 for every n >= 1")
+  local problem = chunk and formula and try_formula(formula, facts.options or {}, LENGTHS_TRIED, below_one)
+  if not chunk or problem then
+    report(key, problem or message, problem and "at least 1 for every n >= 1" or FORMULA)
   end
 end
 
@@ -275,48 +273,38 @@ local function check_count(facts, key, symbols, report)
   end
 end
 
-local function place_of(list, word)
+-- The place of a symbol of a list, where the task always has it by its `count` of these; else nothing is as far.
+local function place_of(list, word, count)
   for i, other in ipairs(list) do
-    if other == word then
+    if other == word and i <= (count and count.least or #list) then
       return i
     end
   end
+  return math.huge
 end
 
-local function check_start(facts, report)
-  local symbols, count = facts.symbols, facts.symbol_count
-  local place = symbols and place_of(symbols, facts.start_symbol)
-  if facts.start_symbol and (not place or count and place > count.least) then
-    report("start symbol", diagnostics.show(facts.start_symbol) .. " is not always among the symbols",
-      "one of `symbols:`, which inputs and outputs share")
-  end
-end
-
-local function check_end(facts, report)
-  local count = facts.symbols and facts.symbol_count or facts.output_symbol_count
-  local place = place_of(facts.output_symbols or {}, facts.end_symbol)
-  if facts.end_symbol and facts.output_symbols and (not place or count and place > count.least) then
-    report("end symbol", diagnostics.show(facts.end_symbol) .. " is not always among the output symbols",
-      "one of the symbols of outputs")
+-- A symbol that begins or ends targets is one that there always is. side: whose symbols these are.
+local function check_end(facts, key, side, report, expected)
+  local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
+  if symbol and place_of(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
+    report(key, ("%s is not always among the %ssymbols"):format(show(symbol), (side:gsub("_", " "))), expected)
   end
 end
 
 -- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
 local function check_marks(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
-  local always = math.min(count and count.least or #symbols, #symbols)
   for _, symbol in ipairs(blanks) do
-    if (place_of(symbols, symbol) or math.huge) > #blanks then
-      report("blank", ("%s is not among the first %d input symbols"):format(diagnostics.show(symbol), #blanks),
+    if place_of(symbols, symbol) > #blanks then
+      return report("blank", ("%s is not among the first %d input symbols"):format(show(symbol), #blanks),
         "input symbols that begin with the blank ones")
-      return
     end
   end
-  local place = facts.probe and (place_of(symbols, facts.probe) or math.huge)
-  if #blanks > 0 and #blanks >= always then
+  local place = facts.probe and place_of(symbols, facts.probe, count)
+  if #blanks > 0 and #blanks >= math.min(count and count.least or #symbols, #symbols) then
     report("blank", "all input symbols are blank", "some that are not")
-  elseif place and (place > always or place <= #blanks) then
-    report("probe", ("%s is %s"):format(diagnostics.show(facts.probe), place <= #blanks and "blank"
+  elseif place and (place == math.huge or place <= #blanks) then
+    report("probe", ("%s is %s"):format(show(facts.probe), place <= #blanks and "blank"
       or "not always an input symbol"), "an input symbol that is not blank")
   end
 end
@@ -324,14 +312,16 @@ end
 -- An input of the task, in symbols that there always are.
 local function check_literal(facts, report)
   local rest, count = facts.literal or "", facts.input_symbol_count
-  local symbols = table.move(facts.input_symbols or {}, 1, count and count.least or #(facts.input_symbols or {}), 1, {})
+  local symbols = lists.map(facts.input_symbols or {}, function(symbol, i)
+    return (not count or i <= count.least) and symbol or nil
+  end)
   while rest ~= "" do
     local longest = 0
     for _, symbol in ipairs(symbols) do
       longest = rest:sub(1, #symbol) == symbol and math.max(longest, #symbol) or longest
     end
     if longest == 0 then
-      return report("literal", diagnostics.show(rest:match("^%S+") or rest) .. " is not always an input symbol",
+      return report("literal", show(rest:match("^%S+") or rest) .. " is not always an input symbol",
         "an input of the task in its symbols, such as 12+345")
     end
     rest = rest:sub(longest + 1):match("^%s*(.*)$")
@@ -351,9 +341,7 @@ end
 
 local function check_chance(facts, report)
   local over = type(facts.chance) == "table" and facts.chance.over
-  local problem = over and try_formula(over, facts.options or {}, { false }, function(value, _, text)
-    return value < 1 and ("%s is %d"):format(text, value) or nil
-  end)
+  local problem = over and try_formula(over, facts.options or {}, { false }, below_one)
   if problem then
     report("chance", problem, "a number from 0 to 1, or 1 / and an option")
   end
@@ -375,8 +363,10 @@ function M.finish(facts, report)
     check_count(facts, "input symbol count", facts.input_symbols, report)
     check_count(facts, "output symbol count", facts.output_symbols, report)
   end
-  check_start(facts, report)
-  check_end(facts, report)
+  check_end(facts, "start symbol", "", report, "one of `symbols:`, which inputs and outputs share")
+  if facts.output_symbols then
+    check_end(facts, "end symbol", "output_", report, "one of the symbols of outputs")
+  end
   check_marks(facts, report)
   check_literal(facts, report)
   check_chance(facts, report)
@@ -387,12 +377,9 @@ end
 
 -- Whether every example has one output: of facts with lengths in n alone.
 function M.has_one_output(facts)
-  for _, n in ipairs(facts.output_length and LENGTHS_TRIED or {}) do
-    if formulas.value(facts.output_length, n) ~= 1 then
-      return false
-    end
-  end
-  return facts.output_length ~= nil
+  return facts.output_length ~= nil and not lists.any(LENGTHS_TRIED, function(n)
+    return formulas.value(facts.output_length, n) ~= 1
+  end)
 end
 
 -- ---- what a spec's options make of them ----
@@ -428,47 +415,32 @@ local function problem_of(own)
 end
 
 local function settle_axis(axis, numbers)
-  local new = {}
-  for name, value in next, axis do
-    new[name] = value
-  end
-  for _, name in ipairs({ "first", "last" }) do
-    new[name] = formulas.value(formulas.with(tostring(axis[name]), numbers))
+  local function end_of(name)
+    return formulas.value(formulas.with(tostring(axis[name]), numbers))
   end
   local option = tostring(axis.last):match("%l[%l%d_]*")
-  new.hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option])
-  return new
+  return { name = axis.name, doc = axis.doc, first = end_of("first"), last = end_of("last"),
+    hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
 end
 
 -- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are; or nil
 -- and what they cannot be.
 function M.settle(facts, chosen)
-  local own = {}
-  for name, value in next, facts do
-    own[name] = value
-  end
-  local numbers = {}
+  local own, numbers = lists.merged(facts), {}
   for _, option in ipairs(facts.options or {}) do
     numbers[option.name] = formulas.number(option, chosen[option.name])
   end
-  for _, name in ipairs({ "input_length", "output_length" }) do
-    own[name] = formulas.with(facts[name], numbers)
+  for _, side in ipairs({ "input_", "output_" }) do
+    own[side .. "length"] = formulas.with(facts[side .. "length"], numbers)
+    own[side .. "symbols"] = cut(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
   end
-  own.input_symbols = cut(facts.input_symbols, facts.input_symbol_count, numbers)
-  own.output_symbols = cut(facts.output_symbols, facts.output_symbol_count, numbers)
   if type(facts.chance) == "table" then
     local over = formulas.value(formulas.with(facts.chance.over, numbers))
     own.chance = over and over >= 1 and 1 / over or nil
   end
-  for i, axis in ipairs(facts.axes or {}) do
-    own.axes = i == 1 and {} or own.axes
-    own.axes[i] = settle_axis(axis, numbers)
-  end
+  own.axes = facts.axes and lists.map(facts.axes, function(axis) return settle_axis(axis, numbers) end)
   local problem = problem_of(own)
-  if problem then
-    return nil, problem
-  end
-  return own
+  return not problem and own or nil, problem
 end
 
 return M

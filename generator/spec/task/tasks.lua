@@ -17,6 +17,7 @@
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local nearest = require("base.nearest")
 local task_lines = require("spec.task.task_lines")
 
@@ -93,9 +94,7 @@ local function header(text)
   if not comment then
     return nil
   end
-  local first = text:match("^(%s*)/%*")
-  local line = 1 + select(2, first:gsub("\n", "\n"))
-  local lines = {}
+  local line, lines = 1 + select(2, text:match("^%s*"):gsub("\n", "\n")), {}
   for raw in (comment .. "\n"):gmatch("(.-)\n") do
     local lead = #lines == 0 and raw:match("^%s*") or raw:match("^%s*%*?%s*")
     lines[#lines + 1] = { line = line, col = #lead + 1 + (#lines == 0 and 2 or 0),
@@ -105,22 +104,13 @@ local function header(text)
   return lines
 end
 
-local function is_key(name)
-  for _, key in ipairs(KEYS) do
-    if key == name then
-      return true
-    end
-  end
-  return false
-end
-
 -- Reads one line "key: value" of a header into facts; errors go to report(entry, what, expected, hint).
 local function read_line(facts, given, entry, report)
   local key, value = entry.text:match("^([%w_ ]-):%s*(.*)$")
   local named = key and (key:match("^option%f[%W]") or key:match("^axis%f[%W]"))
   if not key then
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
-  elseif not named and not is_key(key) then
+  elseif not named and not lists.has(KEYS, key) then
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
       nearest.hint(key, KEYS))
   elseif given[key] then
@@ -138,16 +128,6 @@ local function read_line(facts, given, entry, report)
   end
 end
 
--- Reports the lines of a header that are too long, and cuts them.
-local function bound_lines(lines, report)
-  for _, entry in ipairs(lines) do
-    if #entry.text > LONGEST_LINE then
-      report(entry, ("the line has %d characters"):format(#entry.text), ("at most %d"):format(LONGEST_LINE))
-      entry.text = ""
-    end
-  end
-end
-
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
   local before, failed = d:count(), false
@@ -161,7 +141,12 @@ local function read_task(kind, path, text, d)
     report({ line = 1, col = 1 }, "the file does not start with a comment", "the header that longhand/task.h describes")
     return nil
   end
-  bound_lines(lines, report)
+  for _, entry in ipairs(lines) do
+    if #entry.text > LONGEST_LINE then
+      report(entry, ("the line has %d characters"):format(#entry.text), ("at most %d"):format(LONGEST_LINE))
+      entry.text = ""
+    end
+  end
   local facts, given, summary = { kind = kind, path = path }, {}, {}
   local i = 1
   while lines[i] and lines[i].text ~= "" do
