@@ -62,15 +62,16 @@ function Class:module(key, path, text)
   return self.known[key]
 end
 
+local function bias_of(p)
+  return p.bias and "" or ", bias=False"
+end
+
 -- The linear modules of a product; those of a composite lie in its class, without the folder's name.
 function Class:linears(p)
-  local list = {}
-  for i, path in ipairs(p.tensors) do
-    local word = self.folder and path:sub(#self.folder + 2) or path
-    list[i] = self:module(path, word, ("nn.Linear(%s, %s%s)"):format(p.rows.text, p.width.text,
-      p.bias and "" or ", bias=False"))
-  end
-  return list
+  return lists.map(p.tensors, function(path)
+    return self:module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
+      p.rows.text, p.width.text, bias_of(p)))
+  end)
 end
 
 local NORMS = { layer = "nn.LayerNorm(%s)", rms = "nn.RMSNorm(%s, eps=1e-5)" }
@@ -95,7 +96,7 @@ end
 
 function Class:dropout(d)
   if not self.known[d.rate] then
-    local name = names_module.own_attribute(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
+    local name = names_module.variable(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
       or "dropout")
     self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(d.rate) }
     self.known[d.rate] = "self." .. name
@@ -133,11 +134,10 @@ local function finish(state, class, ...)
   if not class.is_block and state.same[key] then
     return state.same[key]
   end
-  local words, name = { ... }, nil
-  for _, word in ipairs(words) do
-    name = name or not state.names.classes[names_module.camel(word)] and word or nil
-  end
-  class.name = state.names:class(name or words[#words])
+  local words = { ... }
+  class.name = state.names:class(lists.find(words, function(word)
+    return not state.names.classes[names_module.camel(word)]
+  end) or words[#words])
   state.same[key] = class
   state.list[#state.list + 1] = class
   return class
@@ -145,13 +145,9 @@ end
 
 -- How many rates a class has modules for; inner: those of its composites are not among them.
 local function rates_of(class, ops, inner)
-  local seen = {}
-  class.rates = 0
-  for _, op in ipairs(ops) do
-    if op.dropout and not inner[op] and not seen[op.dropout.rate] then
-      seen[op.dropout.rate], class.rates = true, class.rates + 1
-    end
-  end
+  class.rates = #lists.distinct(lists.map(ops, function(op)
+    return op.dropout and not inner[op] and op.dropout.rate or nil
+  end))
 end
 
 -- The class of a composite of products, such as a feed-forward network.
@@ -194,10 +190,6 @@ local function add_needs(class, other)
   class.layer = class.layer or other.layer
 end
 
-local function bias_of(p)
-  return p.bias and "" or ", bias=False"
-end
-
 -- Functions and classes of a term of an attention, by what of the facts of the attention they hang on, whose fields
 -- these are, in the order of the file. A term without any has no row.
 local PARTS = {
@@ -211,9 +203,7 @@ local PARTS = {
 }
 
 local function add_terms(terms, pages)
-  for _, page in ipairs(pages) do
-    terms[#terms + 1] = { page = page }
-  end
+  lists.append(terms, lists.map(pages, function(page) return { page = page } end))
 end
 
 -- The terms of an attention, and those among them that the file does not have yet: each is there once. The first ones
@@ -243,7 +233,7 @@ local function attention_class(state, group)
   local facts = state.facets[op]
   class.needs, class.layer, class.template = facts.needs, facts.layer, "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
-  class.arguments = table.concat(table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments), ", ")
+  class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
   class.attention = facts.text
   class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
   class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
@@ -273,7 +263,7 @@ local function group_item(state, class, group, scope)
   local more = outside and made(state, part, group.out.stream) or needed(part)
   return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(of)
     local words = { of(1, 0), group.reads[2] and of(2, 0) or nil }
-    return ("%s(%s)"):format(module, table.concat(table.move(more, 1, #more, #words + 1, words), ", "))
+    return ("%s(%s)"):format(module, table.concat(lists.append(words, more), ", "))
   end }
 end
 
@@ -321,8 +311,7 @@ block_class = function(state, block)
     value_names[value] = names_module.variable(variables, value.name)
     arguments[#arguments + 1] = value_names[value]
   end
-  table.move(needed(class), 1, #NEEDS, #arguments + 1, arguments)
-  class.arguments = table.concat(arguments, ", ")
+  class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
   class.lines = forward.lines({ items = items, result = block.last, width = block.entry.width.count,
     stream = block.entry, names = value_names, arguments = arguments })
   return finish(state, class, block.name)

@@ -6,6 +6,8 @@
 --   attention of an attention: its operation
 --   list      of any other: its operations in order, all of them of one value, `entry`
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- value -> the operations that read it, in order; `scope` for what is handed on.
@@ -50,11 +52,10 @@ end
 
 -- The folder that all tensors of a product lie in, or nil.
 local function folder_of(op)
-  local folder = op.kind == "product" and op.p.tensors[1]:match("^(.*)%.")
-  for _, path in ipairs(folder and op.p.tensors or {}) do
-    folder = folder and path:match("^(.*)%.") == folder and folder or nil
-  end
-  return folder or nil
+  local folders = lists.map(op.kind == "product" and op.p.tensors or {}, function(path)
+    return path:match("^(.*)%.") or false
+  end)
+  return #lists.distinct(folders) == 1 and folders[1] or nil
 end
 
 local BETWEEN = { product = true, activation = true, gate = true }

@@ -7,6 +7,7 @@
 local examples = require("lab.export.examples")
 local input = require("base.input")
 local json = require("dkjson")
+local lists = require("base.lists")
 local pytorch = require("lab.export.pytorch")
 local render = require("render.templates.render")
 local shell = require("base.shell")
@@ -79,27 +80,25 @@ local function stored_lines(spec, run, trainer)
   if not inputs then
     return nil, code, message
   end
-  local requests, lines, outputs = {}, {}, {}
+  local requests, outputs = {}, {}
   for _, example in ipairs(inputs) do
     local request = examples.request(spec.plan, example.input, example.outputs)
     if request then
-      requests[#requests + 1], lines[#lines + 1] = request, json.encode(request)
-      outputs[#outputs + 1] = example.outputs
+      requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
     end
   end
   local answers
   answers, code, message = ask(trainer, { "predict", "--checkpoint", run.checkpoint },
-    table.concat(lines, "\n") .. "\n")
+    table.concat(lists.map(requests, function(request) return json.encode(request) .. "\n" end)))
   if not answers then
     return nil, code, message
   end
   local order = { keyorder = { "input", "output", "positions", "distances", "logits" } }
-  for i, request in ipairs(requests) do
+  return table.concat(lists.map(requests, function(request, i)
     request.logits, request.outputs = answers[i].logits, nil
     request.output = spec.plan.decoder and whole_answer(answers[i].argmax, outputs[i]) or nil
-    lines[i] = json.encode(request, order)
-  end
-  return table.concat(lines, "\n") .. "\n"
+    return json.encode(request, order) .. "\n"
+  end))
 end
 
 -- sets: what was set in the spec at `path`, as words of --set.

@@ -21,12 +21,8 @@ function M.of(op, formula)
     needs = {}, pages = {} }
   local names = { heads = family.heads, crosses = crosses, pages = given.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
-  for _, part in ipairs(pages.said("export", family, given)) do
-    for name, value in next, part do
-      names[name] = value
-    end
-  end
-  return { needs = given.needs, layer = given.layer or false, text = names }
+  return { needs = given.needs, layer = given.layer or false,
+    text = lists.merged(names, table.unpack(pages.said("export", family, given))) }
 end
 
 local EXPORTED = { parameters = true }

@@ -5,6 +5,7 @@
 -- called as in the description, and what takes the place of the stream's value, once nothing reads that any more, `h`;
 -- but what blocks read from outside keeps its name.
 
+local lists = require("base.lists")
 local names = require("lab.export.python_names")
 
 local M = {}
@@ -54,17 +55,15 @@ function Pass:longest_part(item)
   return longest
 end
 
--- Values with names that an item reads, also by way of those that are written out.
-function Pass:variables_of(item, list)
-  list = list or {}
+-- Notes that values with names are read at a place by an item, also by way of those that are written out.
+function Pass:note_reads(item, place)
   for _, value in ipairs(item.reads) do
     if self.inner[value] then
-      self:variables_of(self.inner[value], list)
+      self:note_reads(self.inner[value], place)
     else
-      list[#list + 1] = value
+      self.last[value] = place
     end
   end
-  return list
 end
 
 -- The name of a value: `h` where the one of that name is not read behind statement i; else `word`.
@@ -99,10 +98,8 @@ end
 -- A loop goes on from the variable of its input, unless that is read otherwise: behind it, or by every repetition.
 function Pass:loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
-  local name, stays = self.names[x], self.last[x] > i
-  for k = 2, #item.reads do
-    stays = stays or item.reads[k] == x
-  end
+  local others = { table.unpack(item.reads, 2) }
+  local name, stays = self.names[x], self.last[x] > i or lists.has(others, x)
   if stays then
     local word = loop.name .. "_output"
     local own = self.stream == x and names.variable(self.variables, word)
@@ -113,13 +110,9 @@ function Pass:loop(item, i, lines)
     self.stream = item.out
   end
   self.names[item.out] = name
-  local variable, arguments = names.variable(self.variables, loop.name), { name }
-  for k = 2, #item.reads do
-    arguments[k] = self.names[item.reads[k]]
-  end
-  for _, argument in ipairs(loop.arguments) do
-    arguments[#arguments + 1] = argument
-  end
+  local variable = names.variable(self.variables, loop.name)
+  local arguments = lists.map(others, function(value) return self.names[value] end)
+  arguments = lists.append({ name, table.unpack(arguments) }, loop.arguments)
   local heads, indent = { ("for %s in %s:"):format(variable, loop.modules) }, ""
   if loop.times > 1 then
     table.insert(heads, 1, ("for _ in range(%d):"):format(loop.times))
@@ -127,22 +120,15 @@ function Pass:loop(item, i, lines)
   for _, head in ipairs(heads) do
     lines[#lines + 1], indent = indent .. head, indent .. "    "
   end
-  for _, line in ipairs(loop.lines) do
-    lines[#lines + 1] = indent .. line
-  end
+  lists.append(lines, lists.map(loop.lines, function(line) return indent .. line end))
   wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
 -- The statements, with where each value is read last.
 function Pass:statements(items)
-  local list = {}
-  for _, item in ipairs(items) do
-    if not self.inner[item.out] then
-      list[#list + 1] = item
-      for _, value in ipairs(self:variables_of(item)) do
-        self.last[value] = #list
-      end
-    end
+  local list = lists.filter(items, function(item) return not self.inner[item.out] end)
+  for i, item in ipairs(list) do
+    self:note_reads(item, i)
   end
   return list
 end
@@ -168,20 +154,12 @@ function Pass:write(items, result)
   return lines
 end
 
-local function copy(t)
-  local c = {}
-  for key, value in next, t do
-    c[key] = value
-  end
-  return c
-end
-
 -- given: { items, result (the value that is returned), width (of the stream), stream (the value that is `h` at first,
 -- or nil), arguments (names of arguments), names (of values that have one) }
 function M.lines(given)
   local inner = read_once(given.items, given.result)
   while true do
-    local pass = setmetatable({ inner = inner, last = {}, names = copy(given.names), width = given.width,
+    local pass = setmetatable({ inner = inner, last = {}, names = lists.merged(given.names), width = given.width,
       stream = given.stream, variables = names.variables({ "h", table.unpack(given.arguments) }) }, Pass)
     local lines, part = pass:write(given.items, given.result)
     if lines then

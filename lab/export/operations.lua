@@ -6,6 +6,7 @@
 -- An operation that PyTorch has no words for here, or that has a field which is none of those below, ends as an error
 -- { unknown = words }.
 
+local canonical = require("base.canonical")
 local lists = require("base.lists")
 local number = require("expression.text").number
 
@@ -48,17 +49,11 @@ local function check(op)
   if not known then
     unknown(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
   end
-  local fields = {}
-  for word in (known .. " " .. WORDS):gmatch("%S+") do
-    fields[word] = true
-  end
-  local names = {}
-  for field, value in next, op do
-    names[#names + 1] = value and not fields[field] and field or nil
-  end
-  table.sort(names)
-  if names[1] then
-    unknown(op, ("%s of the operation %s (%s)"):format(names[1], op.kind, op.out.name))
+  local fields = (" %s %s "):format(known, WORDS)
+  for _, field in ipairs(canonical.sorted_keys(op)) do
+    if op[field] and not fields:find((" %s "):format(field), 1, true) then
+      unknown(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))
+    end
   end
 end
 
@@ -66,10 +61,6 @@ local function call(module)
   return function(of)
     return ("%s(%s)"):format(module, of(1, 0))
   end
-end
-
-local function applied(kind, text)
-  return FUNCTIONS[kind]:format(text)
 end
 
 local items = {}
@@ -112,10 +103,8 @@ function items.place(op, class)
 end
 
 function items.product(op, class)
-  local modules, reads = class:linears(op.p), {}
-  for i in ipairs(modules) do
-    reads[i] = op.x
-  end
+  local modules = class:linears(op.p)
+  local reads = lists.map(modules, function() return op.x end)
   return { reads = reads, rank = PRIMARY, text = #modules == 1 and call(modules[1]) or function(of)
     local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, of(i, 0)) end)
     return ("torch.cat([%s], dim=-1)"):format(table.concat(parts, ", "))
@@ -125,7 +114,7 @@ end
 function items.activation(op, class)
   local module = op.dropout and class:dropout(op.dropout)
   return { reads = { op.x }, rank = PRIMARY, text = function(of)
-    return dropped(module, applied(op.activation, of(1, 0)))
+    return dropped(module, FUNCTIONS[op.activation]:format(of(1, 0)))
   end }
 end
 
@@ -146,13 +135,13 @@ function items.gate(op, class)
   if is_gated(op) then
     local modules = class:linears(product.p)
     return item({ product.x, product.x }, function(of)
-      return ("%s * %s(%s)"):format(applied(op.activation, ("%s(%s)"):format(modules[1], of(1, 0))), modules[2],
-        of(2, 0))
+      return ("%s * %s(%s)"):format(FUNCTIONS[op.activation]:format(("%s(%s)"):format(modules[1], of(1, 0))),
+        modules[2], of(2, 0))
     end)
   end
   local half = op.out.width.text
   return item({ op.x, op.x }, function(of)
-    return ("%s * %s[..., %s:]"):format(applied(op.activation, ("%s[..., :%s]"):format(of(1, PRIMARY), half)),
+    return ("%s * %s[..., %s:]"):format(FUNCTIONS[op.activation]:format(("%s[..., :%s]"):format(of(1, PRIMARY), half)),
       of(2, PRIMARY), half)
   end)
 end
@@ -182,14 +171,8 @@ end
 
 -- Of a list of operations those that have an item of their own.
 function M.own_items(list)
-  local gated, own = {}, {}
-  for _, op in ipairs(list) do
-    gated[op.x or false] = is_gated(op) or nil
-  end
-  for _, op in ipairs(list) do
-    own[#own + 1] = not gated[op.out] and op or nil
-  end
-  return own
+  local gated = lists.set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
+  return lists.filter(list, function(op) return not gated[op.out] end)
 end
 
 function M.item(op, class)

@@ -3,6 +3,8 @@
 -- Input: the facet `positions` of a family, what attentions need (facets.lua); or the streams of a network. Output: the
 -- places that they are made at, and what is written of draws.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- Words and text of draws: their range, from 0 or 1 on, and their order.
@@ -69,9 +71,8 @@ function M.of_streams(streams, made)
     end
   end
   table.sort(distances)
-  table.move(distances, 1, #distances, #lines + 1, lines)
-  return { before_layers = lines, in_layers = {}, draws_positions = false, draws_distances = false,
-    by_sequence = false, max_position = false, one_based = false }
+  return { before_layers = lists.append(lines, distances), in_layers = {}, draws_positions = false,
+    draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
 return M

@@ -3,14 +3,16 @@
 -- Input: words. Output: words that no other thing of the same scope is called by. An attribute of a module that cannot
 -- have the name that checkpoints know gets another one: field renamed, a list of { name, word }.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local function set(text)
-  local list = {}
+  local words = {}
   for word in text:gmatch("%S+") do
-    list[word] = true
+    words[word] = true
   end
-  return list
+  return words
 end
 
 local PYTHON = [[and as assert async await break class continue def del elif else except finally for from global if
@@ -75,20 +77,12 @@ function Names:attribute(attributes, word)
   return name
 end
 
--- An attribute that files know nothing of.
-function M.own_attribute(attributes, word)
-  return free(attributes, word, "_")
-end
-
 -- The names of one forward pass's variables; arguments: those that it has already.
 function M.variables(arguments)
-  local taken = setmetatable({}, { __index = VARIABLES })
-  for _, name in ipairs(arguments) do
-    taken[name] = true
-  end
-  return taken
+  return setmetatable(lists.set(arguments), { __index = VARIABLES })
 end
 
+-- A name for a variable, or for an attribute that files know nothing of.
 function M.variable(variables, word)
   return free(variables, word, "_")
 end

@@ -7,6 +7,7 @@ local canonical = require("base.canonical")
 local classes = require("lab.export.classes")
 local facets = require("lab.export.facets")
 local json = require("dkjson")
+local lists = require("base.lists")
 local names = require("lab.export.python_names")
 local places = require("lab.export.places")
 local tongues = require("base.tongues")
@@ -40,21 +41,16 @@ end
 -- ---- what the network has ----
 
 local function places_input(net)
-  for _, op in ipairs(net.ops) do
-    if op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" then
-      return op.encoding.kind
-    end
-  end
-  return false
+  return lists.any(net.ops, function(op)
+    return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and op.encoding.kind
+  end)
 end
 
 -- What is added in blocks, or nil.
 local function places_in_blocks(net)
-  for _, block in ipairs(net.scopes) do
-    for _, op in ipairs(block.ops) do
-      if op.kind == "place" then
-        return op.encoding
-      end
+  for _, op in lists.nested(net.scopes, "ops") do
+    if op.kind == "place" then
+      return op.encoding
     end
   end
 end
@@ -62,10 +58,8 @@ end
 -- Its attentions: operations, in order.
 local function attentions_of(net)
   local list = {}
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    for _, op in ipairs(scope.ops) do
-      list[#list + 1] = op.kind == "attention" and op or nil
-    end
+  for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
+    list[#list + 1] = op.kind == "attention" and op or nil
   end
   return list
 end
@@ -161,24 +155,17 @@ end
 -- The classes of its norms as Python has one or several of them; or false.
 local function norms_of(net)
   local has = {}
-  for _, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    for _, op in ipairs(scope.ops) do
-      has[op.norm or false] = true
-    end
+  for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
+    has[op.norm or false] = true
   end
   return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
     or has.rms and "nn.RMSNorm" or false
 end
 
 local function mentions(list, word)
-  for _, class in ipairs(list) do
-    for _, line in ipairs(class.lines or {}) do
-      if line:find(word, 1, true) then
-        return true
-      end
-    end
-  end
-  return false
+  return lists.any(list, function(class)
+    return lists.any(class.lines or {}, function(line) return line:find(word, 1, true) ~= nil end)
+  end)
 end
 
 -- ---- the file ----
@@ -238,8 +225,7 @@ local function add_network(facts, spec, net, attentions, of)
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
   add_all(facts, two and places.of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
-    local lines = op.scope == net and facts.in_layers or {}
-    table.move(lines, 1, #lines, #facts.before_layers + 1, facts.before_layers)
+    lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
   end
   facts.streams = two and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
   facts.stream_words = two and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name, net.streams[2].name)
@@ -263,15 +249,14 @@ local function derive(spec, run, net)
   add_network(facts, spec, net, attentions, of)
   add_calls(facts)
   facts.sizes = sizes_of(net, attentions)
-  for _, op in ipairs(attentions) do
-    facts.sinusoid = facts.sinusoid or op.family.relative.kind == "transformer_xl"
-  end
+  facts.sinusoid = facts.sinusoid or lists.any(attentions, function(op)
+    return op.family.relative.kind == "transformer_xl"
+  end)
   local all = { facts.network, table.unpack(facts.list) }
-  facts.indices = false
-  for _, op in ipairs(attentions) do
+  facts.indices = lists.any(attentions, function(op)
     local has = of[op].text
-    facts.indices = facts.indices or (has.mask or has.lines or has.geometric) and true
-  end
+    return (has.mask or has.lines or has.geometric) and true
+  end)
   facts.functional = mentions(all, "F.")
   facts.math = attentions[1] ~= nil or mentions(all, "math.")
   facts.norms = norms_of(net)
