@@ -5,51 +5,30 @@
 -- "none". What is added to the embedding is no attention's. In a spec they hold for fewer: inherit.lua.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local model_fields = require("spec.fields.model")
 local pages = require("facets.pages")
 
 local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
-M.FACETS = {}
-for _, page in ipairs(pages.written) do
-  M.FACETS[#M.FACETS + 1] = not page.of_input and page.name or nil
-end
+M.FACETS = lists.map(pages.written, function(page) return not page.of_input and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- of the score
+M.is_name, M.is_facet = lists.set(M.NAMES), lists.set(M.FACETS)
 
-M.is_name, M.is_facet = {}, {}
-for _, name in ipairs(M.NAMES) do
-  M.is_name[name] = true
-end
-for _, facet in ipairs(M.FACETS) do
-  M.is_facet[facet] = true
-end
-
-local OF_KIND, KINDS = {}, {}
-for _, field in ipairs(model_fields) do
-  for _, kind in ipairs(field.path == "model.kind" and field.kinds or {}) do
-    OF_KIND[kind.name] = kind.families
-    for _, name in ipairs(kind.families) do
-      KINDS[name] = KINDS[name] or {}
-      table.insert(KINDS[name], kind.name)
-    end
-  end
-end
+local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
 
 -- The kinds of models that have a family.
 function M.kinds(name)
-  return KINDS[name]
+  return lists.map(MODELS, function(kind) return lists.has(kind.families, name) and kind.name or nil end)
 end
 
 -- The families of a model's section, by their names, in order; nil where it is not known what it is.
 function M.of(model)
-  local names = {}
-  for _, name in ipairs(model and OF_KIND[model.kind] or {}) do
-    if name ~= "encoder" or model.encoder_layers ~= 0 then
-      names[#names + 1] = name
-    end
-  end
-  return #names > 0 and names or nil
+  local kind = model and lists.find(MODELS, function(one) return one.name == model.kind end)
+  return kind and lists.map(kind.families, function(name)
+    return (name ~= "encoder" or model.encoder_layers ~= 0) and name or nil
+  end)
 end
 
 -- The path of what a family has of all.
@@ -75,23 +54,19 @@ function M.layers(model, name)
 end
 
 -- What is off is not there: a facet with nothing in it but the kind that stays out.
-local function off_of(facet)
-  return pages.at[facet] and pages.at[facet].off
-end
-
 local function is_off(facet, value)
-  local page, off = pages.at[facet] or {}, off_of(facet)
+  local page = pages.at[facet] or {}
   if page.is_off then
     return page.is_off(value)
   end
-  return off ~= nil and canonical.text(value) == canonical.text(off)
+  return page.off ~= nil and canonical.text(value) == canonical.text(page.off)
 end
 
 -- The facets of one family, and what the embedding adds.
 function M.encoding(encoding, name)
-  local own, given = {}, M.is_name[name] and encoding[name] or {}
-  for facet, value in next, encoding do
-    own[facet] = not M.is_name[facet] and value or nil
+  local own, given = lists.merged(encoding), M.is_name[name] and encoding[name] or {}
+  for _, family in ipairs(M.NAMES) do
+    own[family] = nil
   end
   for facet, value in next, given do
     own[facet] = not is_off(facet, value) and value or nil
@@ -116,7 +91,7 @@ local function differing(encoding, own)
   local differs = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
-      differs[facet] = own[facet] or off_of(facet)
+      differs[facet] = own[facet] or pages.at[facet].off
     end
   end
   if differs.score or not same(own.parameters, encoding.parameters) then

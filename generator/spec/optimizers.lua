@@ -88,14 +88,12 @@ M.pages = {
 
 M.by_name, M.fields = {}, {}
 
-local known = {} -- path -> field
-
 for _, page in ipairs(M.pages) do
   M.by_name[page.name] = page
   for _, list in ipairs(page.fields) do
     for _, field in ipairs(list) do
-      if not known[field.name] then
-        known[field.name], field.path, field.only = field, "train.optimizer." .. field.name, {}
+      if not field.path then
+        field.path, field.only = "train.optimizer." .. field.name, {}
         M.fields[#M.fields + 1] = field
       end
       table.insert(field.only, page.name)

@@ -55,7 +55,7 @@ M.fields = {
     more = { "false: none, where the spec that is built upon has one" } },
 }
 for _, section in ipairs(SECTIONS) do
-  table.move(section, 1, #section, #M.fields + 1, M.fields)
+  lists.append(M.fields, section)
 end
 
 M.at = {}
@@ -80,11 +80,8 @@ end
 
 -- The field of a facet for one family.
 local function copy_for(family, field)
-  local copy = {}
-  for key, value in next, field do
-    copy[key] = value
-  end
-  copy.path, copy.family, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), family, nil
+  local copy = lists.merged(field, { family = family })
+  copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
   if type(field.default) == "function" then
     copy.default = function(resolved)
       return field.default(seen_by(family, resolved))
@@ -97,12 +94,9 @@ for _, field in ipairs(M.fields) do
   enter(field)
 end
 for _, family in ipairs(families.NAMES) do
-  M.copies[family] = {}
-  for _, field in ipairs(M.fields) do
-    if families.is_facet[field.path:match("^encoding%.(%l+)")] then
-      table.insert(M.copies[family], copy_for(family, field))
-    end
-  end
+  M.copies[family] = lists.map(M.fields, function(field)
+    return families.is_facet[field.path:match("^encoding%.(%l+)")] and copy_for(family, field) or nil
+  end)
   for _, copy in ipairs(M.copies[family]) do
     enter(copy)
   end
@@ -110,15 +104,7 @@ end
 
 -- Whether a table of that kind has the field.
 function M.allows(field, kind)
-  if not field.only then
-    return true
-  end
-  for _, name in ipairs(field.only) do
-    if name == kind then
-      return true
-    end
-  end
-  return false
+  return not field.only or lists.has(field.only, kind)
 end
 
 -- The range of a number in words: "an integer from 1 to 64", "a multiple of 16 from 16 to 1024".
@@ -154,48 +140,20 @@ M.TEXT = {
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 
--- What a field takes, in words. kinds: names for a kind that is not listed here (tasks).
-function M.expected(field, kinds)
+-- What a field takes, in words.
+function M.expected(field)
   if field.type == "integer" or field.type == "number" then
     return range_text(field)
   elseif field.type == "kind" then
-    local names = kinds or {}
-    for i, kind in ipairs(field.kinds or {}) do
-      names[i] = kind.name
-    end
-    return #names > 0 and table.concat(names, ", ") or "the kind of a task"
+    return field.kinds and table.concat(lists.names(field.kinds), ", ") or "the kind of a task"
   elseif field.type == "choice" then
     return table.concat(field.choices, ", ")
   elseif field.type == "names" and field.choices then
     return "a list of " .. table.concat(field.choices, ", ")
   elseif field.type == "keep" then
     return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
-  elseif M.TEXT[field.type] then
-    return M.TEXT[field.type]
   end
-  local names = {}
-  for i, child in ipairs(M.children[field.path]) do
-    names[i] = child.name
-  end
-  return "a table with " .. table.concat(names, ", ")
-end
-
--- The resolved spec as its families see it.
-local function views_of(resolved)
-  local views = {}
-  for i, name in ipairs(families.of(resolved.model) or {}) do
-    views[i] = families.view(resolved, name)
-  end
-  return views
-end
-
-local function any(views, is)
-  for _, view in ipairs(views) do
-    if is(view) then
-      return true
-    end
-  end
-  return false
+  return M.TEXT[field.type] or "a table with " .. table.concat(lists.names(M.children[field.path]), ", ")
 end
 
 local function feature_is_on(field, resolved)
@@ -205,21 +163,19 @@ end
 
 -- Identifiers that code rendered for this resolved spec must not contain, because their features are off.
 function M.absent(resolved)
-  local names, views = {}, views_of(resolved)
+  local names = {}
+  local views = lists.map(families.of(resolved.model) or {}, function(name) return families.view(resolved, name) end)
   for _, field in ipairs(M.fields) do
-    local function is_on(view)
-      return feature_is_on(field, view)
-    end
-    if field.fingerprints and not any(views, is_on) then
-      table.move(field.fingerprints, 1, #field.fingerprints, #names + 1, names)
+    if field.fingerprints and not lists.any(views, function(view) return feature_is_on(field, view) end) then
+      lists.append(names, field.fingerprints)
     end
     for _, kind in ipairs(field.kinds or {}) do
       local function is_used(view)
         return lists.at(view, field.path) == kind.name and (not kind.used or kind.used(view))
           or kind.shared and kind.shared(view)
       end
-      if kind.fingerprints and not any(views, is_used) then
-        table.move(kind.fingerprints, 1, #kind.fingerprints, #names + 1, names)
+      if kind.fingerprints and not lists.any(views, is_used) then
+        lists.append(names, kind.fingerprints)
       end
     end
   end
@@ -239,11 +195,7 @@ local function default_text(field)
 end
 
 local function kinds_of(field)
-  local kinds = {}
-  for i, kind in ipairs(field.kinds or {}) do
-    kinds[i] = { name = kind.name, doc = kind.doc }
-  end
-  return #kinds > 0 and kinds or nil
+  return field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end)
 end
 
 M.JSON_ORDER = { "path", "type", "doc", "takes", "unit", "default", "required", "only", "kinds", "name", "fields",
@@ -251,12 +203,11 @@ M.JSON_ORDER = { "path", "type", "doc", "takes", "unit", "default", "required", 
 
 -- The same as data, and what a formula may use: what `fields --json` prints, its keys in JSON_ORDER.
 function M.facts()
-  local fields = {}
-  for i, field in ipairs(M.fields) do
-    fields[i] = { path = field.path, type = field.type, doc = field.doc, takes = M.expected(field), unit = field.unit,
+  local fields = lists.map(M.fields, function(field)
+    return { path = field.path, type = field.type, doc = field.doc, takes = M.expected(field), unit = field.unit,
       only = field.only or field.family and families.kinds(field.family), kinds = kinds_of(field),
       required = field.required, default = default_text(field):match("^default: (.*)") }
-  end
+  end)
   return { fields = fields, formulas = traced.facts() }
 end
 
@@ -266,17 +217,14 @@ function M.fields_text()
   for _, field in ipairs(M.fields) do
     local kinds = field.only or field.family and families.kinds(field.family)
     local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
-    out[#out + 1] = field.path .. only
-    out[#out + 1] = "    " .. field.doc
+    lists.append(out, { field.path .. only, "    " .. field.doc })
     if field.type ~= "table" and not field.kinds then
       out[#out + 1] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
     end
-    for _, line in ipairs(field.more or {}) do
-      out[#out + 1] = "    " .. line
-    end
-    for _, kind in ipairs(field.kinds or {}) do
-      out[#out + 1] = ("    %s: %s"):format(kind.name, kind.doc)
-    end
+    lists.append(out, lists.map(field.more or {}, function(line) return "    " .. line end))
+    lists.append(out, lists.map(field.kinds or {}, function(kind)
+      return ("    %s: %s"):format(kind.name, kind.doc)
+    end))
     if default_text(field) ~= "" then
       out[#out + 1] = "    " .. default_text(field)
     end

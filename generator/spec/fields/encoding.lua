@@ -1,6 +1,7 @@
 -- Fields of a spec: how the network learns where tokens stand, facet by facet. Entries are as schema.lua says; those of
 -- a facet stand on its page.
 
+local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local FAMILIES = {
@@ -21,6 +22,6 @@ local fields = {
   { path = "encoding", type = "table", doc = "how the network learns where tokens stand; absent: it does not" },
 }
 for _, page in ipairs(pages.written) do
-  table.move(page.fields, 1, #page.fields, #fields + 1, fields)
+  lists.append(fields, page.fields)
 end
-return table.move(FAMILIES, 1, #FAMILIES, #fields + 1, fields)
+return lists.append(fields, FAMILIES)

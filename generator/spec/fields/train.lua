@@ -1,9 +1,10 @@
 -- Fields of a spec: how it is trained. Entries are as schema.lua says.
 
 local common = require("spec.fields.common")
+local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
 
-local fields = {
+return lists.join({
   { path = "train", type = "table", doc = "how it is trained" },
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
     doc = "sequences of one step, all of one length" },
@@ -32,6 +33,7 @@ local fields = {
     default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
   { path = "train.optimizer", type = "table", doc = "how gradients become steps" },
   { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form", kinds = optimizers.pages },
+}, lists.join(optimizers.fields, {
   { path = "train.schedule", type = "table", left_out = "constant",
     doc = "how the learning rate changes over the steps" },
   { path = "train.schedule.kind", type = "kind", default = "constant", doc = "its form behind the warm-up",
@@ -65,14 +67,4 @@ local fields = {
   { path = "train.checkpoint.keep", type = "keep", choices = { "last", "all" }, default = "last",
     doc = "which stay: the last, all, or a list besides the last, of steps or epochs, as train.cadence says; 0 is "
       .. "before the first" },
-}
-
-for i, field in ipairs(fields) do
-  if field.path == "train.optimizer.kind" then
-    table.move(fields, i + 1, #fields, i + 1 + #optimizers.fields)
-    table.move(optimizers.fields, 1, #optimizers.fields, i + 1, fields)
-    break
-  end
-end
-
-return fields
+}))

@@ -15,6 +15,7 @@
 local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 local placement = require("facets.placement")
 local tree = require("spec.reading.tree")
@@ -33,19 +34,11 @@ function M.mark(own)
   if made_for ~= "encoder" and made_for ~= "decoder" then
     return own
   end
-  local marked = tree.table(own.origin)
-  marked.items, marked.partial = own.items, own.partial
+  local marked = tree.copy(own)
   for name, node in next, own.fields do
-    local copy = node
-    if families.is_facet[name] then
-      copy = {}
-      for key, value in next, node do
-        copy[key] = value
-      end
-      copy.made_for = made_for
-    end
-    marked.fields[name] = name ~= "made_for" and copy or nil
+    marked.fields[name] = families.is_facet[name] and lists.merged(node, { made_for = made_for }) or node
   end
+  marked.fields.made_for = nil
   return marked
 end
 
@@ -99,13 +92,10 @@ local function inherited(direct, name, own)
   local new, less = tree.table(direct.origin), false
   for facet, node in next, direct.fields do
     local decides = facet == "parameters" and direct.fields.score or node
-    if is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil) then
-      less = true
-    elseif asks(own, facet) or holds(facet, decides, name) then
-      new.fields[facet] = node
-    else
-      less = true
-    end
+    local taken = not is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil)
+      and (asks(own, facet) or holds(facet, decides, name))
+    new.fields[facet] = taken and node or nil
+    less = less or not taken
   end
   return new, less
 end
@@ -138,8 +128,7 @@ function M.lay(root)
     local new, less = inherited(direct, name)
     laid.fields[name] = laid.fields[name] or (less or is_narrowed(direct, name)) and new or nil
   end
-  local new = tree.merge(tree.table(root.origin), root)
-  new.items, new.partial = root.items, root.partial
+  local new = tree.copy(root)
   new.fields.encoding = laid
   return new
 end
@@ -181,24 +170,15 @@ local function spell_sides(new)
     new.relative = { kind = all.kind, clip = all.clip, init_sigma = all.init_sigma, sides = "both" }
     return
   end
-  local decoder = {}
-  for facet, value in next, new.decoder do
-    decoder[facet] = facet ~= "relative" and value or nil
-  end
-  new.decoder = decoder
+  new.decoder = lists.merged(new.decoder)
+  new.decoder.relative = nil
 end
 
 function M.spelled(encoding, model)
-  local new, names = {}, families.of(model) or {}
-  for name, value in next, encoding do
-    new[name] = value
-  end
+  local new, names = lists.merged(encoding), families.of(model) or {}
   spell_sides(new)
   for _, name in ipairs(names[2] and names or {}) do
-    local own = {}
-    for facet, value in next, table_of(new[name]) do
-      own[facet] = value
-    end
+    local own = lists.merged(table_of(new[name]))
     for _, page in ipairs(pages) do
       local facet = page.name
       if page.decoders or page.by_place then
