@@ -13,6 +13,7 @@ local findings = require("lab.study.calibrate.findings")
 local inference = require("lab.study.analyse.mathematics.inference")
 local lfs = require("lfs")
 local lines = require("lab.study.calibrate.found_lines")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local paths = require("base.paths")
 local picture = require("lab.study.calibrate.heads_picture")
@@ -60,10 +61,8 @@ local function matrix_of(source, trace, name, head, scale)
   local shape = trace.entries[name].shape
   local size = shape[2] * shape[3]
   local values = source:read(trace, name, head * size, size)
-  for i, value in ipairs(values) do
-    values[i] = value * scale
-  end
-  return { rows = shape[2], columns = shape[3], values = values }
+  return { rows = shape[2], columns = shape[3],
+    values = lists.map(values, function(value) return value * scale end) }
 end
 
 -- What a family comes to: see findings.lua.
@@ -92,9 +91,9 @@ end
 local function lines_of(part)
   local list = {}
   for h, head in ipairs(part.heads) do
-    for _, line in ipairs(head.kept) do
-      list[#list + 1] = { head = h - 1, direction = line.direction, line = line.line, value = line.value }
-    end
+    lists.append(list, lists.map(head.kept, function(line)
+      return { head = h - 1, direction = line.direction, line = line.line, value = line.value }
+    end))
   end
   return { list = list, choices = part.choices }
 end
@@ -135,9 +134,7 @@ end
 -- What was set, for the comment of a spec.
 local function settings(options)
   local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
-  for _, word in ipairs(options.set) do
-    words[#words + 1] = "--set " .. word
-  end
+  lists.append(words, lists.map(options.set, function(word) return "--set " .. word end))
   words[#words + 1] = options.control and "--control " .. options.control or nil
   words[#words + 1] = options.init and "--init" or nil
   return table.concat(words, " ")
@@ -236,7 +233,6 @@ end
 
 local function open_job(run, spec, options, folder)
   local choices = options.choices
-  check(run, spec.resolved.model)
   return { run = run, resolved = spec.resolved, options = options, choices = choices,
     kind = choices.scores == "weights" and "attention" or "scores",
     length = options.length or longest(run.info.train_lengths or spec.resolved.train.lengths),
@@ -270,13 +266,9 @@ local function calibrate(run, spec, options, folder)
 end
 
 local function with_run(options, folder)
-  local run, message = trained.open(options.run)
-  if not run then
-    stop(INPUT, message)
-  end
+  local run = source_module.run(options.run)
   check(run, run.info.spec.model)
-  local code
-  code, message = trained.with_spec(options.project, run, options.spec, function(spec)
+  local code, message = trained.with_spec(options.project, run, options.spec, function(spec)
     return calibrate(run, spec, options, folder)
   end)
   if not code then

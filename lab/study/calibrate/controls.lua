@@ -6,28 +6,19 @@
 --   values    the lines, all with the value 0: the mask alone
 --   heads     each head's lines, given to another, all so many heads further on. Heads of one attention are alike
 --             before training, so a difference from the calibrated bias is chance; one head alone keeps its own
---   shifted   every line one key to the left
+--   shifted   every line one key to the left; the last key is counted first where columns are aligned right, and in
+--             anti-diagonals
 --   random    as many lines in every head and direction, with the same values, drawn from all that the matrix has
 
+local lists = require("base.lists")
+
 local M = {}
-
-M.NAMES = { "values", "heads", "shifted", "random" }
-
-local function with(line, fields)
-  local copy = {}
-  for _, from in ipairs({ line, fields }) do
-    for name, value in pairs(from) do
-      copy[name] = value
-    end
-  end
-  return copy
-end
 
 -- The list with each line changed; lines that are the same then are one, of the larger value.
 local function each(list, change)
   local changed, at = {}, {}
-  for i, line in ipairs(list) do
-    local copy = with(line, change(line, i))
+  for _, line in ipairs(list) do
+    local copy = lists.merged(line, change(line))
     local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
     if not at[key] then
       at[key] = copy
@@ -36,12 +27,6 @@ local function each(list, change)
     at[key].value = math.max(at[key].value, copy.value)
   end
   return changed
-end
-
--- The step of a line's number that moves its cells one key to the left: lines are counted from the last key where
--- columns are, and in anti-diagonals.
-local function leftward(direction, choices)
-  return (direction == -1 or direction == 0 and choices.align == "right") and 1 or -1
 end
 
 -- First and last line of a direction with a cell that the family may open: self-attention sees nothing behind itself.
@@ -71,17 +56,14 @@ end
 function M.of(name, part, matrix, family, heads, drawing)
   local list = part.list
   if name == "values" then
-    list = each(list, function()
-      return { value = 0 }
-    end)
+    list = each(list, function() return { value = 0 } end)
   elseif name == "heads" then
     local shift = heads > 1 and drawing(heads - 1) or 0
-    list = each(list, function(line)
-      return { head = (line.head + shift) % heads }
-    end)
+    list = each(list, function(line) return { head = (line.head + shift) % heads } end)
   elseif name == "shifted" then
     list = each(list, function(line)
-      return { line = line.line + leftward(line.direction, part.choices) }
+      local from_last = line.direction == -1 or line.direction == 0 and part.choices.align == "right"
+      return { line = line.line + (from_last and 1 or -1) }
     end)
   elseif name == "random" then
     list = drawn(list, matrix, family, drawing)

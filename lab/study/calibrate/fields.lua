@@ -10,41 +10,26 @@ local nearest = require("base.nearest")
 
 local M = {}
 
-local FAMILIES = { "self", "cross" }
-
 local function one_of(...)
   local words = { ... }
-  return {
-    expected = table.concat(words, ", "),
-    read = function(text)
-      for _, word in ipairs(words) do
-        if text == word then
-          return word
-        end
-      end
-    end,
-  }
+  return { expected = table.concat(words, ", "), read = function(text)
+    return lists.has(words, text) and text or nil
+  end }
 end
 
 -- A count from 1 on, or words.
 local function count_or(word, meaning)
-  return {
-    expected = ("an integer from 1 on, or %s"):format(word),
-    read = function(text)
-      local number = math.tointeger(tonumber(text))
-      return text == word and meaning or number and number >= 1 and number <= 1 << 20 and number or nil
-    end,
-  }
+  return { expected = ("an integer from 1 on, or %s"):format(word), read = function(text)
+    local number = math.tointeger(tonumber(text))
+    return text == word and meaning or number and number >= 1 and number <= 1 << 20 and number or nil
+  end }
 end
 
 local function number_within(least, most)
-  return {
-    expected = ("a number from %g to %g"):format(least, most),
-    read = function(text)
-      local number = tonumber(text)
-      return number and number >= least and number <= most and number + 0.0 or nil
-    end,
-  }
+  return { expected = ("a number from %g to %g"):format(least, most), read = function(text)
+    local number = tonumber(text)
+    return number and number >= least and number <= most and number + 0.0 or nil
+  end }
 end
 
 local DIRECTIONS = {
@@ -92,21 +77,10 @@ M.FIELDS = {
     "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
 }
 
-local at = {}
-for i, field in ipairs(M.FIELDS) do
-  at[field[1]] = i
-end
-
--- A field's text in a reading.
-local function text_of(field, reading)
-  local column = reading == "code" and 4 or reading == "equations" and 5 or 3
-  return field[column]
-end
-
 -- "FIELD=VALUE" into texts.
 local function take(texts, word)
   local name, value = word:match("^([%w_.]+)=(.*)$")
-  local field = M.FIELDS[at[name]]
+  local field = lists.find(M.FIELDS, function(one) return one[1] == name end)
   if not name then
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
@@ -121,9 +95,9 @@ end
 
 -- The choices as texts by name, those of the reading with what was set.
 local function texts_of(reading, words)
-  local texts = {}
+  local texts, column = {}, reading == "code" and 4 or reading == "equations" and 5 or 3
   for _, field in ipairs(M.FIELDS) do
-    texts[field[1]] = text_of(field, reading)
+    texts[field[1]] = field[column]
   end
   for _, word in ipairs(words) do
     local problem = take(texts, word)
@@ -153,10 +127,7 @@ function M.read(reading, words)
   if not texts then
     return nil, problem
   end
-  local choices = { scores = texts.scores }
-  for _, family in ipairs(FAMILIES) do
-    choices[family] = of_family(texts, family)
-  end
+  local choices = { scores = texts.scores, self = of_family(texts, "self"), cross = of_family(texts, "cross") }
   choices.self.corner = "none"
   return choices
 end

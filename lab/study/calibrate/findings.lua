@@ -4,6 +4,7 @@
 -- Output: M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.
 
 local lines = require("lab.study.calibrate.found_lines")
+local lists = require("base.lists")
 local wording = require("base.wording")
 
 local M = {}
@@ -42,11 +43,9 @@ local function reason(found, choices)
 end
 
 local function kept_text(found)
-  local list = {}
-  for i, line in ipairs(found.kept) do
-    list[i] = ("%d (%s, %s)"):format(line.line, number(line.raw), z_of(line))
-  end
-  return table.concat(list, ", ")
+  return table.concat(lists.map(found.kept, function(line)
+    return ("%d (%s, %s)"):format(line.line, number(line.raw), z_of(line))
+  end), ", ")
 end
 
 local function direction_text(found, choices)
@@ -89,24 +88,19 @@ end
 
 -- The value that a line adds to scores, or nil.
 local function bias_of(head, direction, line)
-  for _, kept in ipairs(head.kept) do
-    if kept.direction == direction and kept.line == line then
-      return kept.value
-    end
-  end
+  local found = lists.find(head.kept, function(kept) return kept.direction == direction and kept.line == line end)
+  return found and found.value
 end
 
 function M.csv(parts)
   local out = { "family,head,direction,line,cells,value,z,threshold,bias" }
   for _, part in ipairs(parts) do
     for h, head in ipairs(part.heads) do
-      for _, found in ipairs(head.directions) do
-        for _, line in ipairs(found.lines) do
-          local bias = bias_of(head, found.direction, line.line)
-          out[#out + 1] = ("%s,%d,%d,%d,%d,%.9g,%s,%s,%s"):format(part.family, h - 1, found.direction, line.line,
-            line.cells, line.value, line.z and ("%.6g"):format(line.z) or "",
-            found.threshold and ("%.9g"):format(found.threshold) or "", bias and ("%.9g"):format(bias) or "")
-        end
+      for found, line in lists.nested(head.directions, "lines") do
+        local bias = bias_of(head, found.direction, line.line)
+        out[#out + 1] = ("%s,%d,%d,%d,%d,%.9g,%s,%s,%s"):format(part.family, h - 1, found.direction, line.line,
+          line.cells, line.value, line.z and ("%.6g"):format(line.z) or "",
+          found.threshold and ("%.9g"):format(found.threshold) or "", bias and ("%.9g"):format(bias) or "")
       end
     end
   end
@@ -115,11 +109,7 @@ end
 
 -- How many lines heads keep.
 function M.kept(part)
-  local count = 0
-  for _, head in ipairs(part.heads) do
-    count = count + #head.kept
-  end
-  return count
+  return lists.sum(part.heads, function(head) return #head.kept end)
 end
 
 return M

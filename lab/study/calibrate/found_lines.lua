@@ -11,10 +11,11 @@
 --     D =  0   line = columns - 1 - column            0: the last column; aligned left, line = column
 
 local lists = require("base.lists")
+local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-M.DIRECTIONS = { 1, -1, 0 }
+local DIRECTIONS = { 1, -1, 0 }
 
 -- The nearest number that 32 bits hold.
 local function single(value)
@@ -60,48 +61,19 @@ end
 
 -- Lines with their values: { line, value, cells }; those that are too short are left out.
 function M.lines(matrix, direction, choices)
-  local list = {}
   local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
-  for _, entry in ipairs(sums(matrix, direction, choices)) do
-    if entry.cells >= shortest then
-      local value = choices.line == "mean" and entry.sum / entry.cells or entry.sum
-      list[#list + 1] = { line = entry.line, value = value, cells = entry.cells }
-    end
-  end
-  return list
+  return lists.map(sums(matrix, direction, choices), function(entry)
+    local value = choices.line == "mean" and entry.sum / entry.cells or entry.sum
+    return entry.cells >= shortest and { line = entry.line, value = value, cells = entry.cells } or nil
+  end)
 end
 
 -- Values that enter mean and deviation.
 local function counted(lines, choices)
-  local list, known = {}, {}
-  for _, line in ipairs(lines) do
-    local value = line.value
-    if (choices.over == "all" or value ~= 0) and not (choices.equal == "merged" and known[value]) then
-      list[#list + 1], known[value] = value, true
-    end
-  end
-  return list
-end
-
--- Mean and population standard deviation.
-local function moments(values)
-  local sum, squares = 0.0, 0.0
-  for _, value in ipairs(values) do
-    sum = sum + value
-  end
-  local mean = sum / #values
-  for _, value in ipairs(values) do
-    squares = squares + (value - mean) ^ 2
-  end
-  return mean, math.sqrt(squares / #values)
-end
-
-local function extremes(lines)
-  local largest, size = -math.huge, 0.0
-  for _, line in ipairs(lines) do
-    largest, size = math.max(largest, line.value), math.max(size, math.abs(line.value))
-  end
-  return largest, size
+  local values = lists.map(lines, function(line)
+    return (choices.over == "all" or line.value ~= 0) and line.value or nil
+  end)
+  return choices.equal == "merged" and lists.distinct(values) or values
 end
 
 -- What one direction of one head comes to: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
@@ -114,8 +86,12 @@ function M.direction(matrix, direction, choices)
   if #values == 0 then
     return found
   end
-  local largest, size = extremes(lines)
-  local mean, deviation = moments(values)
+  local largest, size = -math.huge, 0.0
+  for _, line in ipairs(lines) do
+    largest, size = math.max(largest, line.value), math.max(size, math.abs(line.value))
+  end
+  local mean = statistics.mean(values)
+  local deviation = math.sqrt(lists.sum(values, function(value) return (value - mean) ^ 2 end) / #values)
   found.mean, found.deviation, found.largest = mean, deviation, largest
   found.threshold = mean + choices.threshold * deviation
   found.alike = deviation < choices.spread * size
@@ -144,7 +120,7 @@ function M.find(matrix, choices)
       matrix.rows, matrix.rows)
   end
   local head = { directions = {}, kept = {} }
-  for i, direction in ipairs(M.DIRECTIONS) do
+  for i, direction in ipairs(DIRECTIONS) do
     local found, searched = M.direction(matrix, direction, choices), lists.has(choices.directions, direction)
     head.directions[i], found.searched = found, searched
     for _, line in ipairs(searched and found.kept or {}) do
@@ -171,7 +147,7 @@ function M.extend(kept, rows, columns, choices, causal)
     end
     for column = 0, seen - 1 do
       local largest = -math.huge
-      for _, direction in ipairs(M.DIRECTIONS) do
+      for _, direction in ipairs(DIRECTIONS) do
         local value = at[direction][line_of(direction, row, column, columns, choices.align)]
         largest = value and math.max(largest, value) or largest
       end

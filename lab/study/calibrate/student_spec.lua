@@ -6,14 +6,11 @@
 -- the teacher's resolved encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all;
 -- that encoding, for the masks that lines take the place of; lines of text. Output: the text of a spec file.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local SIDES = { decoder = "left", cross = "right" } -- that columns are counted from
-
-local function line_text(line)
-  return ("{ head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction, line.line,
-    line.value == 0 and 0 or line.value)
-end
 
 -- What says where tokens stand, and how a spec leaves it out.
 local PLACES = {
@@ -32,10 +29,7 @@ end
 
 -- What the facet says besides its lines, where that is not the usual.
 local function settings(name, part)
-  local out, columns = {}, false
-  for _, line in ipairs(part.list) do
-    columns = columns or line.direction == 0
-  end
+  local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
     out[#out + 1] = ("zero_corner = %q,"):format(part.choices.corner)
   end
@@ -56,12 +50,11 @@ local function lines_text(out, name, part)
   end
   out[#out + 1] = "      lines = {"
   out[#out + 1] = #part.list == 0 and "        list = {}," or nil
-  for _, text in ipairs(settings(name, part)) do
-    out[#out + 1] = "        " .. text
-  end
-  for _, line in ipairs(part.list) do
-    out[#out + 1] = "        " .. line_text(line)
-  end
+  lists.append(out, lists.map(settings(name, part), function(text) return "        " .. text end))
+  lists.append(out, lists.map(part.list, function(line)
+    return ("        { head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction,
+      line.line, line.value == 0 and 0 or line.value)
+  end))
   out[#out + 1] = "      },"
 end
 
@@ -69,13 +62,6 @@ end
 local function replaces_mask(name, part, masks)
   local mask = masks[name] and masks[name].mask or masks.mask
   return opens(name, part) and mask ~= nil and mask.kind ~= "full"
-end
-
--- Lines are a mask: what the teacher had of its own goes.
-local function leave_mask_out(out, name, part, masks)
-  if replaces_mask(name, part, masks) then
-    out[#out + 1] = '      mask = { kind = "full" },'
-  end
 end
 
 -- Whether that is so in any family: the model is then another than its teacher's.
@@ -91,20 +77,19 @@ end
 local function family(out, name, part, encoding, masks)
   local inner = {}
   leave_out(encoding and encoding[name] or {}, inner, "      ")
-  leave_mask_out(inner, name, part, masks)
+  if replaces_mask(name, part, masks) then -- lines are a mask: what the teacher had of its own goes
+    inner[#inner + 1] = '      mask = { kind = "full" },'
+  end
   lines_text(inner, name, part)
   if #inner > 0 then
     out[#out + 1] = ("    %s = {"):format(name)
-    table.move(inner, 1, #inner, #out + 1, out)
+    lists.append(out, inner)
     out[#out + 1] = "    },"
   end
 end
 
 function M.text(student)
-  local out = {}
-  for _, line in ipairs(student.comment) do
-    out[#out + 1] = "-- " .. line
-  end
+  local out = lists.map(student.comment, function(line) return "-- " .. line end)
   out[#out + 1] = ("return {\n  use = %q,"):format(student.base)
   out[#out + 1] = student.init ~= nil and ("  init = %s,"):format(student.init and ("%q"):format(student.init) or false)
     or nil
