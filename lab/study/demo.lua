@@ -9,6 +9,7 @@ local curves = require("lab.study.report.figures.curves")
 local draw = require("lab.study.report.figures.draw")
 local figures = require("lab.study.report.figures.figures")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
 local shell = require("base.shell")
 local statistics = require("lab.study.read.statistics")
@@ -30,25 +31,19 @@ local LEARNED = 0.1 -- a model this far above the majority baseline has learned 
 -- What the table needs of a trained run: accuracy and loss of each length.
 local function accuracy_of(run)
   local accuracy = { by_length = {}, loss = {}, lengths = {} }
-  for _, evaluation in ipairs(runs.curve(run)) do
-    for i, length in ipairs(evaluation.lengths) do
-      table.insert(accuracy.lengths, length)
-      accuracy.by_length[length], accuracy.loss[length] = evaluation.accuracy[i], tonumber(evaluation.loss[i])
-    end
+  for _, point in ipairs(figures.points(run, nil, 1, "accuracy", "loss")) do
+    local length = point[1]
+    table.insert(accuracy.lengths, length)
+    accuracy.by_length[length], accuracy.loss[length] = point[2], point[3]
   end
-  table.sort(accuracy.lengths)
   return accuracy
 end
 
 -- The mean of values[length] over the evaluated lengths of a range.
 local function mean(accuracy, values, from, to)
-  local list = {}
-  for _, length in ipairs(accuracy.lengths) do
-    if length >= from and length <= to then
-      list[#list + 1] = values[length]
-    end
-  end
-  return statistics.mean(list)
+  return statistics.mean(lists.map(accuracy.lengths, function(length)
+    return length >= from and length <= to and values[length] or nil
+  end))
 end
 
 -- Steps per second at the average training length.
@@ -57,12 +52,8 @@ local function measure(trainer)
   if not rows then
     return nil, code
   end
-  for _, row in ipairs(rows) do
-    if row.mode == "train" then
-      return row.steps_per_second
-    end
-  end
-  return nil, 1
+  local row = lists.find(rows, function(one) return one.mode == "train" end)
+  return row and row.steps_per_second, 1
 end
 
 -- How many steps fit, and what to expect; longer sequences cost more than their share, evaluation comes on top.
@@ -96,30 +87,20 @@ local function table_lines(trained, chance, baseline)
   for _, run in ipairs(trained) do
     lines[1] = lines[1] .. ("  %20s"):format(run.title)
   end
-  local function row(name, pick)
+  local function row(name, from, to)
     local line = ("%-14s %8s %10s"):format(name, percent(chance), percent(baseline))
     for _, run in ipairs(trained) do
-      line = line .. ("  %20s"):format(percent(pick(run.accuracy)))
+      line = line .. ("  %20s"):format(percent(mean(run.accuracy, run.accuracy.by_length, from,
+        to)))
     end
     lines[#lines + 1] = line
   end
   for _, length in ipairs(trained[1].accuracy.lengths) do
-    row(("%d"):format(length), function(accuracy)
-      return accuracy.by_length[length]
-    end)
+    row(("%d"):format(length), length, length)
   end
-  row(("mean 1..%d"):format(TRAINED_TO), function(accuracy)
-    return mean(accuracy, accuracy.by_length, 1, TRAINED_TO)
-  end)
-  row("mean beyond", function(accuracy)
-    return mean(accuracy, accuracy.by_length, TRAINED_TO + 1, math.huge)
-  end)
+  row(("mean 1..%d"):format(TRAINED_TO), 1, TRAINED_TO)
+  row("mean beyond", TRAINED_TO + 1, math.huge)
   return lines
-end
-
-local function lengths_text(lengths)
-  return lengths.list and "lengths " .. table.concat(lengths.list, ", ")
-    or ("lengths %d to %d"):format(lengths.first, lengths.last)
 end
 
 local function build_all(options)
@@ -131,7 +112,9 @@ local function build_all(options)
     end
     run.dir = dir:sub(1, 1) == "/" and dir or "./" .. dir
     local spec = options.project:plan(run.id, {})
-    run.plan, run.lengths = spec.plan, lengths_text(spec.resolved.eval.lengths)
+    local lengths = spec.resolved.eval.lengths
+    run.plan, run.lengths = spec.plan, lengths.list and "lengths " .. table.concat(lengths.list, ", ")
+      or ("lengths %d to %d"):format(lengths.first, lengths.last)
   end
   return 0
 end
@@ -216,29 +199,28 @@ function M.conclusion(trained, task, classes, steps)
 end
 
 local function csv()
-  local lines = { "run,length,accuracy" }
+  local lines = { "run,length,accuracy\n" }
   for _, run in ipairs(RUNS) do
-    for _, length in ipairs(run.accuracy.lengths) do
-      lines[#lines + 1] = ("%s,%d,%.6f"):format(run.id, length, run.accuracy.by_length[length])
-    end
+    lists.append(lines, lists.map(run.accuracy.lengths, function(length)
+      return ("%s,%d,%.6f\n"):format(run.id, length, run.accuracy.by_length[length])
+    end))
   end
-  return table.concat(lines, "\n") .. "\n"
+  return table.concat(lines)
 end
 
 local function figure(task)
   local lengths = RUNS[1].accuracy.lengths
   local last = lengths[#lengths]
   local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
-    percent = true, curves = {}, levels = figures.levels_of(task), marks = { { TRAINED_TO } },
+    percent = true, levels = figures.levels_of(task), marks = { { TRAINED_TO } },
     shade = { 0, TRAINED_TO }, labels = { { TRAINED_TO / 2, 4, "in training", "center" },
       { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
-  for i, run in ipairs(RUNS) do
-    local points = {}
-    for j, length in ipairs(run.accuracy.lengths) do
-      points[j] = { length, 100 * run.accuracy.by_length[length] }
-    end
-    panel.curves[i] = { points = points, style = colours.of(run.encoding), title = run.title }
-  end
+  panel.curves = lists.map(RUNS, function(run)
+    local points = lists.map(run.accuracy.lengths, function(length)
+      return { length, 100 * run.accuracy.by_length[length] }
+    end)
+    return { points = points, style = colours.of(run.encoding), title = run.title }
+  end)
   return { name = "accuracy", panels = { panel } }
 end
 
