@@ -6,6 +6,7 @@
 -- Invariants: refuses nothing that the trainer takes; what only the trainer can know it leaves to the trainer.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 local nearest = require("base.nearest")
 local hints = require("spec.hints.words")
 local write = require("base.write")
@@ -48,17 +49,14 @@ end
 -- The flag among those that a word means, with its value where it has one; else a hint at a field, or nil.
 function M.meant(word, flags, root)
   local meant = hints.meanings(word, root)
-  for _, flag in ipairs(meant.flags) do
-    if flags[flag:match("^%S+")] then
-      return flag
-    end
+  local flag = lists.find(meant.flags, function(one) return flags[one:match("^%S+")] end)
+  if flag then
+    return flag
   end
-  local near = not meant.fields[1] and nearest.name(word, flags)
-  if near then
-    return near
-  end
-  return nil, meant.fields[1] and ("%s is a field of the spec: --set %s=... before the --"):format(meant.fields[1],
-    meant.fields[1]) or meant.why
+  local field = meant.fields[1]
+  local near = not field and nearest.name(word, flags) or nil
+  return near, not near and (field and ("%s is a field of the spec: --set %s=... before the --"):format(field, field)
+    or meant.why)
 end
 
 local function unknown(word, flags, root)
@@ -80,19 +78,11 @@ local function number_problem(name, flag, text, whole)
   end
 end
 
-local values = {}
-
-function values.TEXT(name, _, text)
-  return text == "" and ("%s: the value is empty"):format(name) or nil
-end
-
-function values.INTEGER(name, flag, text)
-  return number_problem(name, flag, text, true)
-end
-
-function values.NUMBER(name, flag, text)
-  return number_problem(name, flag, text)
-end
+local values = {
+  TEXT = function(name, _, text) return text == "" and ("%s: the value is empty"):format(name) or nil end,
+  INTEGER = function(name, flag, text) return number_problem(name, flag, text, true) end,
+  NUMBER = number_problem,
+}
 
 local function each(name, flag, text, whole)
   for part in text:gmatch("[^\n]+") do
@@ -109,10 +99,8 @@ end
 
 function values.RANGE(name, flag, text)
   local problem = each(name, flag, (text:gsub(":", "\n", 1)), true)
-  if problem and not problem:find("\nexpected:", 1, true) then
-    return problem .. "\nexpected: A:B, both included, or one of them"
-  end
-  return problem
+  return problem and problem .. (problem:find("\nexpected:", 1, true) and ""
+    or "\nexpected: A:B, both included, or one of them")
 end
 
 -- What is wrong with the words, or nil.

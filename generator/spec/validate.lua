@@ -65,32 +65,21 @@ local function unknown_family(context, node, path)
 end
 
 local function has_family(context, name)
-  for _, own in ipairs(families.of(context.resolved.model) or {}) do
-    if own == name then
-      return true
-    end
-  end
-  return false
+  return lists.has(families.of(context.resolved.model) or {}, name)
 end
 
 local function unknown_field(context, node, path, kind, legal)
   local family, below = path:match("^encoding%.(%l+)%.?(.*)$")
   if families.is_name[family] and below == "" then
-    unknown_family(context, node, path)
-    return
+    return unknown_family(context, node, path)
   elseif families.is_name[family] and below == "additive" then
     local preset = node.origin.path and node.origin.path ~= context.loaded.source
-    add(context, node, path, "vectors of positions are added to the tokens, whatever looks at them",
+    return add(context, node, path, "vectors of positions are added to the tokens, whatever looks at them",
       "encoding.additive, which holds for both streams", preset
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
-    return
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
-  local kind_text = kind and (' for kind "%s"'):format(kind) or ""
-  local expected = {}
-  for i, child in ipairs(legal) do
-    expected[i] = child.name
-  end
+  local expected = lists.names(legal)
   local function hint()
     if field then
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
@@ -99,7 +88,8 @@ local function unknown_field(context, node, path, kind, legal)
     return unknown.hint(path, expected, context.loaded.root)
       or type(node.value) == "function" and "encoding.score takes a function, no other field"
   end
-  add(context, node, path, "no such field" .. kind_text, table.concat(expected, ", "), hint)
+  add(context, node, path, "no such field" .. (kind and (' for kind "%s"'):format(kind) or ""),
+    table.concat(expected, ", "), hint)
 end
 
 -- Whether the model has what a field is for: its family of attentions.
@@ -113,12 +103,8 @@ local function named_items(node, path)
   if not name or #node.items == 0 or node.fields[name] then
     return node
   end
-  local named = tree.table(node.origin)
-  for each, inner in tree.each(node) do
-    named.fields[each] = inner
-  end
-  named.fields[name] = { origin = node.origin, fields = {}, items = node.items }
-  return named
+  local under = { origin = node.origin, fields = {}, items = node.items }
+  return { origin = node.origin, fields = lists.merged(node.fields, { [name] = under }), items = {} }
 end
 
 -- Reports positional values and fields that a table of this kind does not have.
@@ -126,13 +112,10 @@ local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
-  local legal, allowed = {}, {}
-  for _, child in ipairs(schema.children[path]) do
-    if (kind == false or schema.allows(child, kind)) and applies_to(context, child) then -- false: the kind is wrong
-      legal[#legal + 1] = child
-      allowed[child.name] = true
-    end
-  end
+  local legal = lists.map(schema.children[path], function(child) -- kind is false where it is wrong
+    return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
+  end)
+  local allowed = lists.set(lists.names(legal))
   for name, inner in tree.each(node) do
     local inner_path = locate.join(path, name)
     if not allowed[name] and inner.unstated and schema.at[inner_path] then
@@ -172,10 +155,7 @@ local function read_children(context, path, node, into)
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
   if kind_field then
     read_field(context, kind_field, node.fields.kind, into)
-    kind = into.kind or false
-    if partial and not node.fields.kind then
-      kind = false -- the preset that is not there may have said it
-    end
+    kind = (node.fields.kind or not partial) and into.kind or false -- a preset that is not there may have said it
   end
   if kind_field and kind_field.of then
     kind = nil -- a task has no fields of its own
@@ -199,9 +179,8 @@ function read_table(context, field, node, into)
   if node and not tree.is_table(node) then
     local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
     local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
-    values.wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
+    return values.wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
       show(node.value)))
-    return
   end
   context.origins[field.path] = node and node.origin or DEFAULT
   if node or not field.required then
@@ -214,12 +193,7 @@ function read_table(context, field, node, into)
 end
 
 local function origin_text(origin)
-  if origin.default then
-    return "default"
-  elseif origin.set then
-    return origin.set
-  end
-  return ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
+  return origin.default and "default" or origin.set or ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
 end
 
 -- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
@@ -235,8 +209,7 @@ function M.resolve(loaded, d, given)
   settle_encoding.sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
   local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
-  local formula = known and settle_encoding.score(context, loaded.texts)
-  context.score = formula or nil
+  context.score = known and settle_encoding.score(context, loaded.texts) or nil
   context.good = d:count() == 0
   local warnings = known and rules.apply(context)
   if d:count() > 0 then
@@ -246,9 +219,9 @@ function M.resolve(loaded, d, given)
   for path, origin in next, context.origins do
     origins[path] = origin_text(origin)
   end
-  table.move(warnings, 1, #warnings, #context.dropped + 1, context.dropped)
-  return context.resolved, { origins = origins, warnings = context.dropped, task = context.task, files = context.files,
-    score = formula or nil, network = context.own_network, init = context.init }
+  return context.resolved, { origins = origins, warnings = lists.append(context.dropped, warnings),
+    task = context.task, files = context.files, score = context.score, network = context.own_network,
+    init = context.init }
 end
 
 return M

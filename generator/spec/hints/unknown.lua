@@ -2,6 +2,7 @@
 --
 -- Input: the path of the field, the names that its table has, the repository's root. Output: a hint, or nil.
 
+local lists = require("base.lists")
 local nearest = require("base.nearest")
 local schema = require("spec.schema")
 local trainer_flags = require("spec.trainer_flags")
@@ -14,32 +15,24 @@ local function says(path, there)
   return ('did you mean "%s"? It says: %s'):format(name, schema.at[path].doc)
 end
 
--- The field of these that lies in the table `parent`, or else the first.
-local function nearest_of(paths, parent)
-  for _, path in ipairs(paths) do
-    if path:match("^(.*)%.[^%.]*$") == parent then
-      return path
-    end
-  end
-  return paths[1]
+local function table_of(path)
+  return path:match("^(.*)%.[^%.]*$")
 end
 
 -- The first field of this name in another table, or nil. A flag of that name means the run, unless it is a file's.
 local function namesake(name, has_flag)
-  for _, field in ipairs(schema.fields) do
-    if field.name == name and name ~= "kind" and not (has_flag and field.type ~= "file" and not field.flag) then
-      return field.path
-    end
-  end
+  local field = lists.find(schema.fields, function(one)
+    return one.name == name and name ~= "kind" and not (has_flag and one.type ~= "file" and not one.flag)
+  end)
+  return field and field.path
 end
 
 -- A hint for a field that is not there. legal: the names that its table has.
 function M.hint(path, legal, root)
-  local parent, name = path:match("^(.*)%.([^%.]*)$")
-  name = name or path
+  local parent, name = table_of(path), path:match("[^%.]*$")
   local meant = words.meanings(name, root)
-  local field = nearest_of(meant.fields, parent)
-  if field and meant.why and field:match("^(.*)%.[^%.]*$") ~= parent then
+  local field = lists.find(meant.fields, function(one) return table_of(one) == parent end) or meant.fields[1]
+  if field and meant.why and table_of(field) ~= parent then
     return meant.why
   end
   local flags = trainer_flags.read(root)
@@ -48,12 +41,11 @@ function M.hint(path, legal, root)
   local near = not field and not flag and not meant.why and nearest.name(name, legal)
   field = field or near and (parent and parent .. "." or "") .. near or namesake(name, flags[own])
   if field then
-    return says(field, field:match("^(.*)%.[^%.]*$") == parent)
+    return says(field, table_of(field) == parent)
   end
-  for _, other in ipairs(schema.fields) do
-    if flag and other.flag == flag then
-      return says(other.path)
-    end
+  local other = flag and lists.find(schema.fields, function(one) return one.flag == flag end)
+  if other then
+    return says(other.path)
   end
   return flag and flags[flag:match("^%S+")] and ("a flag of the trainer says this: ./longhand train SPEC -- %s"):format(
     flag) or meant.why

@@ -5,6 +5,7 @@
 -- the names that other libraries and papers have for fields.
 -- Invariants: pure apart from reading that file; a word that is not in the tables means nothing.
 
+local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
 local write = require("base.write")
 
@@ -146,11 +147,10 @@ end
 function M.targets(root)
   local list = {}
   for _, row in ipairs(FIELDS) do
-    list[#list + 1] = row[1]
-    list[#list + 1] = row[3]
+    lists.append(list, { row[1], row[3] })
   end
   for _, meanings in next, read_flags(root) do
-    table.move(meanings, 1, #meanings, #list + 1, list)
+    lists.append(list, meanings)
   end
   return list
 end

@@ -63,9 +63,7 @@ function M.apply(file, sets, d)
   local all
   for _, set in ipairs(sets) do
     local one = parse_set(d, set)
-    if one then
-      all = all and tree.merge(all, one) or one
-    end
+    all = all and one and tree.merge(all, one) or one or all
   end
   if not all then
     return

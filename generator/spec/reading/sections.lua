@@ -6,6 +6,7 @@
 -- round, and a score replaces the parent's with its parameters (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")
+local lists = require("base.lists")
 local tree = require("spec.reading.tree")
 
 local M = {}
@@ -15,12 +16,9 @@ M.TASK_CHOICES = { "kind", "source", "data" }
 
 -- The field that chooses the task; nil: none.
 function M.task_choice(task)
-  for _, choice in ipairs(M.TASK_CHOICES) do
-    if task.fields[choice] and not task.fields[choice].unstated then
-      return choice
-    end
-  end
-  return nil
+  return lists.find(M.TASK_CHOICES, function(choice)
+    return task.fields[choice] and not task.fields[choice].unstated
+  end)
 end
 
 -- All fields of a table marked, and those of its options.
