@@ -12,6 +12,7 @@ local dependencies = require("base.dependencies")
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local paths = require("base.paths")
 local sha256 = require("base.sha256")
 local write = require("base.write")
@@ -78,11 +79,7 @@ function M.recall(asked)
   local place = place_of(asked)
   local text = place and input.read(place, LARGEST)
   local record = text and decode(text, asked)
-  local own = {}
-  for _, path in ipairs(record and record.own or {}) do
-    own[path] = true
-  end
-  return record and dependencies.hold(record.states, own) and record or nil
+  return record and dependencies.hold(record.states, lists.set(record.own)) and record or nil
 end
 
 -- The least recently used go where there are many.
@@ -94,9 +91,7 @@ local function tidy(folder)
       records[#records + 1] = { path = path, time = lfs.attributes(path, "modification") or 0 }
     end
   end
-  table.sort(records, function(a, b)
-    return a.time > b.time
-  end)
+  table.sort(records, function(a, b) return a.time > b.time end)
   for i = MOST_RECORDS + 1, #records do
     os.remove(records[i].path)
   end
@@ -110,21 +105,9 @@ end
 
 -- Whether a folder holds what was written: another report may have come between.
 local function holds(out, files)
-  for _, file in ipairs(files) do
-    if file.text and write.read(out .. "/" .. file.path) ~= file.text then
-      return false
-    end
-  end
-  return true
-end
-
--- What a report wrote, and its folder, by absolute path.
-local function own_paths(report)
-  local own = { [paths.absolute(report.out)] = true }
-  for _, file in ipairs(report.files) do
-    own[paths.absolute(report.out .. "/" .. file.path)] = true
-  end
-  return own
+  return not lists.find(files, function(file)
+    return file.text and write.read(out .. "/" .. file.path) ~= file.text
+  end)
 end
 
 -- The states of what was written. Their time becomes that of the reading: whoever changes one later gives it another.
@@ -147,7 +130,10 @@ function M.keep(asked, report, read)
   end
   local began = report.began - behind(report.out .. "/" .. report.files[1].path)
   local states = written(report)
-  report.own = own_paths(report)
+  report.own = lists.set(lists.map(report.files, function(file)
+    return paths.absolute(report.out .. "/" .. file.path)
+  end))
+  report.own[paths.absolute(report.out)] = true
   dependencies.modules(read)
   dependencies.without(read, report.own)
   if not holds(report.out, report.files) or not dependencies.settled(read, began)

@@ -14,11 +14,9 @@ local M = {}
 
 local NOTHING = "nothing evaluated yet"
 
-local function sorted_texts(set)
-  local list = {}
-  for text in pairs(set) do
-    list[#list + 1] = text
-  end
+-- The different texts, numbers by their value.
+local function sorted_texts(texts)
+  local list = lists.distinct(texts)
   table.sort(list, function(a, b)
     local x, y = tonumber(a), tonumber(b)
     if x and y then
@@ -47,18 +45,16 @@ end
 
 -- "base = 10, width = 61"; nil where the task has no options.
 local function options_text(run)
-  local options, parts = field(run, "task", "options"), {}
-  for _, name in ipairs(type(options) == "table" and canonical.sorted_keys(options) or {}) do
-    parts[#parts + 1] = ("%s = %s"):format(name, options[name])
-  end
-  return #parts > 0 and table.concat(parts, ", ") or nil
+  local options = field(run, "task", "options")
+  local names = type(options) == "table" and canonical.sorted_keys(options) or {}
+  return names[1] and table.concat(lists.map(names, function(name)
+    return ("%s = %s"):format(name, options[name])
+  end), ", ") or nil
 end
 
 -- Of evaluated runs. optional: not told where a run has none; unless: nor where an axis has that name.
 local PICKS = {
-  { "task", function(run)
-    return cells.task_of(run.facts.spec, run.id)
-  end, unless = "task" },
+  { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },
   { "model", function(run)
     local model = run.facts.spec and run.facts.spec.model
@@ -66,12 +62,8 @@ local PICKS = {
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },
-  { "steps", function(run)
-    return ("%d"):format(run.test.step)
-  end },
-  { "batch", function(run)
-    return field(run, "train", "batch")
-  end },
+  { "steps", function(run) return ("%d"):format(run.test.step) end },
+  { "batch", function(run) return field(run, "train", "batch") end },
   { "training lengths", function(run)
     return run.axis ~= "length" and "those of the examples" or readings.lengths_text(field(run, "train", "lengths"))
       or listed(runs.lengths(run, "train"))
@@ -80,85 +72,55 @@ local PICKS = {
     local text = listed(run.test.lengths)
     return run.axis ~= "length" and ("those of the examples, by %s %s"):format(run.axis, text) or text
   end },
-  { "examples per length", function(run)
-    return run.test.mixed and "mixed" or ("%d"):format(run.test.examples)
-  end },
-  { "precision", function(run)
-    return run.facts.precision or "float32"
-  end },
-  { "machine", function(run)
-    return run.facts.machine
-  end },
+  { "examples per length", function(run) return run.test.mixed and "mixed" or ("%d"):format(run.test.examples) end },
+  { "precision", function(run) return run.facts.precision or "float32" end },
+  { "machine", function(run) return run.facts.machine end },
   { "compiler, instruction-set level", function(run)
     return run.facts.compiler and ("%s, %s"):format(run.facts.compiler, run.facts.level or "?")
   end },
 }
 
--- The picks that no axis of the study says.
-local function picks_of(study)
-  local axes, list = {}, {}
-  for _, axis in ipairs(study.axes) do
-    axes[axis.name] = true
-  end
-  for _, pick in ipairs(PICKS) do
-    list[#list + 1] = not axes[pick.unless or ""] and pick or nil
-  end
-  return list
-end
-
--- What each pick gives over all evaluated runs, and their rates and number of seeds.
-local function gather(study, picks)
-  local sets, rates, seeds = {}, {}, {}
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.runs) do
-      if run.score then
-        rates[run.learning_rate and ("%g"):format(run.learning_rate) or "?"] = true
-        seeds[run.seed and ("%d"):format(run.seed) or "?"] = true
-      end
-      for _, pick in ipairs(run.score and picks or {}) do
-        local text = pick[2](run)
-        sets[pick[1]] = sets[pick[1]] or {}
-        sets[pick[1]][text and tostring(text) or "not recorded"] = (text or not pick.optional) and true or nil
-      end
-    end
-  end
-  return sets, sorted_texts(rates), #sorted_texts(seeds)
-end
-
-local function paper_map(published)
-  local map = {}
-  for _, row in ipairs(published and published.rows or {}) do
-    map[row.setting] = row.value
-  end
-  return map
-end
-
 -- Learning rates are written in several ways.
 local function rates_text(text)
-  local list = {}
+  local rates = {}
   for word in (text or ""):gmatch("%S+") do
-    list[#list + 1] = ("%g"):format(tonumber(word) or 0)
+    rates[#rates + 1] = ("%g"):format(tonumber(word) or 0)
   end
-  return #list > 0 and table.concat(list, ", ") or nil
+  return #rates > 0 and table.concat(rates, ", ") or nil
 end
 
 function M.of(study, published)
-  local picks = picks_of(study)
-  local sets, rates, seeds = gather(study, picks)
-  local paper, list = paper_map(published), {}
+  local evaluated, paper, list = {}, {}, {}
+  for _, run in lists.nested(study.cells, "runs") do
+    evaluated[#evaluated + 1] = run.score and run or nil
+  end
+  for _, row in ipairs(published and published.rows or {}) do
+    paper[row.setting] = row.value
+  end
+  -- What a function says of the evaluated runs, each once.
+  local function texts_of(pick)
+    return sorted_texts(lists.map(evaluated, pick))
+  end
   local function add(what, ours, theirs)
     list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
       differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
   end
-  for _, pick in ipairs(picks) do
-    local texts = sorted_texts(sets[pick[1]] or {})
+  for _, pick in ipairs(PICKS) do
+    local what, optional = pick[1], pick.optional
+    local said = not lists.has(lists.names(study.axes), pick.unless)
+    local texts = said and texts_of(function(run)
+      local text = pick[2](run)
+      return text and tostring(text) or not optional and "not recorded" or nil
+    end) or {}
     local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
       or table.concat(texts, "; ")
-    if #texts > 0 or paper[pick[1]] then
-      add(pick[1], #texts > 0 and shown or nil, paper[pick[1]])
+    if said and (#texts > 0 or paper[what]) then
+      add(what, #texts > 0 and shown or nil, paper[what])
     end
-    if pick[1] == "training lengths" then
-      add("seeds", seeds > 0 and ("%d"):format(seeds) or nil, paper.seeds)
+    if what == "training lengths" then
+      local seeds = texts_of(function(run) return run.seed and ("%d"):format(run.seed) or "?" end)
+      local rates = texts_of(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
+      add("seeds", #seeds > 0 and ("%d"):format(#seeds) or nil, paper.seeds)
       add("learning rates", #rates > 0 and table.concat(rates, ", ") or nil, rates_text(paper["learning rates"]))
     end
   end

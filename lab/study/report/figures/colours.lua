@@ -7,6 +7,7 @@
 -- the three dichromacies, and at least 2.4 to 1 in contrast against white and near black; M.against makes it 3 to 1.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -57,16 +58,21 @@ local function hash(text)
   return value
 end
 
+local function channels_of(colour)
+  return lists.map({ colour:match("^#(..)(..)(..)$") }, function(digits) return tonumber(digits, 16) end)
+end
+
+-- What lies so far between two colours, as a share of the way.
+local function mixed(from, to, share)
+  return "#" .. table.concat(lists.map(from, function(value, channel)
+    return ("%02x"):format(math.floor(value + (to[channel] - value) * share + 0.5))
+  end))
+end
+
 -- The shade at a place between 1 and #SHADES.
 local function blend(at)
   local low = math.min(math.floor(at), #SHADES - 1)
-  local text = "#"
-  for channel = 0, 2 do
-    local a = tonumber(SHADES[low]:sub(2 + 2 * channel, 3 + 2 * channel), 16)
-    local b = tonumber(SHADES[low + 1]:sub(2 + 2 * channel, 3 + 2 * channel), 16)
-    text = text .. ("%02x"):format(math.floor(a + (at - low) * (b - a) + 0.5))
-  end
-  return text
+  return mixed(channels_of(SHADES[low]), channels_of(SHADES[low + 1]), at - low)
 end
 
 function M.of(name)
@@ -123,10 +129,7 @@ end
 
 -- The names of an axis: where all are numbers, shades from dark to light in their order.
 function M.along(names)
-  local order, styles = {}, {}
-  for _, name in ipairs(names) do
-    order[#order + 1] = tonumber(name)
-  end
+  local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then
     return M.all(names)
   end
@@ -149,14 +152,6 @@ M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- what is shaded on the page, and is nea
 local CONTRAST = 3.05 -- of a graphical object, as WCAG 2.2 asks for (1.4.11), and some room for rounding
 local STEPS = 64
 
-local function channels_of(colour)
-  local list = {}
-  for channel = 1, 3 do
-    list[channel] = tonumber(colour:sub(2 * channel, 2 * channel + 1), 16)
-  end
-  return list
-end
-
 -- Relative luminance, as WCAG defines it.
 local function luminance(channels)
   local sum = 0
@@ -175,18 +170,13 @@ end
 
 -- A colour as near to this one as can be that is seen on a ground: darker on a light one, lighter on a dark one.
 function M.against(colour, ground)
-  local aim = luminance(channels_of(ground)) > 0.5 and 0 or 255
-  local from, mixed = channels_of(colour), colour
-  for step = 1, STEPS do
-    if M.contrast(mixed, ground) >= CONTRAST then
-      break
-    end
-    mixed = "#"
-    for channel = 1, 3 do
-      mixed = mixed .. ("%02x"):format(math.floor(from[channel] + (aim - from[channel]) * step / STEPS + 0.5))
-    end
+  local aim = luminance(channels_of(ground)) > 0.5 and { 0, 0, 0 } or { 255, 255, 255 }
+  local from, found, step = channels_of(colour), colour, 0
+  while step < STEPS and M.contrast(found, ground) < CONTRAST do
+    step = step + 1
+    found = mixed(from, aim, step / STEPS)
   end
-  return mixed
+  return found
 end
 
 -- The names of the table, sorted.

@@ -15,11 +15,10 @@ local M = {}
 local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen", "chosen_on",
   "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }
 -- What lines of eval.jsonl measure, in their order.
-M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
+local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
-local LENGTH_COLUMNS = { "seed", "learning_rate", "step", "split", "length", "examples", "draws", "decoding" }
-table.move(M.MEASURES, 1, #M.MEASURES, #LENGTH_COLUMNS + 1, LENGTH_COLUMNS)
-LENGTH_COLUMNS[#LENGTH_COLUMNS + 1] = "axis"
+local LENGTH_COLUMNS = lists.append(lists.join({ "seed", "learning_rate", "step", "split", "length", "examples",
+  "draws", "decoding" }, MEASURES), { "axis" })
 
 local function number(value, form)
   return value and form:format(value) or ""
@@ -27,22 +26,15 @@ end
 
 -- The study, the place in its grid, seed and learning rate.
 function M.front(study, cell, run)
-  local fields = { tongues.csv(study.name or "") }
-  for _, axis in ipairs(study.axes) do
-    fields[#fields + 1] = tongues.csv(cell.key[axis.name] or "")
-  end
-  fields[#fields + 1] = number(run.seed, "%d")
-  fields[#fields + 1] = number(run.learning_rate, "%.9g")
-  return table.concat(fields, ",")
+  local place = lists.map(study.axes, function(axis) return tongues.csv(cell.key[axis.name] or "") end)
+  return table.concat(lists.append(lists.join({ tongues.csv(study.name or "") }, place), { number(run.seed, "%d"),
+    number(run.learning_rate, "%.9g") }), ",")
 end
 
 -- The first line of a file, with the names of what M.front has in front.
 function M.head(study, columns)
-  local names = { "study" }
-  for _, axis in ipairs(study.axes) do
-    names[#names + 1] = tongues.csv(axis.name)
-  end
-  return table.concat(names, ",") .. "," .. table.concat(columns, ",") .. "\n"
+  local axes = lists.map(study.axes, function(axis) return tongues.csv(axis.name) end)
+  return table.concat(lists.append(lists.join({ "study" }, axes), columns), ",") .. "\n"
 end
 
 -- What is scored of a run, where it has a score, and whether it is one of the rate that was chosen, by which set.
@@ -58,15 +50,11 @@ end
 
 local function run_line(study, cell, run)
   local taken = run.score and cost.of(study, cell, run) or {}
-  local fields = { M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d") }
-  local score = score_fields(study, cell, run)
-  table.move(score, 1, #score, #fields + 1, fields)
-  for _, text in ipairs({ run.decoding or "", number(taken.parameters, "%d"), number(taken.tokens, "%.0f"),
-    number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"), tongues.csv(run.id or cell.id),
-    run.digest or "", tongues.csv(run.dir) }) do
-    fields[#fields + 1] = text
-  end
-  return table.concat(fields, ",") .. "\n"
+  local fields = lists.join({ M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d") },
+    score_fields(study, cell, run))
+  return table.concat(lists.append(fields, { run.decoding or "", number(taken.parameters, "%d"),
+    number(taken.tokens, "%.0f"), number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"),
+    tongues.csv(run.id or cell.id), run.digest or "", tongues.csv(run.dir) }), ",") .. "\n"
 end
 
 -- The lines of one evaluation as one text.
@@ -74,11 +62,10 @@ local function length_lines(study, cell, run, evaluation)
   local front = ("%s,%d,%s,"):format(M.front(study, cell, run), evaluation.step, evaluation.split)
   local lines, counts, decoding = {}, evaluation.counts, evaluation.decoding or ""
   for i, length in ipairs(evaluation.lengths) do
-    local values = {}
-    for j, name in ipairs(M.MEASURES) do
+    local values = lists.map(MEASURES, function(name)
       local value = evaluation[name] and evaluation[name][i] or ""
-      values[j] = type(value) == "number" and ("%.9g"):format(value) or value
-    end
+      return type(value) == "number" and ("%.9g"):format(value) or value
+    end)
     lines[i] = ("%s%d,%d,%d,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, decoding,
       table.concat(values, ","), run.axis)
   end
@@ -89,11 +76,9 @@ end
 function M.file(path, head, study, line_of)
   return { path = path, write = function(file)
     local ok, message = file:write(head)
-    for _, cell in ipairs(study.cells) do
-      for _, run in ipairs(cell.runs) do
-        if ok then
-          ok, message = file:write(line_of(cell, run))
-        end
+    for cell, run in lists.nested(study.cells, "runs") do
+      if ok then
+        ok, message = file:write(line_of(cell, run))
       end
     end
     return ok, message
@@ -110,14 +95,8 @@ function M.files(study)
   return {
     M.runs(study),
     M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
-      local texts, done = {}, {}
-      for _, name in ipairs(evaluations.SPLITS) do
-        local evaluation = run[name]
-        if evaluation and not done[evaluation] then
-          done[evaluation], texts[#texts + 1] = true, length_lines(study, cell, run, evaluation)
-        end
-      end
-      return table.concat(texts)
+      local made = lists.distinct(lists.map(evaluations.SPLITS, function(name) return run[name] end))
+      return table.concat(lists.map(made, function(evaluation) return length_lines(study, cell, run, evaluation) end))
     end),
   }
 end

@@ -2,6 +2,7 @@
 --
 -- Input: a table. Output: text: one `table` environment; \usepackage{booktabs} is all it needs.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -15,12 +16,10 @@ local function number(text)
 end
 
 local function cell_texts(model, cell)
-  local texts = {}
-  for i in ipairs(model.subs) do
+  return table.concat(lists.map(model.subs, function(_, i)
     local text = number(cell.texts[i] or "")
-    texts[i] = i == 1 and cell.best and not cell.missing and ("\\textbf{%s}"):format(text) or text
-  end
-  return table.concat(texts, " & ")
+    return i == 1 and cell.best and not cell.missing and ("\\textbf{%s}"):format(text) or text
+  end), " & ")
 end
 
 local function heads(model, from, to)
@@ -31,9 +30,7 @@ local function heads(model, from, to)
     titles[#titles + 1] = subs > 1 and ("\\multicolumn{%d}{c}{%s}"):format(subs, title) or title
     local start = 2 + (column - from) * subs
     rules[#rules + 1] = ("\\cmidrule(lr){%d-%d}"):format(start, start + subs - 1)
-    for _, sub in ipairs(model.subs) do
-      seconds[#seconds + 1] = tongues.latex(sub)
-    end
+    lists.append(seconds, lists.map(model.subs, tongues.latex))
   end
   local text = table.concat(titles, " & ") .. " \\\\\n"
   return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
