@@ -193,67 +193,41 @@ local function carry_trainer(options, folder, item)
   return nil, message
 end
 
--- The steps that fill a folder, each of which gives nil and a message where it fails; parts: what pack is given.
-local function steps_of(options, study, folder, parts)
-  local steps = {
-    function()
-      return write.files(folder, parts.own)
-    end,
-    function()
-      return overview.leave_note({ out = folder .. "/runs", given = options.given }, study)
-    end,
-    function()
-      local text, missing = notice.make(options.project, parts.archives, folder)
-      if not text then
-        return nil, missing
-      end
-      parts.unlicensed = missing
-      return write.files(folder, { { path = "NOTICE", text = text } })
-    end,
-  }
+-- Fills a folder below `staging` and packs it; an error { message } ends it. parts: what pack is given.
+local function fill(options, study, staging, bundle, parts)
+  local folder = staging .. "/" .. bundle.name
+  local function step(done, message)
+    return done or error({ message = message }, 0)
+  end
+  step(write.make_directory(folder))
+  step(write.files(folder, parts.own))
+  step(overview.leave_note({ out = folder .. "/runs", given = options.given }, study))
+  local text, missing = notice.make(options.project, parts.archives, folder)
+  parts.unlicensed = step(text, missing) and missing
+  step(write.files(folder, { { path = "NOTICE", text = text } }))
   for _, item in ipairs(parts.items) do
-    steps[#steps + 1] = function()
-      return carry_trainer(options, folder, item)
-    end
+    step(carry_trainer(options, folder, item))
   end
   for path, name in pairs(parts.files) do
-    steps[#steps + 1] = function()
-      return must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
-    end
+    step(must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name))
   end
-  steps[#steps + 1] = function()
-    return must(folder, "find . -path ./runs -prune -o -type f ! -name SHA256SUMS -exec sha256sum {} + "
-      .. "| LC_ALL=C sort -k 2 >SHA256SUMS")
-  end
-  return steps
+  step(must(folder, "find . -path ./runs -prune -o -type f ! -name SHA256SUMS -exec sha256sum {} + "
+    .. "| LC_ALL=C sort -k 2 >SHA256SUMS"))
+  step(must(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
+    .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out))
 end
 
 -- Writes the archive from a folder beside it, which is gone whatever happens; nil and a message. parts: { own (files of
 -- text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
 local function pack(options, study, bundle, parts)
   local staging = write.temporary(bundle.out)
-  local folder = staging .. "/" .. bundle.name
-  local function make()
-    local done, message = write.make_directory(folder)
-    for _, step in ipairs(done and steps_of(options, study, folder, parts) or {}) do
-      done, message = step()
-      if not done then
-        break
-      end
-    end
-    if not done then
-      return nil, message
-    end
-    return must(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
-      .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out)
-  end
   write.remove_tree(staging)
-  local ran, done, message = pcall(make)
+  local done, problem = pcall(fill, options, study, staging, bundle, parts)
   write.remove_tree(staging)
-  if not ran then
-    error(done, 0)
+  if not done and type(problem) ~= "table" then
+    error(problem, 0)
   end
-  return done, message
+  return done, not done and problem.message or nil
 end
 
 -- The trainers of the cells; nil and an exit code.

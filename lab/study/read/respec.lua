@@ -19,14 +19,6 @@ local LEFT_OUT = { id = true, source = true }
 
 local write_value
 
-local function write_number(value)
-  if math.type(value) == "integer" then
-    return ("%d"):format(value)
-  end
-  local short = ("%.15g"):format(value)
-  return tonumber(short) == value and short or ("%.17g"):format(value)
-end
-
 -- The fields of a table, by their names.
 local function write_fields(from, write)
   local parts = lists.map(canonical.sorted_keys(from), function(name)
@@ -41,7 +33,7 @@ end
 
 function write_value(value)
   if type(value) == "number" then
-    return write_number(value)
+    return canonical.text(value)
   elseif type(value) ~= "table" then
     return type(value) == "string" and ("%q"):format(value) or tostring(value)
   elseif value.first and value.last then -- lengths
@@ -91,8 +83,8 @@ local function write_parameter(p)
   if p.size then
     out[#out + 1] = ("index = { %d, %d }"):format(p.first, p.first + p.size - 1)
   end
-  local spread = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, write_number(p.init.sigma))
-  local start = p.values and write_list(p.values) or spread or write_number(p.init)
+  local spread = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, canonical.text(p.init.sigma))
+  local start = p.values and write_list(p.values) or spread or canonical.text(p.init)
   out[#out + 1] = (p.learned and "init = " or "values = ") .. start
   if p.outside then
     out[#out + 1] = "outside = " .. write_value(p.outside)

@@ -65,20 +65,15 @@ local function take(run, of, row, least)
   end
 end
 
-local DIGESTS = { train = "train_sha256", test = "eval_sha256", validation = "validation_sha256" }
+local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
+local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
 -- Whether a line is of the files that run.json names; one that names no file is.
 local function is_of_its_data(run, row)
   local data, set = run.facts.data, row.set or row.split
-  if not row.data or not data then
-    return true
-  end
-  for name, key in pairs(DIGESTS) do
-    if (name == set or not DIGESTS[set]) and (data[key] or ""):sub(1, #row.data) == row.data then
-      return true
-    end
-  end
-  return false
+  return not row.data or not data or lists.find(DIGESTS[set] or ALL_DIGESTS, function(key)
+    return (data[key] or ""):sub(1, #row.data) == row.data
+  end) ~= nil
 end
 
 -- Whether anything was evaluated after training.
@@ -236,9 +231,7 @@ end
 -- metrics.jsonl as a list of rows, numbers by name; empty where it is damaged, which is noted.
 function M.metrics(run)
   local rows = {}
-  local damage = run_files.metrics(run.dir, run.notes, function(row)
-    rows[#rows + 1] = row
-  end, run.facts)
+  local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end, run.facts)
   note_damage(run, damage)
   return damage and {} or rows
 end
@@ -279,14 +272,13 @@ end
 -- The evaluations by length that a curve is drawn of: of sampled tasks all of the last step, of finite data the one of
 -- this name, test unless given.
 function M.curve(run, name)
-  local last, list = M.evaluation(run, name or "test"), {}
+  local last = M.evaluation(run, name or "test")
   if not last or is_finite(run) or last == run.validation then
     return { last }
   end
-  for _, split in ipairs({ "in_distribution", "between", "beyond" }) do
-    list[#list + 1] = run[split] and run[split].step == last.step and run[split] or nil
-  end
-  return list
+  return lists.map({ "in_distribution", "between", "beyond" }, function(split)
+    return run[split] and run[split].step == last.step and run[split] or nil
+  end)
 end
 
 -- Whether examples of an evaluation are beyond training on some axis.

@@ -93,6 +93,9 @@ function M.look(cell, run, dir, locks, now)
     seen.first = nil
   end
   run.state = state_of(cell, run, seen, dir, locks, now)
+  if seen.ending then
+    ledger.learn(cell, dir)
+  end
 end
 
 return M

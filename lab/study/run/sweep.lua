@@ -37,7 +37,7 @@ local LOG_LINES = 8
 
 -- The cells that something is missing of; tried, by id, are those that a sweep has had before.
 local function cells_to_do(study, tried)
-  return lists.map(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] and cell or nil end)
+  return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
 
 -- Cells at a time and threads of each. Runs of a cell train side by side, one thread each; where there are fewer of
@@ -56,17 +56,16 @@ local function shares(options, cells)
   return math.max(1, processors // threads), threads
 end
 
-local function train_words(options, item, part, threads)
-  local rates, files = grid.rates_text(part.learning_rates), trainer_flags.of_training(item.cell.spec.data_files)
-  local words = { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "train", "--missing",
-    "--out", options.out, "--threads", threads, "--seeds", ("%d:%d"):format(table.unpack(part.seeds)),
-    "--learning-rate", rates, "--device", options.device }
-  return lists.append(words, files)
+-- The words that make a cell's trainer do something, with the cell's defaults.
+local function words_of(item, ...)
+  return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
--- What makes a trainer say what it is, as it will be while it trains.
-local function info_words(item)
-  return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", "info", "--json" }
+local function train_words(options, item, part, threads)
+  local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads, "--seeds",
+    ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate", grid.rates_text(part.learning_rates), "--device",
+    options.device)
+  return lists.append(words, trainer_flags.of_training(item.cell.spec.data_files))
 end
 
 -- The missing runs of a cell in parts of at most `most` runs, each of which is one process: { seeds = { first, last },
@@ -77,12 +76,12 @@ local function parts_of(cell, most)
   local along = math.max(1, most // across)
   for i = 1, #rates, across do
     for j = 1, #seeds, along do
-      local part = { learning_rates = table.move(rates, i, math.min(i + across - 1, #rates), 1, {}), runs = {},
+      local part = { learning_rates = table.move(rates, i, math.min(i + across - 1, #rates), 1, {}),
         seeds = { seeds[j], seeds[math.min(j + along - 1, #seeds)] } }
-      for _, run in ipairs(cell.missing) do
-        local here = run.seed >= part.seeds[1] and run.seed <= part.seeds[2]
-        part.runs[#part.runs + 1] = here and lists.has(part.learning_rates, run.learning_rate) and run or nil
-      end
+      part.runs = lists.filter(cell.missing, function(run)
+        return run.seed >= part.seeds[1] and run.seed <= part.seeds[2]
+          and lists.has(part.learning_rates, run.learning_rate)
+      end)
       list[#list + 1] = part.runs[1] and part or nil
     end
   end
@@ -105,10 +104,11 @@ end
 local function look_at(job, locks)
   for _, run in ipairs(job.runs) do
     glance.look(job.cell, run, run.path, locks, os.time())
-    if run.seen.ending then
-      ledger.learn(job.cell, run.path)
-    end
   end
+end
+
+local function is_up(options)
+  return options.deadline ~= nil and os.time() >= options.deadline
 end
 
 local Sweep = {}
@@ -188,7 +188,7 @@ end
 
 -- Every second: what is shown, and whether the time is up.
 function Sweep:tick(runner)
-  if not self.is_up and self.options.deadline and os.time() >= self.options.deadline then
+  if not self.is_up and is_up(self.options) then
     self.is_up = true
     runner:drain()
   end
@@ -206,7 +206,7 @@ function Sweep:prepare(items, threads)
       able, message = set_aside.runs(self.options.out, item.cell, item.cell.missing)
     end
     if able and item.fresh and self.options.left then
-      self.options.left.take_on(item.cell, info_words(item))
+      self.options.left.take_on(item.cell, words_of(item, "info", "--json"))
     end
     for _, part in ipairs(item.fresh and parts_of(item.cell, most) or {}) do
       local job
@@ -241,10 +241,6 @@ function Sweep:train(items, most, threads)
   })
   self.board:wipe()
   return how
-end
-
-local function is_up(options)
-  return options.deadline ~= nil and os.time() >= options.deadline
 end
 
 -- How many runs are not done and cannot be: since files of their tasks are gone; since a link is in their way.

@@ -70,11 +70,7 @@ local function look_at_cell(options, cell, hooks, locks, now)
   local attempts = is_there(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
     if run.state ~= "done" then
-      local dir = folder_of(options, run, attempts and hooks.place)
-      glance.look(cell, run, dir, locks, now)
-      if run.seen.ending then
-        ledger.learn(cell, dir)
-      end
+      glance.look(cell, run, folder_of(options, run, attempts and hooks.place), locks, now)
     end
   end
 end
@@ -106,10 +102,8 @@ end
 -- One look at everything. Returns what failed.
 local function look(options, study, hooks)
   local locks, now = ledger.locks(), os.time()
-  for _, cell in ipairs(study.cells) do
-    if cell.spec then
-      look_at_cell(options, cell, hooks, locks, now)
-    end
+  for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
+    look_at_cell(options, cell, hooks, locks, now)
   end
   return failed_runs(options, study, hooks)
 end

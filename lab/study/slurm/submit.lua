@@ -46,18 +46,12 @@ end
 local function to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
-    local missing = {}
-    for _, run in ipairs(cell.missing) do
-      if live[run.dir] then
-        count.queued = count.queued + 1
-      elseif run.state == "running" then
-        count.running = count.running + 1
-      else
-        run.again = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
-        missing[#missing + 1] = run
-      end
-    end
-    count.runs = count.runs + #missing
+    local missing = lists.filter(cell.missing, function(run)
+      local kind = live[run.dir] and "queued" or run.state == "running" and "running" or "runs"
+      count[kind] = count[kind] + 1
+      run.again = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
+      return kind == "runs"
+    end)
     cells[#cells + 1] = #missing > 0 and setmetatable({ missing = missing }, { __index = cell }) or nil
   end
   return cells, count
@@ -70,16 +64,11 @@ local function request_of(options, site)
     device = site.gpus > 0 and "cuda" or "cpu" }
 end
 
-local function has_gpu()
-  return shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) == 0
-end
-
 -- The seconds of each group, by measurements here, where such can be made.
 local function estimate_groups(groups, items, request, site)
-  local here = math.min(site.cpus, build.processors())
-  local on_gpu = site.gpus > 0
-  if on_gpu and not has_gpu() then
-    return
+  local here, on_gpu = math.min(site.cpus, build.processors()), site.gpus > 0
+  if on_gpu and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then
+    return -- there is none here to measure with
   end
   local timer = estimate.timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
     device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
