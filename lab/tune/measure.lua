@@ -35,7 +35,6 @@ local function check(code, what, passed)
   end
 end
 
--- The trainer with these values of its choices.
 function M.trainer(work, values)
   local name = tuning.text(values)
   if work.made[name] then
@@ -78,7 +77,6 @@ local function rates(trainer, modes, options)
   return list
 end
 
--- The geometric mean of the ratios of two lists.
 local function ratio(from, to)
   local sum = 0
   for i in ipairs(from) do
@@ -105,7 +103,6 @@ function M.compare(from, to, modes, options, stop)
   return ratios[1] and search.result(ratios)
 end
 
--- A new folder for variants; or nil and a message.
 function M.folder(parent, name)
   local path = ("%s/%s"):format(parent, name)
   local made, message = lfs.mkdir(path)

@@ -15,7 +15,6 @@ function M.counts(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end
 
--- The median of a list.
 function M.median(list)
   local sorted = table.move(list, 1, #list, 1, {})
   table.sort(sorted)
@@ -39,7 +38,6 @@ local function count_candidates(choices)
   return count
 end
 
--- Tries all values of one choice; the best values then, whether they are new, and how many candidates are left.
 local function try_choice(request, best, choice, left)
   local found, most = nil, nil
   for _, value in ipairs(choice.values) do

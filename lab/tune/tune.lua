@@ -79,7 +79,6 @@ local function take_floor(job)
   end
 end
 
--- The search over what changes no bit. Returns the best values.
 local function search_choices(job)
   local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
   return search.run({

@@ -100,7 +100,6 @@ local function ready(study)
   return cells, #study.cells - #cells
 end
 
--- Runs a command in a folder; nil and what it said where it failed.
 local function must(folder, script, ...)
   local said, code = shell.capture({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; } 2>&1", "sh", folder,
     ... })
@@ -146,7 +145,6 @@ local function needs_of(items)
     .. "what else it needs linked from static archives"):format(trainer, table.concat(strange, ", "))
 end
 
--- "2 of 4 cells" where not all are bundled.
 local function count_cells(study, cells)
   return overview.count_cells({ cells = cells, ids = study.ids })
 end
@@ -230,7 +228,6 @@ local function pack(options, study, bundle, parts)
   return done, not done and problem.message or nil
 end
 
--- The trainers of the cells; nil and an exit code.
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.static_problem(options.project)
   if problem then
@@ -287,7 +284,6 @@ local function find(options)
   return study, cells
 end
 
--- Packs what is built: an exit code.
 local function finish(options, study, cells, items, linking)
   local title = study.name .. (study.scale and "-" .. study.scale or "")
   local archive = options.archive or title .. ".tar.gz"

@@ -10,7 +10,6 @@ local write = require("base.write")
 
 local M = {}
 
--- The words that name a study, and cells of it.
 local function settle_words(options)
   local words, message = choice.words(options.studies, function(path) return lfs.attributes(path, "mode") end)
   if not words then

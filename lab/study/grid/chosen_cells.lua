@@ -45,7 +45,6 @@ function M.words(words, is_file)
   return whole
 end
 
--- The words of --only; nil and a message.
 function M.only(texts)
   local only = {}
   for i, text in ipairs(texts) do

@@ -99,7 +99,6 @@ local function fragment(work, field, value, text)
   return text
 end
 
--- Lua for one value of an axis; nil after an error.
 local function value_line(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.constant(text)
@@ -136,12 +135,10 @@ local function read_values(work, axis, text)
   end
 end
 
--- Whether a field is part of what another one says.
 local function is_within(field, outer)
   return field:sub(1, #outer + 1) == outer .. "."
 end
 
--- An axis; nil after an error.
 local function read_axis(work, text)
   local field, values = text:match("^%s*([%a_][%w_.]*)%s*=(.*)$")
   local flag = "--axis " .. text

@@ -45,7 +45,6 @@ function M.shortest(x)
   end
 end
 
--- Learning rates as flags of trainers have them.
 function M.rates_text(rates)
   return table.concat(lists.map(rates, M.shortest), ",")
 end
@@ -72,7 +71,6 @@ local function find(project, argument, out, d)
       project:names("spec/studies", ".lua"), "%s") })
 end
 
--- Whether the values of a point stand with each other.
 local function is_there(axes, point)
   for _, value in ipairs(point) do
     for i, axis in ipairs(axes) do
@@ -111,23 +109,12 @@ local function cell_id(axes, point)
   return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
 end
 
--- Of the cell's value on the last axis whose value has any, the study's, or the one of its spec; { false } while it has
--- none.
-local function rates_of(study, point, spec)
-  local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
+-- The learning rates or seeds of the value on the last axis whose value has any of its own, or those given.
+local function own_list(point, name, list)
   for _, value in ipairs(point) do
-    rates = value.learning_rates or rates
+    list = value[name] or list
   end
-  return rates
-end
-
--- Those of the cell's stage, of its value on the last axis whose value has any, or the study's.
-local function seeds_of(study, point, stage)
-  local seeds = study.seeds
-  for _, value in ipairs(point) do
-    seeds = value.seeds or seeds
-  end
-  return stage and stage.seeds or seeds
+  return list
 end
 
 -- The file of examples that a cell is trained on, as run_folders.lua has it; nil where it has none.
@@ -211,16 +198,6 @@ local function source_of(work, stage, point, id)
   return source
 end
 
--- The spec that a verb made, opened: nil while there is none. second: an error came of it.
-local function open_made(work, source)
-  local path = source.file and work.out .. "/" .. source.file
-  if not path or not is_file(path) then
-    return nil
-  end
-  local made = load_module.open(path, nil, work.study.source)
-  return made, not made
-end
-
 -- The checkpoint that a spec begins with, where it is gone, as messages show it.
 local function lost_init(loaded)
   local node = loaded.tree.fields.init
@@ -232,12 +209,13 @@ end
 local function spec_of(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
-  local made, failed
-  if source then
-    made, failed = open_made(work, source)
-    if not made then
-      return nil, failed
-    end
+  local path = source and source.file and work.out .. "/" .. source.file
+  if source and not (path and is_file(path)) then
+    return nil
+  end
+  local made = path and load_module.open(path, nil, study.source)
+  if path and not made then
+    return nil, true
   end
   local loaded = load_module.join(id, name, fragments_of(study, point, made), work.sets)
   local lost = work.reading and loaded and lost_init(loaded)
@@ -291,8 +269,11 @@ function make_cell(work, point)
   if failed then
     return nil
   end
-  local cell = { key = key, id = id, spec = spec, data = data_of(spec), learning_rates = rates_of(study, point, spec),
-    seeds = seeds_of(study, point, stage), stage = stage and stage.name, source = source, lost = lost }
+  local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
+  local seeds = stage and stage.seeds or own_list(point, "seeds", study.seeds)
+  local cell = { key = key, id = id, spec = spec, data = data_of(spec), seeds = seeds,
+    learning_rates = own_list(point, "learning_rates", rates), -- { false } while it waits
+    stage = stage and stage.name, source = source, lost = lost }
   cell.runs = runs_of(work, cell)
   work.made[place] = cell
   return cell

@@ -23,7 +23,6 @@ function M.found(node)
   return node.fields and "a table" or diagnostics.show(node.value)
 end
 
--- Whether node is a table; says so where it is none.
 function M.is_table(context, node, field, expected)
   if tree.is_table(node) then
     return true
@@ -32,7 +31,6 @@ function M.is_table(context, node, field, expected)
   return false
 end
 
--- Reports the fields of a table that are not in the list, and values without a name.
 function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
     M.add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
@@ -132,7 +130,6 @@ function M.seeds(context, node, path)
   return seeds
 end
 
--- A node as plain data.
 function M.plain(node)
   if not tree.is_table(node) then
     return node.value

@@ -208,7 +208,6 @@ local function read_axes(context, node)
   return axes
 end
 
--- Leaves of each axis what a scale names.
 local function narrow(context, study, node, path)
   if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }") then
     return
@@ -318,7 +317,6 @@ local function read_scored(context, node)
   return scored
 end
 
--- Whether the file is a spec; says so.
 local function is_spec(context)
   local task = context.root.fields.task
   if task and not context.root.fields.axes then

@@ -85,7 +85,6 @@ end
 
 local SPLITS = { "train", "test", "validation" }
 
--- What is scored, as far as it is known here.
 local function scored_of(noted)
   local function known(names, name)
     return lists.has(names, noted[name]) and noted[name] or nil

@@ -234,7 +234,6 @@ local function spec_of(runs_of)
   return lists.map(runs_of, function(run) return run.facts.spec end)[1]
 end
 
--- The runs of a cell that are asked for, there or not.
 local function own_runs(cell, root)
   local list = {}
   for i, wanted in ipairs(cell.runs) do

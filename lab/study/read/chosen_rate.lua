@@ -15,7 +15,6 @@ local M = {}
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
--- Whether all runs have a score on a set.
 local function all_have(list, set, metric)
   return #list > 0 and not lists.find(list, function(run) return not runs.score(run, set, metric) end)
 end
@@ -38,7 +37,6 @@ function M.of(list, scored)
   return choice
 end
 
--- The mean of a metric over runs on a set; nil where none has it.
 function M.mean(list, set, metric)
   return statistics.mean(lists.map(list, function(run) return runs.score(run, set, metric) end))
 end

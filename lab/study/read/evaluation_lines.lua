@@ -79,8 +79,6 @@ local function take_any(line)
   return row
 end
 
--- ---- older lines ----
-
 -- The split of a length of a sampled task, as trainers name it (runtime/eval/evaluate.h), as a function; lengths: those
 -- of training.
 function M.splits(lengths)

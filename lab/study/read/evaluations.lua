@@ -24,7 +24,6 @@ local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "weighted" }
 
--- Whether a condition has no second axis.
 local function is_alone(by)
   return next(by, next(by)) == nil
 end

@@ -190,7 +190,6 @@ local OWN = {
   { "init", "it began with the parameters of a file, %s" },
 }
 
--- The text of a spec file.
 function M.text(resolved)
   for _, own in ipairs(OWN) do
     local file = lists.at(resolved, own[1])

@@ -21,14 +21,11 @@ local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a r
 
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
--- What is wrong with a file, as one line.
 local function line_of(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return tongues.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
     field and field .. ": " or "", problem.found, problem.expected))
 end
-
--- ---- run.json ----
 
 -- A resolved spec is long, and all runs of a digest have the same: each text is decoded and compared once.
 local specs = {}
@@ -114,8 +111,6 @@ function M.facts(dir, place)
   return facts
 end
 
--- ---- lines ----
-
 -- Calls take(line) for each line; it returns nil, or what is wrong. Returns nil, or the first problem as text.
 local function each_line(dir, name, notes, take)
   local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
@@ -198,13 +193,10 @@ function M.last_evaluation(dir, split_of)
   return row
 end
 
--- ---- folders ----
-
 local function has_run(dir)
   return lfs.attributes(dir .. "/run.json", "mode") ~= nil
 end
 
--- Names in a folder that do not begin with a dot, sorted.
 local function names_in(path)
   return lists.filter(write.names(path), function(name) return name:sub(1, 1) ~= "." end)
 end

@@ -45,7 +45,6 @@ local function trained_on_masked(facts, data)
   return data.counts and facts.loss == nil and has_masks(data)
 end
 
--- The run that began last, of those that began.
 local function newest(list)
   local last
   for _, one in ipairs(list) do

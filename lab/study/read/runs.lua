@@ -76,7 +76,6 @@ local function is_of_its_data(run, row)
   end) ~= nil
 end
 
--- Whether anything was evaluated after training.
 local function has_evaluation(of)
   return of ~= nil and lists.find(evaluations.SPLITS, function(split) return of[split] end) ~= nil
 end
@@ -221,7 +220,6 @@ function M.read(dir, place)
   return run
 end
 
--- Notes damage that is found after the run was read.
 local function note_damage(run, damage)
   if damage then
     run.notes[#run.notes + 1], run.damaged = damage, true

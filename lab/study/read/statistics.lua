@@ -40,7 +40,6 @@ function M.quantile(values, share)
   return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below])
 end
 
--- The share of values above a threshold.
 function M.share_above(values, threshold)
   local count = 0
   for _, value in ipairs(values) do

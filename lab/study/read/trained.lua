@@ -70,33 +70,35 @@ local function plan_of(project, path, info)
   return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
 end
 
--- Calls use(spec, path) with run.json's spec in a temporary file.
+-- Calls use(spec, path, {}) with run.json's spec in a temporary file.
 local function with_own_spec(project, info, use)
   local text, message = respec.text(info.spec)
-  local folder, written, spec
+  local folder
   if text then
     folder, message = shell.temporary()
   end
   if not folder then
     return nil, message
   end
-  local path = ("%s/%s.lua"):format(folder, info.id)
-  written, message = write.files(folder, { { path = info.id .. ".lua", text = text } })
-  if written then
-    spec, message = plan_of(project, path, info)
-  end
-  local results = table.pack(nil, message)
-  local data = spec and spec.plan.task.data
-  if spec and (spec.plan.task.text or data and not data.made) then
-    results = table.pack(nil, "it names a file of its own") -- code that nobody here has asked for
-  elseif spec then
-    results = table.pack(pcall(use, spec, path, {}))
-  end
+  local results = table.pack(pcall(function()
+    local path = ("%s/%s.lua"):format(folder, info.id)
+    local spec, why = write.file(path, text)
+    if spec then
+      spec, why = plan_of(project, path, info)
+    end
+    local data = spec and spec.plan.task.data
+    if spec and (spec.plan.task.text or data and not data.made) then
+      return nil, "it names a file of its own" -- code that nobody here has asked for
+    elseif not spec then
+      return nil, why
+    end
+    return use(spec, path, {})
+  end))
   write.remove_tree(folder)
-  if spec and results[1] == false then
+  if not results[1] then
     error(results[2], 0)
   end
-  return table.unpack(results, spec and results[1] == true and 2 or 1, results.n)
+  return table.unpack(results, 2, results.n)
 end
 
 -- The plan of run.json's spec; nil where it cannot be planned any more, or names files of the user's own.
@@ -111,20 +113,14 @@ end
 -- returns, or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
-  if given then
-    local spec, more = plan_of(project, given, info)
-    if not spec then
-      return nil, more
-    end
-    return use(spec, given, more)
-  end
-  local listed = project:path("spec/runs/" .. info.id .. ".lua")
-  local spec, more
-  if lfs.attributes(listed, "mode") == "file" then
-    spec, more = plan_of(project, listed, info)
+  local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
+  if given or lfs.attributes(path, "mode") == "file" then
+    spec, more = plan_of(project, path, info)
   end
   if spec then
-    return use(spec, listed, more)
+    return use(spec, path, more)
+  elseif given then
+    return nil, more
   end
   return with_own_spec(project, info, use)
 end

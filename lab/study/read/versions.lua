@@ -74,7 +74,6 @@ function M.short(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
 
--- What the snapshot has of a cell's plan.
 local function noted(study, id, digest)
   return lists.find(study.snapshot and study.snapshot.cells or {}, function(entry)
     return entry.id == id and entry.digest == digest
@@ -111,7 +110,6 @@ local function compare_data(list, cell, version)
   end
 end
 
--- What differs from the cell as it is now.
 function M.words(study, cell, version)
   local list = {}
   if not cell.spec then
@@ -130,7 +128,6 @@ function M.words(study, cell, version)
   return list
 end
 
--- Whether run.json says that a run is of this study, at this scale, and of this cell.
 local function names_study(facts, study, id)
   local source, back = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
   local front = source:sub(-#back) == back and source:sub(1, -#back - 1) or ""
@@ -155,7 +152,6 @@ local function is_current(cell, digest, data)
     and (not cell.data or not cell.data.digest or data == cell.data.digest)
 end
 
--- Names in a folder that fit a pattern, sorted.
 local function names_in(path, pattern)
   return lists.filter(write.names(path), function(name) return name:find(pattern) end)
 end

@@ -40,19 +40,16 @@ function Board:wipe()
   end
 end
 
--- A line that stays.
 function Board:say(text)
   self:wipe()
   self.stream:write(text, "\n")
   self.stream:flush()
 end
 
--- Whether it is time to show something.
 function Board:due()
   return self.live or os.time() - self.shown >= PLAIN_SECONDS
 end
 
--- Shows lines in the place of those before.
 function Board:show(lines)
   self.shown = os.time()
   if not self.live then

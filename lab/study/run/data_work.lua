@@ -60,7 +60,6 @@ local function evaluation_of(cell, found, most)
   return passes, sum
 end
 
--- Adds evaluations of a section of the spec, so many times.
 local function add_evaluations(cell, work, section, times)
   local files = cell.spec.data_files
   for _, set in ipairs(sets_of(section.splits, files)) do

@@ -22,7 +22,6 @@ local M = {}
 local MOST = 16 -- measurements
 local SECONDS = 0.25 -- of each mode and length
 
--- What cells have in common that take the same operations per second.
 local function group_of(cell)
   local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
   return canonical.text({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
@@ -82,7 +81,6 @@ local function measure(item, options)
   return rates
 end
 
--- Whether it is known how many steps a run of the cell has.
 local function is_known(cell)
   return cell.wanted.steps ~= nil or cell.data_work ~= nil
 end
@@ -95,7 +93,6 @@ function M.known(items)
   end)
 end
 
--- Measures one trainer of each group that has one.
 local function measure_groups(items, options)
   local known, list = {}, {}
   for _, item in ipairs(M.known(items)) do
@@ -166,7 +163,6 @@ local function row(name, sums)
     duration(sums, sums.eval))
 end
 
--- The table: each value of each axis, then the total.
 local function table_of(study, known, mean)
   local total, by_value = empty(), {}
   for _, axis in ipairs(study.axes) do

@@ -50,12 +50,10 @@ function M.wanted(cell, decoding)
   return wanted
 end
 
--- Whether a line goes by axes that are asked for.
 local function goes_by(by, axes)
   return not lists.find(canonical.sorted_keys(by), function(name) return not axes[name] end)
 end
 
--- Whether a line is of as many examples as are asked for, chosen so.
 local function fits(line, wanted)
   if line.of then
     return line.examples == wanted.most and line.order == wanted.order
@@ -102,20 +100,20 @@ local function are_whole(lines, most, count)
   return not is_full or sum == count
 end
 
--- What is missing of one set, or nil.
 local function problem_of_set(set, lines, wanted, facts)
   local data, older = facts.data or {}, false
+  local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = data[set.key .. "_sha256"]
   if not lines then
     return ("%s is not evaluated as it is asked for"):format(set.shown)
-  elseif set.digest and recorded and recorded ~= set.digest then -- also where lines of the file are there: what reads
-    return ("%s has other bytes than the file that was evaluated"):format(set.shown) -- runs goes by run.json
+  elseif set.digest and recorded and recorded ~= set.digest then
+    return other -- also where lines of the file are there: what reads runs goes by run.json
   end
   for _, line in pairs(lines) do
     local digest = line.data or (recorded or ""):sub(1, DIGITS)
     older = older or not line.data
     if set.digest and digest ~= set.digest:sub(1, DIGITS) then
-      return ("%s has other bytes than the file that was evaluated"):format(set.shown)
+      return other
     elseif not fits(line, wanted) then
       return ("other examples of %s are asked for"):format(set.shown)
     end

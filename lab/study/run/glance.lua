@@ -17,7 +17,6 @@ local STOPPED = 75
 local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a sign after which nobody is seen at work
 local LINES = 3 -- of metrics.jsonl that may be late
 
--- What changes with a file; nil where there is none.
 local function mark(path)
   local attributes = lfs.attributes(path)
   if attributes and attributes.mode == "file" then

@@ -23,7 +23,6 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 }
 local LOG_LINES = 8
 
--- The exit code of a whole of which one part ended with a and another with b.
 function M.worse(a, b)
   return RANK[b] > RANK[a] and b or a
 end
@@ -88,7 +87,6 @@ local function words_of(options, source)
   return words
 end
 
--- The last lines of a log, each behind two spaces.
 local function tail(path)
   local lines = {}
   for line in (write.read(path) or ""):gmatch("[^\n]+") do

@@ -44,7 +44,6 @@ local function interrupted(message)
   return tostring(message):find("interrupted!", 1, true) ~= nil
 end
 
--- Starts no more commands; those that run go on.
 function Jobs:drain()
   self.drained = true
   signal(self.runner, "USR1")

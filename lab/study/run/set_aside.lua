@@ -15,7 +15,6 @@ local tongues = require("base.tongues")
 
 local M = {}
 
--- A name that nothing has yet.
 local function place_of(run)
   local parent, name = run.path:match("^(.*)/([^/]*)$")
   local n = 1

@@ -26,7 +26,6 @@ local function entry_of(cell, sources)
     spec = cell.spec.resolved, files = files }
 end
 
--- Entries of before, and those of cells that were not among them.
 local function merge(before, study, sources)
   local list, known = {}, {}
   for _, entry in ipairs(before and before.cells or {}) do

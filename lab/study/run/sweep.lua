@@ -100,7 +100,6 @@ local function make_job(options, item, part, threads)
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
 end
 
--- How far the runs of a job are.
 local function look_at(job, locks)
   for _, run in ipairs(job.runs) do
     glance.look(job.cell, run, run.path, locks, os.time())
@@ -186,7 +185,6 @@ function Sweep:finish(i, status, runner)
   end
 end
 
--- Every second: what is shown, and whether the time is up.
 function Sweep:tick(runner)
   if not self.is_up and is_up(self.options) then
     self.is_up = true

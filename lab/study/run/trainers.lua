@@ -62,7 +62,6 @@ function M.list(project, cells, request, warn)
   return items
 end
 
--- Tells how one build ended; text: what the compiler said.
 local function conclude(state, item, code, text)
   state.built = state.built + 1
   item.fresh, item.code = code == 0, code
@@ -88,7 +87,6 @@ local function begin_all(project, items, state, threads)
   return works, lines
 end
 
--- Builds these items side by side, make taking so many threads for each.
 local function build_these(project, items, state, threads)
   local works, lines = begin_all(project, items, state, threads)
   local done, how = pcall(jobs.run, project, lines, build.processors(), {

@@ -40,7 +40,6 @@ local function count(n)
   return n > 0 and tostring(n) or ""
 end
 
--- What is done and what is not.
 local function counts_text(total)
   local parts = { ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) }
   for _, state in ipairs({ "running", "to train on", "to evaluate", "failed", "waiting" }) do
@@ -59,7 +58,6 @@ local function pace_text(total, seconds_left)
   return ("%.1f steps/s; %s left"):format(total.rate, wording.duration(seconds_left or -1))
 end
 
--- All of it in one line.
 function M.total_line(total, seconds_left)
   return ("%s %s; %s"):format(M.bar(total.share), counts_text(total), pace_text(total, seconds_left))
 end

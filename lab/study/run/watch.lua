@@ -51,7 +51,6 @@ local function is_there(path)
   return lfs.attributes(path, "mode") ~= nil
 end
 
--- Whether a cell that waits has its spec by now.
 local function has_more(options, study)
   return lists.find(study.cells, function(cell)
     local file = not cell.spec and cell.source and cell.source.file
@@ -88,7 +87,6 @@ local function why_of(options, run, hooks, logs)
   return seen.why
 end
 
--- The runs that have failed, { name, why }.
 local function failed_runs(options, study, hooks)
   local logs = {}
   return lists.flat(study.cells, function(cell)
@@ -99,7 +97,6 @@ local function failed_runs(options, study, hooks)
   end)
 end
 
--- One look at everything. Returns what failed.
 local function look(options, study, hooks)
   local locks, now = ledger.locks(), os.time()
   for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do

@@ -32,7 +32,6 @@ local function step_of(dir)
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
--- The names in a folder that do not begin with a dot.
 local function visible(folder)
   return lists.filter(write.names(folder), function(name) return not name:find("^%.") end)
 end
@@ -135,7 +134,6 @@ local function sort_out(list, own, keys)
   return table.remove(fitting, 1), fitting
 end
 
--- Removes the folders above one that went, as far as they are empty.
 local function prune(out, dir)
   repeat
     dir = dir:match("^(.*)/")

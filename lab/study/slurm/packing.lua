@@ -57,7 +57,6 @@ local function add_groups(groups, cell, rectangle, again, replicas)
   end
 end
 
--- The groups of all cells, of at most `replicas` runs each.
 function M.groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do

@@ -56,7 +56,6 @@ function M.list(out)
   return list
 end
 
--- Those of a study.
 function M.of_study(list, name)
   return lists.filter(list, function(record) return record.study == name end)
 end
@@ -105,14 +104,11 @@ function M.open(out)
   return ("%s/%d"):format(M.folder(out), n), n
 end
 
--- The text of record.json.
 function M.text(study, site, name)
   return json.encode({ study = study.name, path = paths.absolute(study.path), scale = study.scale, set = study.set,
     site = site.real, name = name, submitted = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true,
     keyorder = ORDER }) .. "\n"
 end
-
--- ---- one sweep at a time prepares jobs in a folder ----
 
 -- Takes the folder for a while: a function that gives it back; nil and a message where another sweep has it.
 function M.take(out)

@@ -23,38 +23,32 @@ local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the 
 local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
   "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
 
-local WORD = { pattern = "^[%w_.,:@+=-]+$", expected = "a name: letters, digits and _ . , : @ + = - alone" }
+local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
 
--- Like the entries of spec/schema.lua. Those of the types integer and names are read as a spec's are; word and lines
--- are read here, by `pattern` and `expected`.
+-- Like the entries of spec/schema.lua; docs/cluster.md says what each is. Those of the types integer and names are read
+-- as a spec's are; word and lines are read here.
 M.FIELDS = {
-  { path = "partition", type = "word", of = WORD, doc = "where jobs run; default: the cluster's" },
-  { path = "account", type = "word", of = WORD, doc = "what they are charged to" },
-  { path = "qos", type = "word", of = WORD, doc = "quality of service" },
-  { path = "time", type = "word", required = true, doc = "of a task, at most; as many runs as fit it make a task",
-    of = { pattern = "^[%d:-]+$", expected = '"hours:minutes:seconds" or "days-hours:minutes:seconds", at least '
-      .. '"00:05:00"' } },
-  { path = "cpus", type = "integer", min = 1, max = 4096, default = 1, doc = "of a task" },
-  { path = "memory", type = "word", doc = "of a task; default: the cluster's",
-    of = { pattern = "^%d+[KMGT]?$", expected = 'a number and K, M, G or T, such as "4G"; without one megabytes' } },
-  { path = "gpus", type = "integer", min = 0, max = 1, default = 0,
-    doc = "of a task; a trainer computes on one, and more tasks on more" },
-  { path = "architectures", type = "lines", doc = "of these GPUs; default: one of each class",
-    of = { pattern = "^sm_%d+[af]?$", expected = 'a list such as { "sm_80", "sm_90a" }' } },
-  { path = "levels", type = "names", choices = { "x86-64", "x86-64-v3", "x86-64-v4", "aarch64" },
-    doc = "instruction-set levels to build for; default: all" },
-  { path = "replicas", type = "integer", min = 1, max = 4096,
-    doc = "runs of a cell that train side by side in a process; default: as many as cpus, with a GPU all" },
-  { path = "min_tasks", type = "integer", min = 1, max = 4000000, default = 1,
-    doc = "of an array, where there is enough to do: what fits into fewer is spread over these" },
-  { path = "max_tasks", type = "integer", min = 1, max = 4000000, default = 1000,
-    doc = "of an array; the cluster's MaxArraySize holds as well" },
-  { path = "options", type = "lines", doc = "of sbatch, beside those that follow from the fields above",
-    of = { pattern = "^%-%-[%w-]+[^%c]*$", expected = 'a list such as { "--constraint=milan", "--exclusive" }' } },
-  { path = "prologue", type = "lines", doc = "lines of shell before anything runs, such as module load",
-    of = { pattern = "^[^%c]+$", expected = 'a list of lines such as { "module load cuda/12" }' } },
-  { path = "scratch", type = "word", doc = "folder for what a task needs for a while: TMPDIR, caches of device code",
-    of = { pattern = "^[/$][%w_./${}-]*$", expected = 'an absolute path, or a variable such as "$SLURM_TMPDIR"' } },
+  { path = "partition", type = "word", pattern = WORD, expected = NAME },
+  { path = "account", type = "word", pattern = WORD, expected = NAME },
+  { path = "qos", type = "word", pattern = WORD, expected = NAME },
+  { path = "time", type = "word", required = true, pattern = "^[%d:-]+$",
+    expected = '"hours:minutes:seconds" or "days-hours:minutes:seconds", at least "00:05:00"' },
+  { path = "cpus", type = "integer", min = 1, max = 4096, default = 1 },
+  { path = "memory", type = "word", pattern = "^%d+[KMGT]?$",
+    expected = 'a number and K, M, G or T, such as "4G"; without one megabytes' },
+  { path = "gpus", type = "integer", min = 0, max = 1, default = 0 },
+  { path = "architectures", type = "lines", pattern = "^sm_%d+[af]?$",
+    expected = 'a list such as { "sm_80", "sm_90a" }' },
+  { path = "levels", type = "names", choices = { "x86-64", "x86-64-v3", "x86-64-v4", "aarch64" } },
+  { path = "replicas", type = "integer", min = 1, max = 4096 },
+  { path = "min_tasks", type = "integer", min = 1, max = 4000000, default = 1 },
+  { path = "max_tasks", type = "integer", min = 1, max = 4000000, default = 1000 },
+  { path = "options", type = "lines", pattern = "^%-%-[%w-]+[^%c]*$",
+    expected = 'a list such as { "--constraint=milan", "--exclusive" }' },
+  { path = "prologue", type = "lines", pattern = "^[^%c]+$",
+    expected = 'a list of lines such as { "module load cuda/12" }' },
+  { path = "scratch", type = "word", pattern = "^[/$][%w_./${}-]*$",
+    expected = 'an absolute path, or a variable such as "$SLURM_TMPDIR"' },
 }
 
 -- "1-02:03:04" in seconds; nil where it is no such time.
@@ -68,17 +62,17 @@ function M.seconds(text)
   return math.tointeger(whole)
 end
 
-local function fits(of, value)
-  return type(value) == "string" and value:find(of.pattern) ~= nil
+local function fits(field, value)
+  return type(value) == "string" and value:find(field.pattern) ~= nil
 end
 
 local readers = { integer = values.read, names = values.read }
 
 function readers.word(context, field, node)
-  if fits(field.of, node.value) and (field.path ~= "time" or (M.seconds(node.value) or 0) >= LEAST_SECONDS) then
+  if fits(field, node.value) and (field.path ~= "time" or (M.seconds(node.value) or 0) >= LEAST_SECONDS) then
     return node.value
   end
-  nodes.add(context, node, field.path, nodes.found(node) .. " does not fit here", field.of.expected)
+  nodes.add(context, node, field.path, nodes.found(node) .. " does not fit here", field.expected)
 end
 
 -- The option of OWN that sbatch takes this one for: a beginning of its name is enough.
@@ -88,10 +82,10 @@ end
 
 function readers.lines(context, field, node)
   local list = {}
-  for i, item in ipairs(nodes.items_of(context, node, field.path, field.of.expected)) do
+  for i, item in ipairs(nodes.items_of(context, node, field.path, field.expected)) do
     local path, own = locate.join(field.path, i), nil
-    if not fits(field.of, item.value) then
-      nodes.add(context, item, path, nodes.found(item) .. " does not fit here", field.of.expected)
+    if not fits(field, item.value) then
+      nodes.add(context, item, path, nodes.found(item) .. " does not fit here", field.expected)
     else
       own = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
@@ -114,7 +108,7 @@ local function read_fields(context)
     if node then
       site[field.path] = readers[field.type](context, field, node)
     elseif field.required then
-      nodes.add(context, root, field.path, "is missing", field.of.expected)
+      nodes.add(context, root, field.path, "is missing", field.expected)
     else
       site[field.path] = field.default
     end

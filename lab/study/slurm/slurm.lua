@@ -28,7 +28,6 @@ local function name_of(argument)
   return (argument:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- Whether anything was ever submitted into the folder of runs.
 function M.is_used(options)
   return lfs.attributes(records.folder(options.out), "mode") == "directory"
 end
@@ -46,8 +45,6 @@ local function own_records(options)
   say("  expected: ", names[1] and "one of the studies that were: " .. tongues.plain(table.concat(names, ", "))
     .. "; or another --out" or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study))
 end
-
--- ---- status ----
 
 -- How many tasks of a record are in which state, and why those wait that do.
 local function record_line(record)
@@ -99,7 +96,6 @@ local function tell_strangers(study, live)
   end
 end
 
--- What to do about runs that nobody will train.
 local function tell_lost(options, counts, own)
   local lost = counts.absent + counts.stopped + counts.failed + counts.damaged + counts["to train on"]
     + counts["to evaluate"]
@@ -142,8 +138,6 @@ end
 function M.watch(options)
   return watch.run(options, { place = attempts.best, words = attempts.words })
 end
-
--- ---- resubmit, cancel ----
 
 local function same_set(a, b)
   return table.concat(a, "\n") == table.concat(b, "\n")

@@ -57,7 +57,6 @@ local function to_do(study, live)
   return cells, count
 end
 
--- What builds are asked for. The trainers are for the site's nodes, not for this machine.
 local function request_of(options, site)
   return { target = site.gpus > 0 and "cpu,cuda" or "cpu", levels = table.concat(site.levels or { "all" }, " "),
     arch = site.architectures and table.concat(site.architectures, ","), cuda_root = options.cuda_root,
@@ -138,7 +137,6 @@ local function texts_of(options, study, site, plan)
     { path = "runs.txt", text = script.list(site, plan.tasks) } }
 end
 
--- What the tasks come to, for people.
 local function describe(plan, site, most)
   local long = plan.longest and plan.longest > site.seconds and ("; the longest of them %s, more than a task has: it "
     .. "goes back into the queue"):format(wording.duration(plan.longest)) or ""
@@ -181,7 +179,6 @@ local function make_plan(options, site, cells, most)
   return plan
 end
 
--- Says what stands in the way of a whole study; whether there is anything to submit.
 local function announce(options, study, count)
   local counts = overview.counts(study)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
@@ -252,7 +249,6 @@ local function take_back(options, plan, folder)
   empty(options, folder)
 end
 
--- Writes the array's folder and calls sbatch; on a failure the folder is emptied, and damaged runs are put back.
 local function submit(options, study, site, plan, most)
   local folder, n = records.open(options.out)
   if not folder then
