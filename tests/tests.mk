@@ -20,7 +20,8 @@ MORE_PAIRS ?=
 # These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
-# Tests of kernels/cpu are compiled as generated code is, once per level and element size, and once for the plainest level.
+# Tests of kernels/cpu are compiled once per level and element size, and once for the plainest level. Sanitizers take most
+# of the time where they meet optimisation; as released, kernels are in all generated code.
 WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_rows.c tests/unit/test_functions.c \
 	tests/unit/test_outwards.c
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
@@ -126,8 +127,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 define kernel_rules
 $(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $$(@D)
-	$$(CC) $$(STEP_CFLAGS) $$(march.$$(basename $$*)) -DREAL_BYTES=$$(subst .,,$$(suffix $$*)) $$(TEST_INCLUDES) $$(CHECKS) \
-		-MMD -MP -MF $$@.d -o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
+	$$(CC) $$(STEP_CFLAGS) -O0 $$(march.$$(basename $$*)) -DREAL_BYTES=$$(subst .,,$$(suffix $$*)) \
+		$$(TEST_INCLUDES) $$(CHECKS) -MMD -MP -MF $$@.d \
+		-o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
 endef
 $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
 
@@ -135,8 +137,8 @@ $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
 $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_functions.device.%: \
 		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $(@D)
-	$(CC) $(STEP_CFLAGS) $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) -DDEVICE $(TEST_INCLUDES) \
-		$(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+	$(CC) $(STEP_CFLAGS) -O0 $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) -DDEVICE \
+		$(TEST_INCLUDES) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
 
 -include tests/emulation/emulation.mk
 
