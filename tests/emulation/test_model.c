@@ -314,7 +314,7 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     lh_model_step first = device_train(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
     tell_bits("gradient", first.gradient, first.bytes);
     tell_bits("parameters", first.parameters, first.bytes);
-    for (unsigned order = 0; order < 4; order++) {
+    for (unsigned order = LH_EMULATION_DESCENDING; order < 4; order++) {
         lh_model_step d = device_train(&p, SHARDS, order % 3 + 1, order);
         assert_memory_equal(d.gradient, first.gradient, d.bytes);
         assert_memory_equal(d.parameters, first.parameters, d.bytes);
