@@ -1,6 +1,6 @@
 -- Writes the C of the library test: lua5.4 tests/expressions/library.lua FOLDER
 --
--- Every preset with a score, as it stands in spec/encodings, on plain positions and on drawn distances, for 12 heads, in
+-- Every preset with a score, as it stands in spec/encodings, on plain positions and on drawn distances, for 6 heads, in
 -- one file of C, part_library.c, and one of device code for the host, device_library.cpp. What it must give comes from
 -- kernels/ref (tests/unit/test_library.c).
 
@@ -12,7 +12,7 @@ local project_module = require("project")
 local score_facet = require("facets.score")
 local write = require("base.write")
 
-local HEADS, LAYERS, TOKENS, MAX_POSITION = 12, 2, 150, 1024
+local HEADS, LAYERS, TOKENS, MAX_POSITION = 6, 2, 135, 1024
 
 -- Presets without a score for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), or for two streams
 -- (tests/lua/test_masks.lua).
