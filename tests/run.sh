@@ -9,8 +9,8 @@
 # --quick: in two minutes lint, lua but for $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
 # trainer, one that is generated, compiled, trained and evaluated.
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
-# specs optimised as released, ten thousand cases of fuzzing, twice the random formulas, device code of the showcase for
-# every class of GPUs, and tests/system/long_*.sh.
+# specs optimised as released, ten thousand cases of fuzzing, four times the random formulas, device code of the
+# showcase for every class of GPUs, and tests/system/long_*.sh.
 # --times: below each layer, the programs in it that took the most processor time, without what make compiles, and how
 # long each was at work.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
@@ -202,7 +202,7 @@ write_sources() {
     set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
         $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
-    formulas=$([ -n "$long" ] && echo 200 || echo 100)
+    formulas=$([ -n "$long" ] && echo 200 || echo 50)
     export formulas
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
@@ -252,15 +252,16 @@ layer_cuda() {
 compile_once() {
     for compilers in /usr/lib/ccache/bin /usr/lib/ccache /usr/lib64/ccache; do
         [ -x "$compilers/gcc" ] || continue
-        PATH=$compilers:$PATH CCACHE_DIR=$(pwd -P)/build/tests/ccache
-        export PATH CCACHE_DIR
+        PATH=$compilers:$PATH CCACHE_DIR=$(pwd -P)/build/tests/ccache CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1
+        export PATH CCACHE_DIR CCACHE_DEPEND CCACHE_NOHASHDIR
         return
     done
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
 # They run side by side, so that what more than one of them links is made before; one more than there are processors,
-# since some wait, and those that take longest first.
+# since some wait, and those that take longest first. Their trainers take longer to compile than to run: the other layers
+# see to steps as released.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
@@ -268,6 +269,7 @@ layer_system() {
     scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
     at_once=$((jobs + 1)) LH_PATH=$PATH
     export LH_PATH
+    [ -n "$long" ] || export STEP_O="${STEP_O:--O1}"
     compile_once
     echo "$scripts" | each sh
     at_once='' PATH=$LH_PATH
