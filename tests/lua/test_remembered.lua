@@ -64,7 +64,7 @@ function TestRemembered.setUp()
     prepare()
   end
   draw.run = function()
-    return {}, nil, {}
+    return {}
   end
 end
 

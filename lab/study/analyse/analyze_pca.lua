@@ -65,11 +65,10 @@ end
 
 -- Ends the analysis where an activation is no number, or infinite: nothing can be fitted to it.
 local function check_finite(source, site, length, points)
-  for _, value in ipairs(points) do
-    if value - value ~= 0 then
-      stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
-        site, length, value))
-    end
+  local value = lists.find(points, function(one) return one - one ~= 0 end)
+  if value then
+    stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
+      site, length, value))
   end
 end
 

@@ -75,12 +75,9 @@ end
 
 -- The three measures of two lists by puzzle, over these puzzles.
 local function compare(a, b, puzzles)
-  local x, y = {}, {}
-  for _, puzzle in ipairs(puzzles) do
-    if a[puzzle] and b[puzzle] then
-      x[#x + 1], y[#y + 1] = a[puzzle], b[puzzle]
-    end
-  end
+  local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
+  local x = lists.map(both, function(puzzle) return a[puzzle] end)
+  local y = lists.map(both, function(puzzle) return b[puzzle] end)
   local cosine, spearman = correlation.cosine(x, y), correlation.spearman(x, y)
   return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
 end
@@ -88,38 +85,37 @@ end
 local function numbers_in(bases)
   local list = {}
   for _, base in ipairs(bases) do
-    table.move(base, 1, #base, #list + 1, list)
+    lists.append(list, base)
   end
   return list
 end
 
--- Values of each measure in a list of comparisons, those that are there.
-local function values_of(list, measure)
-  return lists.map(list, function(one) return one[measure] end)
+-- A likeness: of each measure the value, that of `point` or else the mean of the drawn comparisons, and their interval.
+local function likeness_of(drawn, point)
+  local result = {}
+  for _, measure in ipairs(M.MEASURES) do
+    local values = lists.map(drawn, function(one) return one[measure] end)
+    local of = { value = (point or { [measure] = statistics.mean(values) })[measure] }
+    if of.value and #values > 0 then
+      of.low, of.high = inference.interval(values)
+    end
+    result[measure] = of
+  end
+  return result
 end
 
 -- With intervals from bases drawn with replacement.
 local function likeness(human, accuracy, bases, options)
-  local point, drawing = compare(human, accuracy, numbers_in(bases)), inference.random(options.seed)
-  local drawn = inference.resample(bases, function(list)
+  return likeness_of(inference.resample(bases, function(list)
     return compare(human, accuracy, numbers_in(list))
-  end, options.resamples, drawing)
-  local result = {}
-  for _, measure in ipairs(M.MEASURES) do
-    local values = values_of(drawn, measure)
-    result[measure] = { value = point[measure] }
-    if point[measure] and #values > 0 then
-      result[measure].low, result[measure].high = inference.interval(values)
-    end
-  end
-  return result
+  end, options.resamples, inference.random(options.seed)), compare(human, accuracy, numbers_in(bases)))
 end
 
 -- What one half of the participants is to the other: means over splits at random, between their quantiles.
 local function halves(participants, puzzles, options)
   local drawing, list = inference.random(options.seed), {}
   for split = 1, options.resamples do
-    local order = table.move(participants, 1, #participants, 1, {})
+    local order = lists.join(participants, {})
     for i = #order, 2, -1 do
       local j = drawing(i)
       order[i], order[j] = order[j], order[i]
@@ -128,15 +124,7 @@ local function halves(participants, puzzles, options)
     list[split] = compare(people.means(table.move(order, 1, middle, 1, {}), puzzles.count),
       people.means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
   end
-  local result = {}
-  for _, measure in ipairs(M.MEASURES) do
-    local values = values_of(list, measure)
-    result[measure] = { value = statistics.mean(values) }
-    if #values > 0 then
-      result[measure].low, result[measure].high = inference.interval(values)
-    end
-  end
-  return result
+  return likeness_of(list)
 end
 
 local function mean_over_runs(group, count)
@@ -155,20 +143,13 @@ end
 
 -- Mean over the puzzles that count of some number of vectors.
 function M.of_vectors(accuracy, puzzles, vectors)
-  local values = {}
-  for _, puzzle in ipairs(puzzles.kept) do
-    values[#values + 1] = M.vectors(puzzles, puzzle) == vectors and accuracy[puzzle] or nil
-  end
-  return statistics.mean(values)
+  return statistics.mean(lists.map(puzzles.kept, function(puzzle)
+    return M.vectors(puzzles, puzzle) == vectors and accuracy[puzzle] or nil
+  end))
 end
 
 local function all_vectors(puzzles)
-  local list, seen = {}, {}
-  for _, puzzle in ipairs(puzzles.kept) do
-    local vectors = M.vectors(puzzles, puzzle)
-    list[#list + 1] = not seen[vectors] and vectors or nil
-    seen[vectors] = true
-  end
+  local list = lists.distinct(lists.map(puzzles.kept, function(puzzle) return M.vectors(puzzles, puzzle) end))
   table.sort(list)
   return list
 end

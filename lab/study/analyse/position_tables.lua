@@ -4,6 +4,7 @@
 -- row-major, one for each place where a table is added: "input", "block" for the same in all, or "layers.0" and so on.
 -- Learned and frozen tables are read from checkpoints, sinusoids are made from the run's spec.
 
+local lists = require("base.lists")
 local safetensors = require("base.safetensors")
 
 local M = {}
@@ -40,27 +41,13 @@ end
 
 -- The names of tables in a checkpoint, as { name, block }, in the order of the blocks.
 local function names_in(file)
-  local list = {}
-  for _, name in ipairs(file.names) do
-    local place = name:match("^(.+)%.position%.weight$")
-    if place and not name:find("^optimizer%.") then
-      local number = tonumber(place:match("%.(%d+)$"))
-      list[#list + 1] = { name = name, block = number and place or "input", number = number or -1 }
-    end
-  end
-  table.sort(list, function(a, b)
-    return a.number < b.number
+  local list = lists.map(file.names, function(name)
+    local place = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
+    local number = place and tonumber(place:match("%.(%d+)$"))
+    return place and { name = name, block = number and place or "input", number = number or -1 } or nil
   end)
+  table.sort(list, function(a, b) return a.number < b.number end)
   return list
-end
-
-local function is_finite(values)
-  for _, value in ipairs(values) do
-    if value ~= value or math.abs(value) == math.huge then
-      return false
-    end
-  end
-  return true
 end
 
 -- The first `rows` rows of the tables in a checkpoint; an empty list where it has none; or nil and a message.
@@ -80,7 +67,7 @@ local function stored(path, rows)
     values, message = safetensors.read(file, item.name, 0, rows * columns)
     if not values then
       return nil, message
-    elseif not is_finite(values) then
+    elseif lists.find(values, function(value) return value - value ~= 0 end) then
       return nil, ("%s: %s: has numbers that are not finite"):format(path, item.name)
     end
     list[i] = { block = item.block, values = values, rows = rows, columns = columns }

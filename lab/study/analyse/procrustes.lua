@@ -7,28 +7,23 @@
 -- runtime/tools/procrustes.c is compiled here on the first call.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
+local lists = require("base.lists")
 local shell = require("base.shell")
 local tools = require("lab.study.analyse.tools")
 local write = require("base.write")
 
 local M = {}
 
-local AT_ONCE = 128 -- numbers that one call packs
 local ENVIRONMENT = 4
 
-local function pack(values, out)
-  for first = 1, #values, AT_ONCE do
-    local last = math.min(first + AT_ONCE - 1, #values)
-    out[#out + 1] = string.pack("=" .. ("d"):rep(last - first + 1), table.unpack(values, first, last))
-  end
+local function packed(values)
+  return table.concat(lists.map(values, function(value) return ("=d"):pack(value) end))
 end
 
-local function unpack_doubles(bytes, from, count)
+local function unpacked(bytes, from, count)
   local out = {}
-  for first = 1, count, AT_ONCE do
-    local n = math.min(AT_ONCE, count - first + 1)
-    local values = table.pack(string.unpack("=" .. ("d"):rep(n), bytes, from + 8 * (first - 1)))
-    table.move(values, 1, n, first, out)
+  for i = 1, count do
+    out[i] = ("=d"):unpack(bytes, from + 8 * (i - 1))
   end
   return out
 end
@@ -56,13 +51,9 @@ function M.measure(project, folder, shape, reference, tables, rotated)
   if not helper then
     return nil, code, message
   end
-  local parts = { string.pack("=i4i4i4", #tables, shape.rows, shape.columns) }
-  pack(reference, parts)
-  for _, one in ipairs(tables) do
-    pack(one, parts)
-  end
   local path = folder .. "/tables"
-  local written, problem = write.file(path, table.concat(parts))
+  local written, problem = write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. packed(reference)
+    .. table.concat(lists.map(tables, packed)))
   if not written then
     return nil, ENVIRONMENT, problem
   end
@@ -78,7 +69,7 @@ function M.measure(project, folder, shape, reference, tables, rotated)
   end
   local bytes = rotated and write.read(folder .. "/rotated")
   for i, result in ipairs(rotated and results or {}) do
-    result.rotated = unpack_doubles(bytes, 1 + 8 * (i - 1) * size, size)
+    result.rotated = unpacked(bytes, 1 + 8 * (i - 1) * size, size)
   end
   return results
 end

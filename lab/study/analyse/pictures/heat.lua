@@ -3,6 +3,7 @@
 -- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN
 -- where there is no number, and how many rows it has. Output: a panel; nothing is run here.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -19,13 +20,9 @@ end
 
 -- A matrix without gaps is an image.
 local function image(data, name, values, rows, columns)
-  local lines = {}
-  for row = 0, rows - 1 do
-    local words = {}
-    for column = 1, columns do
-      words[column] = ("%.5g"):format(values[row * columns + column])
-    end
-    lines[row + 1] = table.concat(words, " ")
+  local lines, words = {}, lists.map(values, function(value) return ("%.5g"):format(value) end)
+  for row = 1, rows do
+    lines[row] = table.concat(words, " ", (row - 1) * columns + 1, row * columns)
   end
   add_block(data, name, lines)
   return ("plot $%s matrix with image"):format(name)
@@ -33,10 +30,9 @@ end
 
 -- One with gaps is a box for each number.
 local function boxes(data, name, values, columns)
-  local lines = {}
-  for i, value in ipairs(values) do
-    lines[#lines + 1] = value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
-  end
+  local lines = lists.map(values, function(value, i)
+    return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
+  end)
   if #lines == 0 then
     return "plot NaN"
   end
@@ -44,13 +40,16 @@ local function boxes(data, name, values, columns)
   return ("plot $%s using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"):format(name)
 end
 
+-- Names as tics at `first`, and one after another from there on; a label of a tic is a format.
+function M.tics(names, first)
+  return table.concat(lists.map(names, function(name, i)
+    return ("%s %d"):format(tongues.gnuplot((name:gsub("%%", "%%%%"))), first + i - 1)
+  end), ", ")
+end
+
 -- Tics with names on both axes.
 local function named(names)
-  local tics = {}
-  for i, name in ipairs(names) do
-    tics[i] = ("%s %d"):format(tongues.gnuplot((name:gsub("%%", "%%%%"))), i - 1) -- a label of a tic is a format
-  end
-  local list = table.concat(tics, ", ")
+  local list = M.tics(names, 0)
   return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
 end
 
@@ -109,9 +108,8 @@ function M.letter(panel, sides, font)
   for j, symbol in ipairs(sides.reads) do
     add_symbol(lines, symbol, ("first %d,graph 0 center"):format(j - 1), { "0,-0.5", "0,-1.1" }, font)
   end
-  lines[#lines + 1] = table.remove(panel.lines)
-  lines[#lines + 1] = "unset label"
-  table.move(lines, 1, #lines, #panel.lines + 1, panel.lines)
+  lists.append(lines, { table.remove(panel.lines), "unset label" })
+  lists.append(panel.lines, lines)
   return panel
 end
 

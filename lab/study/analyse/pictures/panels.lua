@@ -2,6 +2,7 @@
 --
 -- Input: see M.script. Output: text; nothing is run here. The palette is viridis: equal steps look equal, also in grey.
 
+local lists = require("base.lists")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -43,7 +44,7 @@ local function draw(picture, lines)
       lines[#lines + 1] = place(picture, r, c)
       lines[#lines + 1] = c == 1 and label(picture, 3, row.label, y - 36, 11) or "unset label"
       lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(tongues.gnuplot(panel.title))
-      table.move(panel.lines, 1, #panel.lines, #lines + 1, lines)
+      lists.append(lines, panel.lines)
     end
   end
 end
@@ -52,12 +53,12 @@ end
 -- data }: the size in pixels of the SVG; lines in front of both.
 function M.twice(picture, drawing)
   local lines = { "set encoding utf8" }
-  table.move(picture.data or {}, 1, #(picture.data or {}), 2, lines)
+  lists.append(lines, picture.data or {})
   for _, terminal in ipairs(TERMINALS) do
     local scale = terminal[3]
     lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
     lines[#lines + 1] = ("set output %s"):format(tongues.gnuplot(picture.name .. "." .. terminal[1]))
-    table.move(drawing, 1, #drawing, #lines + 1, lines)
+    lists.append(lines, drawing)
     lines[#lines + 1] = "unset output\nreset"
   end
   return table.concat(lines, "\n") .. "\n"
@@ -86,11 +87,8 @@ function M.script(picture)
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.width = picture.left + RIGHT + columns * (picture.panel + picture.across) - picture.across
   picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN
-  local drawing = { PALETTE }
-  table.move(picture.settings, 1, #picture.settings, #drawing + 1, drawing)
-  drawing[#drawing + 1] = label(picture, 1, picture.title, 20, 14)
-  drawing[#drawing + 1] = label(picture, 2, picture.note, 40, 10)
-  drawing[#drawing + 1] = "set multiplot"
+  local drawing = lists.append(lists.join({ PALETTE }, picture.settings), { label(picture, 1, picture.title, 20, 14),
+    label(picture, 2, picture.note, 40, 10), "set multiplot" })
   draw(picture, drawing)
   drawing[#drawing + 1] = "unset multiplot"
   return M.twice(picture, drawing)

@@ -4,6 +4,7 @@
 -- last three absent where there are too few scores. Output: a gnuplot script; nothing is run here.
 
 local colours = require("lab.study.report.figures.colours")
+local heat = require("lab.study.analyse.pictures.heat")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
@@ -37,37 +38,27 @@ end
 
 -- Likewise, "mean low high y" of every group that has them.
 local function means_of(set)
-  local lines = {}
-  for y, group in ipairs(set.groups) do
-    lines[#lines + 1] = group.low
-      and ("%.9g %.9g %.9g %.2f"):format(group.mean, group.low, group.high, y + BAR) or nil
-  end
-  return lines
+  return lists.map(set.groups, function(group, y)
+    return group.low and ("%.9g %.9g %.9g %.2f"):format(group.mean, group.low, group.high, y + BAR) or nil
+  end)
 end
 
 -- What a set draws: name of a block, its lines, how; without what has no lines, of which gnuplot would complain.
 local function layers_of(number, set, styles)
-  local list = {}
-  for _, layer in ipairs({
+  return lists.map({
     { "seeds", points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
     { "means", means_of(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
-  }) do
-    if #layer[2] > 0 then
-      local name = ("$%s%d"):format(layer[1], number)
-      list[#list + 1] = { data = ("%s << EOD\n%s\nEOD"):format(name, table.concat(layer[2], "\n")),
-        plot = name .. " " .. layer[3] }
-    end
-  end
-  return list
+  }, function(layer)
+    local name = ("$%s%d"):format(layer[1], number)
+    return #layer[2] > 0 and { data = ("%s << EOD\n%s\nEOD"):format(name, table.concat(layer[2], "\n")),
+      plot = name .. " " .. layer[3] } or nil
+  end)
 end
 
 local function panel(set, layers, drawing)
-  local names = lists.map(set.groups, function(group, y)
-    return ("%s %d"):format(tongues.gnuplot((group.name:gsub("%%", "%%%%"))), y) -- a label of a tic is a format
-  end)
   drawing[#drawing + 1] = ("set title %s"):format(tongues.gnuplot(set.name))
-  drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#names + 0.5,
-    table.concat(names, ", "))
+  drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#set.groups + 0.5,
+    heat.tics(lists.names(set.groups), 1))
   local plots = lists.map(layers, function(layer) return layer.plot end)
   drawing[#drawing + 1] = "plot " .. (#plots > 0 and table.concat(plots, ", ") or "NaN")
 end

@@ -1,7 +1,7 @@
 -- Runs gnuplot on scripts, in a folder of its own: where results go, a link may lead elsewhere.
 --
 -- Input: files { path, text }, the scripts and what they read, and the names of the scripts without .gnuplot. Output:
--- the text of each SVG by name, nil where they could not be drawn; what is wrong, or nil; the pictures as files.
+-- the pictures as files; or nil and what is wrong.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -9,16 +9,12 @@ local write = require("base.write")
 
 local M = {}
 
-local function has_gnuplot()
-  return shell.run({ "sh", "-c", "command -v gnuplot >/dev/null 2>&1" }) == 0
-end
-
 local function draw(folder, files, names)
   local written, message = write.files(folder, files)
   if not written then
     return nil, message
   end
-  local pictures, drawn = {}, {}
+  local drawn = {}
   for _, name in ipairs(names) do
     -- -d: the user's own settings, and a .gnuplot that lies about, are no part of a report.
     local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot -d "$2.gnuplot"', "sh", folder, name })
@@ -27,32 +23,30 @@ local function draw(folder, files, names)
     if not png then
       return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
     end
-    pictures[name] = svg
-    drawn[#drawn + 1] = { path = name .. ".svg", text = svg }
-    drawn[#drawn + 1] = { path = name .. ".png", text = png }
+    lists.append(drawn, { { path = name .. ".svg", text = svg }, { path = name .. ".png", text = png } })
   end
-  return pictures, nil, drawn
+  return drawn
 end
 
 function M.run(files, names)
   if #names == 0 then
-    return {}, nil, {}
-  elseif not has_gnuplot() then
-    return nil, "gnuplot is not installed; everything but the pictures is written", {}
+    return {}
+  elseif shell.run({ "sh", "-c", "command -v gnuplot >/dev/null 2>&1" }) ~= 0 then
+    return nil, "gnuplot is not installed; everything but the pictures is written"
   end
   local folder, message = shell.temporary()
   if not folder then
-    return nil, message, {}
+    return nil, message
   end
-  local pictures, problem, drawn = draw(folder, files, names)
+  local drawn, problem = draw(folder, files, names)
   write.remove_tree(folder)
-  return pictures, problem, drawn or {}
+  return drawn, problem
 end
 
 -- Adds the pictures to the files; what is wrong, or nil.
 function M.add(files, names)
-  local _, problem, drawn = M.run(files, names)
-  lists.append(files, drawn)
+  local drawn, problem = M.run(files, names)
+  lists.append(files, drawn or {})
   return problem
 end
 

@@ -5,6 +5,7 @@
 -- Invariants: reads regular files of bounded size; what is no PNG counts as no picture.
 
 local input = require("base.input")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -18,14 +19,12 @@ function M.folder(what, name)
 end
 
 function M.find(runs, name)
-  local list = {}
-  for _, what in ipairs(WHAT) do
+  return lists.map(WHAT, function(what)
     local front = ("%s/%s/%s"):format(runs, M.folder(what, name), what)
     local text = input.read(front .. ".txt", LONGEST)
     local png = text and input.read(front .. ".png", LARGEST)
-    list[#list + 1] = text and { what = what, text = text, png = png and png:sub(1, #PNG) == PNG and png or nil } or nil
-  end
-  return list
+    return text and { what = what, text = text, png = png and png:sub(1, #PNG) == PNG and png or nil } or nil
+  end)
 end
 
 -- Three bytes as four digits of base 64.

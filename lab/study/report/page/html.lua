@@ -15,11 +15,8 @@ end
 
 local function heads(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
-  local parts = { ('<th scope="col"%s>%s</th>'):format(span, tongues.html(model.corner)) }
-  for _, column in ipairs(model.columns) do
-    parts[#parts + 1] = ('<th scope="col">%s</th>'):format(M.name(column.title))
-  end
-  return "<tr>" .. table.concat(parts) .. "</tr>"
+  return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, tongues.html(model.corner), table.concat(lists.map(
+    model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.name(column.title)) end)))
 end
 
 -- Each value of ours leads to the cell it is of. A deviation stays together where a cell has to break.
@@ -38,16 +35,15 @@ end
 
 -- A row of the table as one line for each value of its cells.
 local function lines_of(model, row)
-  local lines, count = {}, #model.subs
-  for i, sub in ipairs(model.subs) do
+  local count = #model.subs
+  return table.concat(lists.map(model.subs, function(sub, i)
     local cells = lists.map(row.cells, function(cell) return value(cell, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(tongues.html(sub)) or ""
     local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
-    lines[i] = ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
-  end
-  return table.concat(lines, "\n")
+    return ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
+  end), "\n")
 end
 
 local function notes_of(model)
@@ -68,12 +64,9 @@ function M.table(model, heading)
   parts[#parts + 1] = model.about and model.about ~= model.title and tongues.html(model.about) or nil
   local between = model.about and model.about:find("^%u") and ". " or ": "
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
-  local lines = { "<table>", caption, "<thead>" .. heads(model) .. "</thead>", "<tbody>" }
-  for _, row in ipairs(model.rows) do
-    lines[#lines + 1] = lines_of(model, row)
-  end
-  lines[#lines + 1] = "</tbody></table>"
-  return M.box(model.title or heading, table.concat(lines, "\n")) .. notes_of(model)
+  local rows = lists.map(model.rows, function(row) return lines_of(model, row) .. "\n" end)
+  return M.box(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
+    heads(model), table.concat(rows))) .. notes_of(model)
 end
 
 return M

@@ -89,22 +89,16 @@ end
 
 -- Names of flat lines, beside them and apart from each other: the number in a line of its own.
 local function level_names(panel, frame)
-  local order, parts = {}, {}
-  for i, level in ipairs(panel.levels) do
-    order[i] = { y = frame.y(level[1]), name = level[2] }
-  end
-  table.sort(order, function(a, b)
-    return a.y > b.y
-  end)
-  for i, entry in ipairs(order) do
+  local order = lists.map(panel.levels, function(level) return { y = frame.y(level[1]), name = level[2] } end)
+  table.sort(order, function(a, b) return a.y > b.y end)
+  return table.concat(lists.map(order, function(entry, i)
     local below = order[i - 1]
     entry.at = math.min(entry.y, below and below.at - LEVEL_HEIGHT or frame.bottom - LEVEL_HEIGHT / 4)
     local word, number = entry.name:match("^(.*) (%S+)$")
     local x = frame.right + 6
-    parts[#parts + 1] = word and text("start", x, entry.at - 2, word) .. text("start", x, entry.at + 11, number)
+    return word and text("start", x, entry.at - 2, word) .. text("start", x, entry.at + 11, number)
       or text("start", x, entry.at + 4, entry.name)
-  end
-  return table.concat(parts)
+  end))
 end
 
 local function behind(panel, frame)
@@ -114,14 +108,13 @@ local function behind(panel, frame)
     parts[1] = ('<rect class="shade" x="%.1f" y="%d" width="%.1f" height="%.1f"/>'):format(from, TOP,
       math.max(2, to - from), frame.bottom - TOP)
   end
-  for _, mark in ipairs(panel.marks or {}) do
-    parts[#parts + 1] = ('<path class="limit" d="M%.1f,%dV%.1f"/>'):format(frame.x(mark[1]), TOP, frame.bottom)
-  end
-  for i, level in ipairs(panel.levels or {}) do
-    parts[#parts + 1] = ('<path class="level" d="M%d,%.1fH%.1f" stroke-dasharray="%s"/>'):format(LEFT,
-      frame.y(level[1]), frame.right, i == 1 and "2 3" or "8 3")
-  end
-  return table.concat(parts)
+  lists.append(parts, lists.map(panel.marks or {}, function(mark)
+    return ('<path class="limit" d="M%.1f,%dV%.1f"/>'):format(frame.x(mark[1]), TOP, frame.bottom)
+  end))
+  return table.concat(lists.append(parts, lists.map(panel.levels or {}, function(level, i)
+    return ('<path class="level" d="M%d,%.1fH%.1f" stroke-dasharray="%s"/>'):format(LEFT, frame.y(level[1]),
+      frame.right, i == 1 and "2 3" or "8 3")
+  end)))
 end
 
 local function places_of(points, frame)
@@ -157,19 +150,11 @@ end
 
 -- Curves in groups by their line, single seeds behind the mean.
 local function lines(panel, frame, numbers)
-  local groups, order = {}, {}
-  for _, curve in ipairs(panel.curves) do
-    local number = numbers[curve.line]
-    if not groups[number] then
-      groups[number] = { ('<g data-line="%d" %s>'):format(number, properties(curve.style)) }
-      order[#order + 1] = groups[number]
-    end
-    table.insert(groups[number], curve_text(curve, frame, number))
-  end
-  for i, group in ipairs(order) do
-    order[i] = table.concat(group) .. "</g>"
-  end
-  return table.concat(order)
+  local groups = lists.group(panel.curves, function(curve) return numbers[curve.line] end)
+  return table.concat(lists.map(groups, function(group)
+    return ('<g data-line="%d" %s>%s</g>'):format(group.key, properties(group[1].style), table.concat(lists.map(group,
+      function(curve) return curve_text(curve, frame, group.key) end)))
+  end))
 end
 
 -- numbers: of lines by name.

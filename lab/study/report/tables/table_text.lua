@@ -103,10 +103,9 @@ local function piece_lines(model, piece, first)
 end
 
 local function notes_text(model, page, most)
-  local notes = {}
-  for i = 1, math.min(#model.notes, most or #model.notes) do
-    notes[i] = M.wrap("* " .. model.notes[i], page, "  ")
-  end
+  local notes = lists.map(model.notes, function(note, i)
+    return (not most or i <= most) and M.wrap("* " .. note, page, "  ") or nil
+  end)
   if #notes < #model.notes then
     notes[#notes + 1] = ("* and %d more"):format(#model.notes - #notes)
   end
