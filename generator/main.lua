@@ -494,10 +494,12 @@ end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
 
--- What an error comes to: { code, text }. Lua turns Ctrl-C into an error of that name.
+-- What an error comes to: { code, text }, as which the lab ends a command. Lua turns Ctrl-C into an error of that name.
 local function failure_of(err, trace)
   local text = tostring(err)
-  if type(err) == "string" and text:find("interrupted!", 1, true) then
+  if type(err) == "table" and err.code and err.text then
+    return err
+  elseif type(err) == "string" and text:find("interrupted!", 1, true) then
     return { code = 130, text = "" }
   elseif text:find("not enough memory", 1, true) then
     return { code = ENVIRONMENT, text = "longhand: out of memory; the launcher gives Lua 4 GB" }

@@ -230,20 +230,13 @@ end
 
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.static_problem(options.project)
-  if problem then
-    return nil, overview.refuse(ENVIRONMENT, problem)
-  end
-  local items, code, message = trainers.list(options.project, cells, { target = options.target, levels = options.levels,
+  overview.must(ENVIRONMENT, not problem, problem)
+  local items = trainers.list(options.project, cells, { target = options.target, levels = options.levels,
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, overview.warn)
-  if not items then
-    return nil, overview.refuse(code, message)
-  end
   trainers.build(options.project, items, say)
   local lost = lists.find(items, function(item) return not item.fresh end)
-  if lost then
-    say("nothing was bundled, since not all trainers could be built")
-    return nil, lost.code or ENVIRONMENT
-  end
+  overview.must(lost and lost.code or ENVIRONMENT, not lost,
+    "nothing was bundled, since not all trainers could be built\n")
   return items
 end
 
@@ -259,14 +252,12 @@ local function lost_file(cells)
   end
 end
 
--- The study, and the cells that can be trained by themselves, some of them from what runs here have left; nil and an
--- exit code.
+-- The study, and the cells that can be trained by themselves, some of them from what runs here have left; nil where
+-- these were stopped.
 local function find(options)
-  local study, message = hand_over.expand(options)
-  if not study then
-    return nil, overview.refuse(INPUT, message)
-  elseif message == AGAIN then
-    return nil, AGAIN
+  local study, worst = overview.must(INPUT, hand_over.expand(options))
+  if worst == AGAIN then
+    return nil
   end
   for _, warning in ipairs(study.warnings) do
     overview.warn(warning)
@@ -276,11 +267,9 @@ local function find(options)
     overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
       "cell"), tongues.plain(options.out)))
   end
-  message = #cells == 0 and ("%s: no cell that can be trained by itself; nothing was bundled"):format(
+  local problem = #cells == 0 and ("%s: no cell that can be trained by itself; nothing was bundled"):format(
     overview.title(study)) or lost_file(cells)
-  if message then
-    return nil, overview.refuse(INPUT, message)
-  end
+  overview.must(INPUT, not problem, problem)
   return study, cells
 end
 
@@ -288,17 +277,15 @@ local function finish(options, study, cells, items, linking)
   local title = study.name .. (study.scale and "-" .. study.scale or "")
   local archive = options.archive or title .. ".tar.gz"
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
-  local needs, message = needs_of(items)
+  local needs, problem = needs_of(items)
   local bundle = { out = paths.absolute(archive), name = name ~= "" and name or title, needs = needs }
   local parts = { items = items, files = {}, archives = render_build.archives(options.project, linking) }
   local runs, done
   if needs then
     parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
-    done, message = pack(options, study, bundle, parts)
+    done, problem = pack(options, study, bundle, parts)
   end
-  if not done then
-    return overview.refuse(ENVIRONMENT, "nothing was bundled: " .. message)
-  end
+  overview.must(ENVIRONMENT, done, "nothing was bundled: " .. (problem or ""))
   for _, path in ipairs(parts.unlicensed) do
     overview.warn(("no text of the licence of %s was found; NOTICE tells what to add before the archive goes to others")
       :format(path))
@@ -312,11 +299,10 @@ end
 function M.run(options)
   local study, cells = find(options)
   if not study then
-    return cells
+    return AGAIN
   end
   local linking = options.device == "cpu" and "static" or "dynamic"
-  local items, code = build(options, cells, linking)
-  return items and finish(options, study, cells, items, linking) or code
+  return finish(options, study, cells, build(options, cells, linking), linking)
 end
 
 return M

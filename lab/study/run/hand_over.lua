@@ -104,7 +104,8 @@ function M.run(options, study, refused)
     local log, message = open_log(options, cell.source)
     logs[i] = log
     if not log then
-      return "done", overview.refuse(ENVIRONMENT, message), false
+      overview.say("longhand: ", message)
+      return "done", ENVIRONMENT, false
     end
     lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), tongues.shell(logs[i]))
   end

@@ -31,10 +31,13 @@ function M.warn(text)
   M.say("warning: ", text)
 end
 
--- Says why nothing comes of a command, and returns its exit code. What ends with a line's end stands as it is.
-function M.refuse(code, message)
-  io.stderr:write(message:find("\n$") and message or ("longhand: %s\n"):format(message))
-  return code
+-- The values; where the first is none an error that ends the command with this exit code, and a message. One that ends
+-- with a line's end is said as it is.
+function M.must(code, value, message, ...)
+  if not value then
+    error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)
+  end
+  return value, message, ...
 end
 
 -- The runs of all cells of a study, or of those that have a spec.

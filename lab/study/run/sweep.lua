@@ -30,7 +30,8 @@ local wording = require("base.wording")
 
 local M = {}
 
-local counts_of, say, title_of, warn = overview.counts, overview.say, overview.title, overview.warn
+local counts_of, must, say = overview.counts, overview.must, overview.say
+local title_of, warn = overview.title, overview.warn
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
@@ -212,7 +213,8 @@ function Sweep:prepare(items, threads)
         job, message = make_job(self.options, item, part, threads)
       end
       if not job then
-        self.code = overview.refuse(ENVIRONMENT, message)
+        say("longhand: ", message)
+        self.code = ENVIRONMENT
         return nil
       end
       self.jobs[#self.jobs + 1] = job
@@ -299,7 +301,7 @@ local function announce(study, counts, options, most, threads)
 end
 
 -- Builds and trains what can be trained now. Returns what jobs.run returns, the worst exit code and how many runs
--- failed; or nil and a code.
+-- failed.
 local function train_round(options, study, tried)
   local cells = cells_to_do(study, tried)
   local most, threads = shares(options, cells)
@@ -309,10 +311,7 @@ local function train_round(options, study, tried)
   elseif is_up(options) then
     return "drained", DONE, 0
   end
-  local items, code, message = trainers.list(options.project, cells, options, warn)
-  if not items then
-    return nil, overview.refuse(code, message)
-  end
+  local items = trainers.list(options.project, cells, options, warn)
   for _, cell in ipairs(cells) do
     tried[cell.id] = true
   end
@@ -328,18 +327,11 @@ end
 -- Trains what can be, makes the specs of cells that waited for these runs, and so on until nothing more comes of it.
 local function go(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
-  local noted, message
   options.deadline = options.hours and begun + 3600 * options.hours
-  repeat
-    noted, message = overview.leave_note(options, study)
-    if not noted then
-      return overview.refuse(ENVIRONMENT, message)
-    end
+  while true do
+    must(ENVIRONMENT, overview.leave_note(options, study))
     local how, code, lost = train_round(options, study, tried)
     local again = false
-    if not how then
-      return code
-    end
     worst, failed = hand_over.worse(worst, code), failed + lost
     if how == "done" and code ~= ENVIRONMENT and not is_up(options) then
       ledger.survey(study, options.out)
@@ -349,9 +341,8 @@ local function go(options, study)
     if not again then
       return conclude(options, study, how, worst, failed, begun)
     end
-    study, message = overview.expand(options)
-  until not study
-  return overview.refuse(INPUT, message)
+    study = must(INPUT, overview.expand(options))
+  end
 end
 
 local function dry_run(options, study)
@@ -365,12 +356,8 @@ local function dry_run(options, study)
   if #cells == 0 then
     return DONE
   end
-  local items, code, message = trainers.list(options.project, cells, options, warn)
-  if not items then
-    return overview.refuse(code, message)
-  end
-  local one
-  one, code = trainers.ensure_one(options.project, estimate.known(items), say)
+  local items = trainers.list(options.project, cells, options, warn)
+  local one, code = trainers.ensure_one(options.project, estimate.known(items), say)
   local lines = one and estimate.lines(study, items, { threads = build.processors(), device = options.device,
     replicas = most * threads })
   if not lines then
@@ -390,10 +377,7 @@ local ACTIONS = { run = go, dry_run = dry_run, status = status }
 
 -- options.action: run, dry_run or status.
 function M.run(options)
-  local study, message = overview.expand(options)
-  if not study then
-    return overview.refuse(INPUT, message)
-  end
+  local study = must(INPUT, overview.expand(options))
   for _, warning in ipairs(study.warnings) do
     warn(warning)
   end

@@ -7,12 +7,15 @@
 local build = require("render.builds.build")
 local jobs = require("lab.study.run.jobs")
 local lists = require("base.lists")
+local must = require("lab.study.run.overview").must
 local shell = require("base.shell")
 local tongues = require("base.tongues")
 local tuned = require("render.builds.tuned")
 local wording = require("base.wording")
 
 local M = {}
+
+local INPUT, ENVIRONMENT = 1, 4
 
 -- The words of build.cuda for each least architecture, asked for once.
 local function cuda_words(project, request)
@@ -27,33 +30,21 @@ local function cuda_words(project, request)
 end
 
 -- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil, linking where it
--- must be "static"; warn(text) hears of each strange file of tuned choices once. nil, an exit code and a message after
--- an error.
+-- must be "static"; warn(text) hears of each strange file of tuned choices once.
 function M.list(project, cells, request, warn)
-  local levels, message = build.levels(project, request.levels or "best")
-  if not levels then
-    return nil, 4, message
-  end
+  local levels = must(ENVIRONMENT, build.levels(project, request.levels or "best"))
   local with_cuda, words_of, items = request.target == "cpu,cuda", cuda_words(project, request), {}
   request.told = request.told or {}
   for i, cell in ipairs(cells) do
-    local spec, cuda = cell.spec, nil
+    local spec = cell.spec
     for _, warning in ipairs(tuned.apply(project, spec.plan)) do
       if not request.told[warning] then
         warn(warning)
       end
       request.told[warning] = true
     end
-    spec.files, message = project:files(spec.plan, with_cuda)
-    if not spec.files then
-      return nil, 1, message
-    end
-    if with_cuda then
-      cuda, message = words_of(spec.plan.least_architecture)
-      if not cuda then
-        return nil, 4, message
-      end
-    end
+    spec.files = must(INPUT, project:files(spec.plan, with_cuda))
+    local cuda = with_cuda and must(ENVIRONMENT, words_of(spec.plan.least_architecture)) or nil
     local job = build.job(project, spec, levels, request.linking or "dynamic", cuda)
     local dir = build.folder(project, spec)
     items[i] = { cell = cell, dir = dir, job = job, linking = request.linking,

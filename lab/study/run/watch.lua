@@ -131,10 +131,7 @@ end
 
 function M.run(options, hooks)
   as_swept(options)
-  local study, message = expand(options)
-  if not study then
-    return overview.refuse(INPUT, message)
-  end
+  local study = overview.must(INPUT, expand(options))
   local board, clock, said = board_module.open(1), view.clock(), {}
   while true do
     if has_more(options, study) then

@@ -109,13 +109,9 @@ local function tell_lost(options, counts, own)
 end
 
 function M.status(options)
-  local study, message = overview.expand(options)
-  if not study then
-    return overview.refuse(INPUT, message)
-  end
+  local study = overview.must(INPUT, overview.expand(options))
   local list = records.list(options.out)
-  local tasks, absent
-  tasks, message, absent = queue.tasks()
+  local tasks, message, absent = queue.tasks()
   local live = records.in_queue(list, tasks or {})
   refine(study, options.out, live)
   local whole = overview.print_status(options, study)
@@ -187,18 +183,14 @@ local function cancel(options)
   if not own then
     return INPUT
   end
-  local tasks, message = queue.tasks()
-  if not tasks then
-    return overview.refuse(ENVIRONMENT, message)
-  end
+  local tasks = overview.must(ENVIRONMENT, queue.tasks())
   records.in_queue(list, tasks)
   local jobs, count = {}, 0
   local foreign
   own, foreign = without_foreign(options, own)
   for _, record in ipairs(own) do
     if record.tasks then
-      local written
-      written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
+      local written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
       if not written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
@@ -216,11 +208,7 @@ local function cancel(options)
     io.stdout:write(("no task of %s is in the queue\n"):format(options.study))
     return foreign and INPUT or DONE
   end
-  local done
-  done, message = queue.cancel(jobs)
-  if not done then
-    return overview.refuse(ENVIRONMENT, message)
-  end
+  overview.must(ENVIRONMENT, queue.cancel(jobs))
   io.stdout:write(("cancelled: job %s, %s; what was training writes checkpoints, and ./longhand sweep resubmit goes "
     .. "on\n"):format(table.concat(jobs, ", "), wording.count(count, "task")))
   return DONE

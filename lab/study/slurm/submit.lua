@@ -34,7 +34,7 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks, where no cluster says
 local FULL = 0.9 -- of a task's time that runs are packed into: they are estimated
 
-local say, warn = overview.say, overview.warn
+local must, say, warn = overview.must, overview.say, overview.warn
 
 -- What a folder must be called that stands in a #SBATCH line and in a script.
 local function is_plain(path)
@@ -147,22 +147,16 @@ local function describe(plan, site, most)
     each, long)
 end
 
--- The plan of an array: { groups, tasks, longest, count }; or nil and an exit code.
+-- The plan of an array: { groups, tasks, longest, count }.
 local function make_plan(options, site, cells, most)
   local request = request_of(options, site)
-  local items, code, message = trainers.list(options.project, cells, request, warn)
-  if not items then
-    return nil, overview.refuse(code, message)
-  end
+  local items = trainers.list(options.project, cells, request, warn)
   if options.action == "dry_run" then
     trainers.ensure_one(options.project, estimate.known(items), say)
   else
     trainers.build(options.project, items, say)
     local lost = lists.find(items, function(item) return not item.fresh end)
-    if lost then
-      say("nothing was submitted, since not all trainers could be built")
-      return nil, lost.code or ENVIRONMENT
-    end
+    must(lost and lost.code or ENVIRONMENT, not lost, "nothing was submitted, since not all trainers could be built\n")
   end
   local plan = { groups = packing.groups(cells, site.replicas), items = items, count = 0 }
   estimate_groups(plan.groups, items, request, site)
@@ -171,11 +165,7 @@ local function make_plan(options, site, cells, most)
   for _, group in ipairs(plan.groups) do
     plan.count = plan.count + #group.runs
   end
-  local equipped
-  equipped, message = equip(plan.groups, items)
-  if not equipped then
-    return nil, overview.refuse(INPUT, message)
-  end
+  must(INPUT, equip(plan.groups, items))
   return plan
 end
 
@@ -250,10 +240,7 @@ local function take_back(options, plan, folder)
 end
 
 local function submit(options, study, site, plan, most)
-  local folder, n = records.open(options.out)
-  if not folder then
-    return overview.refuse(ENVIRONMENT, n)
-  end
+  local folder, n = must(ENVIRONMENT, records.open(options.out))
   plan.folder, plan.name = paths.absolute(folder), records.job_name(options.out, study, n)
   local files = texts_of(options, study, site, plan)
   files[#files + 1] = { path = "record.json", text = records.text(study, site, plan.name) }
@@ -291,30 +278,26 @@ local function submit(options, study, site, plan, most)
   return DONE
 end
 
--- What tasks in the queue have, and how many an array may have; nil and a message. Where nothing is to be submitted, a
--- machine without Slurm will do.
+-- What tasks in the queue have, and how many an array may have. Where nothing is to be submitted, a machine without
+-- Slurm will do.
 local function ask_queue(options)
   local most, message = queue.most_tasks()
   local tasks
   if most then
     tasks, message = queue.tasks()
   end
-  if not tasks and options.action ~= "dry_run" then
-    return nil, message
-  elseif not tasks then
+  must(ENVIRONMENT, tasks or options.action == "dry_run", message)
+  if not tasks then
     io.stderr:write(message)
     say(("  the script is for at most %d tasks, which is what Slurm allows by default"):format(DEFAULT_MOST))
   end
   return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
--- The study with what earlier stages have left for later ones, and the worst exit code of their verbs; or nil and one.
+-- The study with what earlier stages have left for later ones, and the worst exit code of their verbs.
 local function expand(options)
   local from = options.action == "dry_run" and overview or hand_over
-  local study, worst = from.expand(options)
-  if not study then
-    return nil, overview.refuse(INPUT, worst)
-  end
+  local study, worst = must(INPUT, from.expand(options))
   for _, warning in ipairs(study.warnings) do
     warn(warning)
   end
@@ -323,52 +306,35 @@ end
 
 local function go(options, site)
   local study, worst = expand(options)
-  if not study or worst == AGAIN then
+  if worst == AGAIN then
     return worst
   end
   local live, most = ask_queue(options)
-  if not live then
-    return overview.refuse(ENVIRONMENT, most)
-  elseif most < 1 then
-    return overview.refuse(ENVIRONMENT, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job "
-      .. "arrays"):format(most + 1))
-  end
+  must(ENVIRONMENT, most >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
+    :format(most + 1))
   local cells, count = to_do(study, live)
   if not announce(options, study, count) then
     return worst
   end
-  local plan, code = make_plan(options, site, cells, most)
-  if not plan then
-    return code
-  elseif options.action == "dry_run" then
+  local plan = make_plan(options, site, cells, most)
+  if options.action == "dry_run" then
     return print_script(options, study, site, plan, most)
   end
-  local noted, message = overview.leave_note(options, study)
-  if not noted then
-    return overview.refuse(ENVIRONMENT, message)
-  end
+  must(ENVIRONMENT, overview.leave_note(options, study))
   return hand_over.worse(worst, submit(options, study, site, plan, most))
 end
 
 -- options: of the verb sweep; slurm names the site.
 function M.run(options)
-  local site, message = site_module.read(options.project, options.slurm)
-  if not site then
-    return overview.refuse(INPUT, message)
-  elseif not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
-    say(("longhand: --out %s: a script for Slurm cannot name this folder, or the one that it is called in"):format(
-      tongues.plain(options.out)))
-    say("  expected: ", tongues.MAKE_TEXT)
-    return INPUT
+  local site = must(INPUT, site_module.read(options.project, options.slurm))
+  if not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
+    must(INPUT, nil, ("--out %s: a script for Slurm cannot name this folder, or the one that it is called in\n"
+      .. "  expected: %s"):format(tongues.plain(options.out), tongues.MAKE_TEXT))
   end
   if options.action == "dry_run" then
     return go(options, site)
   end
-  local release
-  release, message = records.take(options.out)
-  if not release then
-    return overview.refuse(ENVIRONMENT, message)
-  end
+  local release = must(ENVIRONMENT, records.take(options.out))
   local done, code = pcall(go, options, site)
   release()
   if not done then
